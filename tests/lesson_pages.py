@@ -45,8 +45,8 @@ def _run(name: str, controls: dict, show: bool) -> None:
 def _noted(shown: Shown) -> Iterator[None]:
     explain, chart, query = Section.explain, figure_module.chart, PageContext.query
 
-    def unfolded(self: Lesson, name: str, draw: Callable[[], None], opened_by: Sequence[str] = ()) -> None:
-        draw()
+    def unfolded(self: Lesson, draw: Callable[..., None], *given: Any, opened_by: Sequence[str] = ()) -> None:
+        draw(self.page, self, *given)
 
     def explained(self: Section, *functions: Any, **given: Any) -> None:
         explain(self, *functions, **given)

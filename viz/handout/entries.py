@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from model.core.limits import LIMITS, parse_json
 from model.core.query import UserError
-from viz.handout.files import WORDS, Handout, Item, make_words
+from viz.handout.files import SPOKEN, Handout, Item, make_words
 from viz.link import MOST_PACKED, pack, unpack
 from viz.text import FOLDER, strings
 
@@ -39,7 +39,7 @@ def packed(handout: Handout) -> str:
     for item in handout.items:
         page, params = target(item.link)
         said = {"title": item.about.split(" · ")[0]} | item.said
-        kind = item.kind if item.kind in (*WORDS, *DRAWN) else "screen"
+        kind = item.kind if item.kind in (*SPOKEN, *DRAWN) else "screen"
         at = f"{page}?{urlencode(params)}" if item.link else ""
         rows.append([kind, at, item.caption, said["title"], said.get("minutes", 0), said.get("answer", "")])
     text = pack(json.dumps([handout.title, rows], ensure_ascii=False, separators=(",", ":")))
@@ -71,4 +71,4 @@ def _entry(entry: Mapping[str, Any], base: str, draw: Draw) -> Item:
     if kind in DRAWN and (drawn := draw(kind, link, caption)) is not None:
         return drawn
     said = {name: entry[name] for name in ("title", "minutes", "answer") if name in entry}
-    return make_words(kind if kind in WORDS else "screen", caption, link=link, **said)
+    return make_words(kind if kind in SPOKEN else "screen", caption, link=link, **said)

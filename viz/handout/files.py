@@ -22,15 +22,15 @@ ID = re.compile(r"[0-9a-f]{12}")   # a figure's id, which is stored, so that two
 FIELDS = ("kind", "caption", "about", "link", "source", "body", "state")
 KINDS = ("head_view", "head_grid", "picture_view", "block_diagram", "handles", "mask_editor", "token_strip",
          "transformer_diagram", "story", "chart", "table")
-WORDS = ("screen", "text", "question")   # entries without a figure; a screen shows the page in its link
+SPOKEN = ("screen", "text", "question")   # entries without a figure; a screen shows the page in its link
 
 
 @frozen
 class Item:
     """An entry of a handout, usually a figure, with its texts; created by `make_item`."""
 
-    kind: str           # one of KINDS (the component, a chart or a table) or of WORDS
-    # the component's message (viz/components/messages.py), plotly's JSON, a table's cells as JSON or, for WORDS, a
+    kind: str           # one of KINDS (the component, a chart or a table) or of SPOKEN
+    # the component's message (viz/components/messages.py), plotly's JSON, a table's cells as JSON or, for SPOKEN, a
     # `Said` as JSON
     body: bytes
     state: bytes        # the component's second message; empty for charts and tables
@@ -48,7 +48,7 @@ class Item:
     @property
     def said(self) -> dict[str, Any]:
         """Title, minutes and answer of an entry without a figure."""
-        return json.loads(self.body) if self.kind in WORDS else {}
+        return json.loads(self.body) if self.kind in SPOKEN else {}
 
     def with_caption(self, caption: str) -> "Item":
         """Return a copy with another caption."""
@@ -60,7 +60,7 @@ def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", capti
     """Validate an entry and return it. Raises UserError for invalid input."""
     from viz.handout.schema import checked  # imported here because the first page does not need pydantic
 
-    if kind not in (*KINDS, *WORDS):
+    if kind not in (*KINDS, *SPOKEN):
         raise UserError("This handout contains a figure that this version of Clearhead cannot draw; save it again with "
                         "the version that made it.")
     for name, limit, text in (("caption", "handout_caption", caption), ("about", "handout_about", about),
@@ -73,7 +73,7 @@ def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", capti
     id = id or uuid.uuid4().hex[:12]
     if kind == "screen" and not link:
         raise UserError("A screen of this list has no page; remove it.")
-    body, state = checked("words" if kind in WORDS else kind, body, state, id)
+    body, state = checked("words" if kind in SPOKEN else kind, body, state, id)
     return Item(kind, body, state, id, caption, about, link, source)
 
 

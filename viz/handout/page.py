@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from model.core.query import UserError
 from viz.components.bundle import component_style, script, stylesheet
-from viz.handout.files import WORDS, Handout, Item
+from viz.handout.files import SPOKEN, Handout, Item
 from viz.handout.saved import head_of, paper_svg, table_of
 from viz.provenance import opens_elsewhere, way_back
 from viz.text import Texts, show_invisibles, strings
@@ -37,11 +37,11 @@ def page(handout: Handout) -> bytes:
         raise UserError(strings("handout")["empty"])
     scripts = _scripts(handout, words)
     title = show_invisibles(handout.title) or words["untitled"]
-    numbers = itertools.accumulate(int(item.kind not in WORDS) for item in handout.items)
-    figures = "\n".join(_words(item, words) if item.kind in WORDS else _figure(item, number, words)
+    numbers = itertools.accumulate(int(item.kind not in SPOKEN) for item in handout.items)
+    figures = "\n".join(_words(item, words) if item.kind in SPOKEN else _figure(item, number, words)
                         for item, number in zip(handout.items, numbers, strict=True))
     labels = {name: words[name] for name in ("lens", "scale", "transpose", "place")}
-    made = words("made", count=sum(item.kind not in WORDS for item in handout.items))
+    made = words("made", count=sum(item.kind not in SPOKEN for item in handout.items))
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -68,7 +68,7 @@ def _scripts(handout: Handout, words: Texts) -> list[tuple[str, str]]:
     """Return (attributes, text) of each script: plotly if there is a chart, and the components that are used, with the
     code that mounts them."""
     kinds = {item.kind for item in handout.items}
-    components = sorted(kinds - {"chart", "table", *WORDS})
+    components = sorted(kinds - {"chart", "table", *SPOKEN})
     scripts = [(' type="module"', script("handout/handout.js", *(f"{name}/{name}.js" for name in components))
                 + f'modules["handout/handout.js"].start({{{", ".join(map(component, components))}}});\n')]
     if "chart" in kinds:

@@ -19,6 +19,8 @@ from viz.handout.files import Handout
 from viz.handout.page import page
 from viz.text import strings
 
+WORDS = strings("handout")
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge",
             "msedge")
 WINDOWS = (r"Google\Chrome\Application\chrome.exe", r"Chromium\Application\chrome.exe",
@@ -63,9 +65,9 @@ def pdf(handout: Handout) -> bytes:
 
 def printed(content: bytes) -> bytes:
     """Print an HTML file as PDF. Raises UserError if there is no Chromium, printing fails or too many are waiting."""
-    chromium, words = browser(), strings("handout")
+    chromium = browser()
     if chromium is None:
-        raise UserError(words["no_browser"])
+        raise UserError(WORDS["no_browser"])
     tries: list[tuple[str, ...]] = [] if _is_root() else [FLAGS]
     if not _needs_sandbox():   # some systems do not allow user programs to create sandboxes
         tries.append((*FLAGS, "--no-sandbox"))
@@ -79,10 +81,10 @@ def printed(content: bytes) -> bytes:
                 subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
                 return target.read_bytes()
             except subprocess.TimeoutExpired as error:
-                raise UserError(words("too_slow", seconds=SECONDS)) from error
+                raise UserError(WORDS("too_slow", seconds=SECONDS)) from error
             except (OSError, subprocess.SubprocessError) as error:
                 failure = error
-        raise UserError(words["no_print"]) from failure
+        raise UserError(WORDS["no_print"]) from failure
 
 
 @contextmanager
@@ -90,10 +92,10 @@ def _one_at_a_time() -> Iterator[None]:
     """Wait until no other print of this process is running. Raises UserError if too many prints are waiting or the wait
     is too long."""
     if not _places.acquire(blocking=False):
-        raise UserError(strings("handout")("queue_full", count=WAITING))
+        raise UserError(WORDS("queue_full", count=WAITING))
     try:
         if not _turn.acquire(timeout=PATIENCE):
-            raise UserError(strings("handout")("queue_slow", seconds=PATIENCE))
+            raise UserError(WORDS("queue_slow", seconds=PATIENCE))
         try:
             yield
         finally:

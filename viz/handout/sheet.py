@@ -19,6 +19,8 @@ from viz.text import FOLDER, strings
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+WORDS = strings("sheets")
+
 IMAGES = ASSETS / "images"
 KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 LINK = r"(?<!!)\[([^\]]*)\]\(([^)\s]*)\)"
@@ -68,14 +70,14 @@ def sheet(name: str, teacher: bool) -> Sheet:
 def copy_of(name: str, source: str, teacher: bool) -> Sheet:
     """Return the copy of a sheet for teachers or for students, from its source text."""
     title, text = source.split("\n", 1)
-    words, paragraphs = strings("sheets"), []
+    paragraphs = []
     for paragraph in filter(str.strip, re.split(r"\n[ \t]*\n", text)):
         paragraph = paragraph.strip("\n")
         found = re.match(r"( *)(Answer|Teacher): (.*)", paragraph, re.DOTALL)
         if found is None:
             paragraphs.append(paragraph)
         elif teacher:
-            paragraphs.append(f"{found[1]}**{words[found[2].lower()]}** {found[3]}")
+            paragraphs.append(f"{found[1]}**{WORDS[found[2].lower()]}** {found[3]}")
         elif found[2] == "Answer":
             paragraphs.append(found[1] + LINE * min(MOST_LINES, 1 + len(found[3]) // SIGNS))
     return Sheet(name, title.removeprefix("# ").strip(), teacher, tuple(paragraphs))
@@ -84,8 +86,7 @@ def copy_of(name: str, source: str, teacher: bool) -> Sheet:
 def markdown(copy: Sheet, base: str = "", deeper: int = 0) -> str:
     """Return the copy as Markdown. base: prefix of the links, or "" to keep them relative for Clearhead's own pages.
     deeper: number of levels by which headings are lowered; if not 0, the title is left out, as for a page."""
-    words = strings("sheets")
-    parts = [] if deeper else [f"# {copy.title}", words["of_teachers" if copy.teacher else "of_students"]]
+    parts = [] if deeper else [f"# {copy.title}", WORDS["of_teachers" if copy.teacher else "of_students"]]
     parts += ["#" * deeper + part if part.startswith("#") else part for part in copy.paragraphs if LINE not in part]
     whole = "\n\n".join(parts) + "\n"
     return re.sub(LINK, lambda found: _reachable(found[1], base + found[2]), whole) if base else whole
@@ -102,12 +103,12 @@ def page(copy: Sheet, base: str) -> bytes:
     words."""
     from markdown_it import MarkdownIt
 
-    words, notes = strings("sheets"), list[str]()
+    notes = list[str]()
     parser = MarkdownIt("commonmark", {"xhtmlOut": True}).enable("table")
     tokens = parser.parse("\n\n".join([f"# {copy.title}", *copy.paragraphs]))
     for before, token in pairwise(tokens):
         for kind in ("answer", "teacher"):
-            if token.content.startswith(f"**{words[kind]}**"):
+            if token.content.startswith(f"**{WORDS[kind]}**"):
                 before.attrSet("class", kind)
         token.children = _children(token.children or [], base, notes)
     title, body = parser.renderer.render(tokens, parser.options, {}).split("\n", 1)
@@ -118,11 +119,11 @@ def page(copy: Sheet, base: str) -> bytes:
 <style>{STYLE}</style></head>
 <body>
 {title}
-<p class="copy">{html.escape(words["of_teachers" if copy.teacher else "of_students"])}</p>
+<p class="copy">{html.escape(WORDS["of_teachers" if copy.teacher else "of_students"])}</p>
 {body}
-<h2>{html.escape(words["links"])}</h2>
+<h2>{html.escape(WORDS["links"])}</h2>
 <ol class="links">{listed}</ol>
-<p class="made">{html.escape(words["made"])}</p>
+<p class="made">{html.escape(WORDS["made"])}</p>
 </body>
 </html>
 """.encode()

@@ -18,6 +18,8 @@ from viz.handout.saved import paper_svg
 from viz.handout.sheet import LINE, STYLE
 from viz.text import strings
 
+WORDS = strings("worksheet")
+
 MORE = """
 h1 { margin: 0; } .name { margin: 0.4em 0 1em; } figure { margin: 0.6em 0; text-align: center; break-inside: avoid; }
 img { max-width: 100%; max-height: var(--figure); }
@@ -30,7 +32,7 @@ Question = tuple[str, str]   # (question, answer)
 
 def questions(record: AttentionRecord, view: View, grid: bool) -> dict[str, Question]:
     """Return questions and answers by name. grid: ask about all heads instead of the view's head."""
-    words, attention_map = strings("worksheet")["asked"], record[view.kind]
+    words, attention_map = WORDS["asked"], record[view.kind]
     facts: dict[str, object] = {"head": head_label(*view.head_id)}
     if grid:
         measured = measure(attention_map)
@@ -55,26 +57,25 @@ def questions(record: AttentionRecord, view: View, grid: bool) -> dict[str, Ques
 def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *, grid: bool) -> bytes:
     """Return the worksheet as an HTML file with a page for students and a page for the teacher. Raises UserError if the
     view cannot be shown."""
-    words = strings("worksheet")
     made = grid_item(record, view) if grid else head_item(record, view)
     drawn = base64.b64encode(paper_svg(made).encode()).decode()
     texts, about = provenance.sentences(record)
-    caption = visible_lines(made.caption.split("“")[0] if grid else words(
+    caption = visible_lines(made.caption.split("“")[0] if grid else WORDS(
         "figure", head=head_label(*view.head_id)))
     items = "".join(f"<li>{_shown(ask)}{LINE * (3 if len(asked) < 4 else 2)}</li>" for ask, _ in asked)
     answers = "".join(f"<li>{_shown(ask)}<p class=\"answer\">{_shown(answer)}</p></li>" for ask, answer in asked)
     return f"""<!DOCTYPE html>
 <html lang="en">
-<head><meta charset="utf-8"/><meta name="generator" content="Clearhead"/><title>{_shown(words["title"])}</title>
+<head><meta charset="utf-8"/><meta name="generator" content="Clearhead"/><title>{_shown(WORDS["title"])}</title>
 <style>{STYLE}{MORE}:root {{ --figure: {118 - 10 * len(asked)}mm; }}</style></head>
 <body>
-<h1>{_shown(words["title"])}</h1>
-<p class="name">{_shown(words["name"])}</p>
+<h1>{_shown(WORDS["title"])}</h1>
+<p class="name">{_shown(WORDS["name"])}</p>
 <blockquote><p>{"<br/>".join(map(_shown, texts))}</p></blockquote>
 <figure><img alt="{_shown(made.caption)}" src="data:image/svg+xml;base64,{drawn}"/>
 <figcaption>{_shown(caption)}</figcaption></figure>
 <ol>{items}</ol>
-<section class="teacher-page"><h1>{_shown(words["answers"])}</h1>
+<section class="teacher-page"><h1>{_shown(WORDS["answers"])}</h1>
 <ol>{answers}</ol>
 <p class="made">{_shown(" · ".join(about))}</p></section>
 </body>

@@ -18,7 +18,7 @@ from viz.text import escape_markdown
 from viz.widgets.figure import columns_switch, token_name, vector_strips
 from viz.widgets.handout_button import picture_button
 from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, section
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
 BOXES = ("in", "attention", "cross", "feed_forward",
          *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
@@ -35,22 +35,20 @@ DRAWS, MANY = 100, 200                             # seeds to choose from, and n
 STYLES = {"post": (0, "solid"), "pre": (1, "dash")}   # colour and dash of the lines over depth
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "block")
-    lesson.header()
     opened = _see(page, lesson)
     if opened is not None:
         trace, record = opened
         this_block = _block(page, trace)
         tokens = record[this_block.kind].queries
         lesson.fragment(_norm, this_block, tokens)
-        _feed_forward(lesson, trace, this_block, record.card.title)
-    lesson.further("bend", lambda: lesson.fragment(_bend), ("units", "fit"))
+        _feed_forward(page, lesson, trace, this_block, record.card.title)
+    lesson.further_fragment(_bend, opened_by=("units", "fit"))
     if opened is not None:
-        lesson.further("dropout", lambda: lesson.fragment(_dropout, this_block, tokens), ("drop", "draw"))
-    lesson.further("depth", lambda: lesson.fragment(_depth), ("depth",))
-    lesson.end()
+        lesson.further_fragment(_dropout, this_block, tokens, opened_by=("drop", "draw"))
+    lesson.further_fragment(_depth, opened_by=("depth",))
 
 
 def _see(page: PageContext, lesson: Lesson) -> tuple[Trace, AttentionRecord] | None:
@@ -117,7 +115,7 @@ def _leaves(words: Section, output: np.ndarray, tokens: Tokens) -> None:
     rows = [token_name(tokens, place) for place in range(min(ROWS, len(output)))]
     style = CellStyle("signed", bound=float(np.quantile(np.abs(output), 0.998)) or 1.0, square=False)
     words.figure(matrix, output[:ROWS], rows, style=style,
-                 height=max(220, 110 + 15 * len(rows)), title=words("leaves", **words.facts), key="block-box")
+                 height=max(220, 110 + 15 * len(rows)), title=words("leaves", **words.facts))
 
 
 def _tensors(box: block.Box, this_block: Block, words: Section) -> list[tuple[str, np.ndarray]]:
@@ -178,8 +176,7 @@ def _norm(page: PageContext, words: Section, this_block: Block, tokens: Tokens) 
     # the answer to the question: each token's mean and spread
     x = norm.input[:ROWS].astype(np.float64)
     words.figure(bars, [token_name(tokens, place) for place in range(len(x))],
-                 {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, angle=UPRIGHT, kind="means",
-                 key="block-means")
+                 {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, angle=UPRIGHT, kind="means")
     words.explain(block.layer_norm, block.rms_norm)
 
 
@@ -192,30 +189,30 @@ def both_norms(norm: Norm, word: int) -> tuple[block.Steps, block.Steps]:
     return (layer, rms) if norm.kind == "layer" else (rms, layer)
 
 
-def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -> None:
+@section
+def _feed_forward(page: PageContext, words: Section, trace: Trace, this_block: Block, model: str) -> None:
     """Draw the values before and after this block's activation, and the inactive units of every block."""
-    with lesson.section("feed_forward") as words:
-        inner = this_block.feed_forward
-        if inner is None:
-            st.info(words["unknown"])
-            return
-        span = float(np.quantile(np.abs(inner.before), 0.999))
-        edges = np.linspace(-span, span, 61)
-        shares = {words[name]: np.histogram(getattr(inner, name), edges)[0] / inner.before.size
-                  for name in ("before", "active")}
-        known = {_name(lesson, trace, one): one.feed_forward for one in trace.blocks if one.feed_forward is not None}
-        inactive = np.array([block.inactive_shares(each.before, each.active) for each in known.values()])
-        number, d_ff, d_model = _name(lesson, trace, this_block), inner.before.shape[1], inner.output.shape[1]
-        zero, near, relu = inactive[list(known).index(number)]
-        words.tell(activation=inner.activation, d_ff=d_ff, d_model=d_model, wide=d_ff / d_model, zero=zero, near=near,
-                   relu=relu, model=escape_markdown(model), number=number)
-        left, right = split()
-        with left:
-            words.figure(histogram, edges, shares, marks=[(0, "0")], height=320, key="block-activations")
-        with right:
-            words.figure(bars, list(known), dict(zip(words["groups"], inactive.T, strict=True)), y_range=(0, 1),
-                         height=320, kind="silent", key="block-silent")
-        words.explain(block.inactive_shares)
+    inner = this_block.feed_forward
+    if inner is None:
+        st.info(words["unknown"])
+        return
+    span = float(np.quantile(np.abs(inner.before), 0.999))
+    edges = np.linspace(-span, span, 61)
+    shares = {words[name]: np.histogram(getattr(inner, name), edges)[0] / inner.before.size
+              for name in ("before", "active")}
+    known = {_name(words.lesson, trace, one): one.feed_forward for one in trace.blocks if one.feed_forward is not None}
+    inactive = np.array([block.inactive_shares(each.before, each.active) for each in known.values()])
+    number, d_ff, d_model = _name(words.lesson, trace, this_block), inner.before.shape[1], inner.output.shape[1]
+    zero, near, relu = inactive[list(known).index(number)]
+    words.tell(activation=inner.activation, d_ff=d_ff, d_model=d_model, wide=d_ff / d_model, zero=zero, near=near,
+               relu=relu, model=escape_markdown(model), number=number)
+    left, right = split()
+    with left:
+        words.figure(histogram, edges, shares, marks=[(0, "0")], height=320)
+    with right:
+        words.figure(bars, list(known), dict(zip(words["groups"], inactive.T, strict=True)), y_range=(0, 1),
+                     height=320, kind="silent")
+    words.explain(block.inactive_shares)
 
 
 @section
@@ -228,7 +225,7 @@ def _bend(page: PageContext, words: Section) -> None:
     drawn = [Line(words["target"], TARGET, None, "dash"), Line(words["line"], line, 1, "dot"),
              Line(words("fit", units=units), fit, 0, "solid")]
     words.tell(units=units, left=left, straight=straight)
-    words.figure(lines, X, drawn, height=320, key="block-bend")
+    words.figure(lines, X, drawn, height=320)
     words.explain(block.bent_fit)
 
 
@@ -273,11 +270,10 @@ def _depth(page: PageContext, words: Section) -> None:
         drawn = [Line(words["names"][kind], getattr(found, name), *STYLES[kind],
                       (found.low, found.high) if log else None) for kind, found in here.items()]
         with column:
-            words.figure(lines, np.arange(1, layers + 1), drawn, log=log, kind=name,
-                         key=f"block-{name}")
+            words.figure(lines, np.arange(1, layers + 1), drawn, log=log, kind=name)
     ends = [Line(words["names"][kind], each, STYLES[kind][0], "dots") for kind, each in last.items()]
     ends.append(Line("∝ 1/√N", last["pre"][-1] * np.sqrt(depths[-1] / depths), None, "dash"))
     with third:
         words.figure(lines, depths, ends, y_range=(0, 1.15 * float(last["post"].max())), kind="last",
-                     marks=[(layers, f"N = {layers}")], key="block-last")
+                     marks=[(layers, f"N = {layers}")])
     words.explain(block.depth, block.depth_runs)

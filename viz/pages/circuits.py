@@ -18,13 +18,14 @@ from viz.format import format_change, format_number, format_share, head_label, m
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Words, position
 from viz.text import strings
-from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, choice_for, select
 from viz.widgets.fragment import asked_on_click, folded, fragment, source_listing
 from viz.widgets.handout_button import data_table, table_button
 from viz.widgets.head_table import clickable_table, clicked_head, coloured_grid
-from viz.widgets.layout import flex_row, heading, split
+from viz.widgets.layout import flex_row, heading, note, prose, split
 from viz.widgets.measured import measured_line
+
+WORDS = strings("circuits")
 
 MEASURES = ("induction", "previous", "duplicate", "copying", "matching")
 SHOWN, REMOVED = 200, 6   # pairs in the table; heads in the ablation table
@@ -37,8 +38,8 @@ PAGE = Page("record", controls=(
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words, model = strings("circuits")["page"], page.state.model
-    st.markdown(f"## {words['question']}\n\n{words['lead']}", width=READABLE_WIDE)
+    words, model = WORDS["page"], page.state.model
+    prose(f"## {words['question']}\n\n{words['lead']}")
     question = MechanismsQuery(model, sources.revision(model))
     found: Mechanisms = page.ask(question)
     page.record()   # an error in the text is then shown once, not in every section
@@ -52,7 +53,7 @@ def render(page: PageContext) -> None:
 def _heads(page: PageContext, found: Mechanisms) -> None:
     """Draw every head's measures as a table, and one of them as the colours of the grid."""
     page.follow()
-    words, table = strings("circuits")["page"], found.frame()
+    words, table = WORDS["page"], found.frame()
     heading(words["heads"])
     named = {name: words["measures"][name] for name in MEASURES if name in table}
     colour = page["colour"] if page["colour"] in named else next(iter(named))
@@ -89,7 +90,7 @@ def _grid(page: PageContext, values: dict[HeadId, float], label: str, key: str) 
 def _pairs(page: PageContext, found: Mechanisms) -> None:
     """Draw the pairs whose composition exceeds that of random heads; a click opens either head."""
     page.follow()
-    words, by = strings("circuits")["page"], page["by"]
+    words, by = WORDS["page"], page["by"]
     heading(words["pairs"])
     choice_for(page, "by", words["by"], words["by_names"])
     pairs, (mean, limit) = found.pairs(), found.null[by]
@@ -101,7 +102,7 @@ def _pairs(page: PageContext, found: Mechanisms) -> None:
     if len(pairs):
         claims.append(words("pairs_best", one=head_label(*earlier[0]), other=head_label(*later[0]),
                             score=format_number(pairs["score"].iloc[0]), mean=format_number(mean)))
-    st.markdown(" ".join(claims), width=READABLE_WIDE)
+    prose(" ".join(claims))
     if not len(pairs):
         return
     titles = words["pairs_columns"]
@@ -131,8 +132,8 @@ def _clicked_column(event: Any) -> str:
 def _paths(page: PageContext, found: Mechanisms) -> None:
     """Draw path patching from one head or all heads into one receiver, and the effect of ablating the same heads."""
     page.follow()
-    words, turned = strings("circuits")["paths"], page.controls
-    st.markdown(f"##### {words['title']}\n\n{words['lead']}", width=READABLE_WIDE)
+    words, turned = WORDS["paths"], page.controls
+    prose(f"##### {words['title']}\n\n{words['lead']}")
     if Kind.CAUSAL not in page.record().kinds:
         st.caption(words["decoders"])
         return
@@ -153,7 +154,7 @@ def _paths(page: PageContext, found: Mechanisms) -> None:
 
 def _path_fields(page: PageContext, found: Mechanisms) -> None:
     """Draw the fields for the twin sentence, the two words, and the two ends of the path."""
-    words, turned = strings("circuits")["paths"], page.controls
+    words, turned = WORDS["paths"], page.controls
     example = words["examples"].get(page.state.model, words["examples"]["other"])
     st.button(words["example"], key="paths-example", type="tertiary", icon=":material/edit_note:", on_click=page.set,
               kwargs=dict(zip(("text", "twin", "answer", "rival"), example, strict=True)))
@@ -173,14 +174,14 @@ def _path_fields(page: PageContext, found: Mechanisms) -> None:
 def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result: Paths) -> None:
     """Draw what the paths change (a sentence, the grid and a table), and the effect of ablating the strongest
     senders."""
-    words, table = strings("circuits")["paths"], result.frame()
+    words, table = WORDS["paths"], result.frame()
     if not len(table):
         return
     way = result.twin - result.plain
     top = table.iloc[0]
-    st.markdown(words("claim", plain=format_number(result.plain), twin=format_number(result.twin),
+    prose(words("claim", plain=format_number(result.plain), twin=format_number(result.twin),
                       head=head_label(int(top["layer"]), int(top["head"])), effect=format_change(top["effect"]),
-                      share=format_share(top["effect"] / way if way else math.nan, 0)), width=READABLE_WIDE)
+                      share=format_share(top["effect"] / way if way else math.nan, 0)))
     heads = [(int(row.layer), int(row.head)) for row in table.itertuples()]
     titles = words["columns"]
     shown = table.assign(sender=[head_label(*head) for head in heads], share=100 * table["effect"] / way
@@ -195,7 +196,7 @@ def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result
                                      tuple(heads[:REMOVED])), height=0).frame().reset_index()
     removed["head"] = [head_label(*head) for head in heads[:REMOVED]]
     heading(words["ablate"])
-    st.caption(words["ablate_about"], width=READABLE_WIDE)
+    note(words["ablate_about"])
     removed = removed[list(words["ablate_columns"])].rename(columns=words["ablate_columns"])
     data_table(removed, words["ablate"], key="paths-removed", formats={
         words["ablate_columns"][way]: "%.3f" for way in WAYS})
@@ -205,8 +206,8 @@ def _known(page: PageContext) -> None:
     """Draw the shipped measurements on the models with published circuits."""
     from pandas import DataFrame
 
-    words, titles = strings("circuits")["known"], {offer.id: offer.title for offer in sources.catalogue()}
-    st.markdown(f"##### {words['title']}\n\n{words['lead']}", width=READABLE_WIDE)
+    words, titles = WORDS["known"], {offer.id: offer.title for offer in sources.catalogue()}
+    prose(f"##### {words['title']}\n\n{words['lead']}")
     measured = {model: known for model in known_circuits.MODELS if (known := _shipped(model)) is not None}
     rows = [_row(titles.get(model, model), finding) for model, known in measured.items()
             for finding in known.answer.findings]
@@ -222,7 +223,7 @@ def _known(page: PageContext) -> None:
         words("measured", day=last.measured, machine=last.machine)))
     if page.state.model in measured:
         measured_line(KnownCircuitsQuery(page.state.model, sources.revision(page.state.model)), "known", "mechanisms")
-    st.caption(words["sources"], width=READABLE_WIDE)
+    note(words["sources"])
     folded(words["code"], lambda: st.code(source_listing(
         (mechanisms.composed, mechanisms.null_of, known_circuits.indirect_objects)), language="python"),
         key="circuits-code")
@@ -241,7 +242,7 @@ def _shipped(model: str) -> Shipped | None:
 
 
 def _row(model: str, finding: Finding) -> tuple[str, ...]:
-    words = strings("circuits")["known"]
+    words = WORDS["known"]
     ends = () if math.isnan(finding.low) else (finding.low, finding.high)
     interval = "\N{NO-BREAK SPACE}–\N{NO-BREAK SPACE}".join(map(format_number, ends))   # on one line
     heads = (" → " if finding.name in ("composition", "path") else ", ").join(head_label(*each)

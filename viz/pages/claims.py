@@ -31,10 +31,11 @@ from viz.page_controls import Switch
 from viz.session import Kept
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
-from viz.widgets.layout import flex_row, opening, split
+from viz.widgets.layout import flex_row, opening, prose, split
+
+WORDS = strings("claims")
 
 ASKED = Kept[frozenset[ClaimQuery]](frozenset())   # measurements requested in this session
 ERRORS = Kept[dict[ClaimQuery, str]]({})           # the errors of failed measurements
@@ -67,7 +68,7 @@ def render(page: PageContext) -> None:
     words = opening("claims")
     table, counted = all_rows(), st.empty()
     waiting = _controls(page, table)
-    st.markdown(f":gray[{words['legend']}]", width=READABLE_WIDE)   # lecture mode hides captions outside claims
+    prose(f":gray[{words['legend']}]")   # lecture mode hides captions outside claims
     results, places = {row: result_of(row) for row in table}, dict[Row, Places]()
     for _, group in groupby(table, key=lambda row: row.claim.name):
         places |= draw_claim(page, {row: results[row] for row in group}, waiting)
@@ -87,7 +88,7 @@ def all_rows() -> list[Row]:
 
 def _controls(page: PageContext, table: list[Row]) -> list[Row]:
     """Draw the buttons and return the rows to measure."""
-    words, every = strings("claims"), page["all"]
+    every = page["all"]
     there = [row for row in table if row.model and question(row).revision]
 
     def stop() -> None:
@@ -97,10 +98,10 @@ def _controls(page: PageContext, table: list[Row]) -> list[Row]:
     waiting = [row for row in there if (every or question(row) in ASKED.value) and question(row) not in ERRORS.value
                and sources.cached(question(row)) is None]
     with flex_row("center"):
-        st.button(words["measure_all"], key="claims-all", disabled=every, on_click=page.set,
-                  kwargs={"all": True}, help=words("measure_all_help", count=len(there)))
+        st.button(WORDS["measure_all"], key="claims-all", disabled=every, on_click=page.set,
+                  kwargs={"all": True}, help=WORDS("measure_all_help", count=len(there)))
         if waiting:
-            st.button(words["stop"], key="claims-stop", on_click=stop)
+            st.button(WORDS["stop"], key="claims-stop", on_click=stop)
     return waiting
 
 
@@ -110,16 +111,15 @@ def _ask(row: Row) -> None:
 
 def _count(place: DeltaGenerator, results: list[Result]) -> None:
     """Draw the number of rows with each verdict so far."""
-    words, count = strings("claims"), Counter(result.verdict for result in results)
-    names = {verdict: words["verdicts"][verdict] for verdict in Verdict} | {None: words["not_yet"]}
-    place.markdown(" · ".join(words("counts", verdict=name, count=count[verdict])
+    count = Counter(result.verdict for result in results)
+    names = {verdict: WORDS["verdicts"][verdict] for verdict in Verdict} | {None: WORDS["not_yet"]}
+    place.markdown(" · ".join(WORDS("counts", verdict=name, count=count[verdict])
                               for verdict, name in names.items() if count[verdict]))
 
 
 def _rule() -> None:
-    words = strings("claims")
-    st.markdown(words("rule", fewest=rule.FEWEST), width=READABLE_WIDE)
-    st.markdown(f"**{words['rule_code']}**")
+    prose(WORDS("rule", fewest=rule.FEWEST))
+    st.markdown(f"**{WORDS['rule_code']}**")
     st.code(inspect.getsource(rule), language="python")
 
 
@@ -147,19 +147,19 @@ def result_of(row: Row) -> Result:
 
 def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collection[Row]) -> dict[Row, Places]:
     """Draw one claim with all its models. Return the placeholders of each row that is still to be measured."""
-    claim, words, places = next(iter(results)).claim, strings("claims"), {}
+    claim, places = next(iter(results)).claim, {}
     with st.container(key=f"claim-{claim.name}", gap="small"):
         with flex_row("center", gap="small"):
-            st.markdown(f"**{words['claims'][claim.name]['sentence']}** "
+            st.markdown(f"**{WORDS['claims'][claim.name]['sentence']}** "
                         f":gray[{escape_markdown(short_source(claim.paper))}]", width="content")
             # drawn with the page, so that the popover also opens during measurements
-            with st.popover(words["details"], type="tertiary", key=f"details-{claim.name}"):
+            with st.popover(WORDS["details"], type="tertiary", key=f"details-{claim.name}"):
                 heads = _details(results)
         for row, result in results.items():
             places[row] = st.empty(), heads[row]
             with places[row][0].container():
                 if row in waiting:   # the numbers are drawn once measured
-                    st.markdown(f":gray-badge[{words['not_yet']}] :gray[{row.model}]")
+                    st.markdown(f":gray-badge[{WORDS['not_yet']}] :gray[{row.model}]")
                 else:
                     _body(page, row, result)
     return places
@@ -182,39 +182,39 @@ def _wait_for(page: PageContext, row: Row, places: Places) -> None:
 
 def _body(page: PageContext, row: Row, result: Result) -> None:
     """Draw the verdict beside the numbers, one per line. An unmeasured row has a button to measure it."""
-    words, key = strings("claims"), f"{row.claim.name}-{row.model}"
+    key = f"{row.claim.name}-{row.model}"
     titles = {offer.id: offer.title for offer in sources.catalogue()}
-    model = words("of_model", model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
+    model = WORDS("of_model", model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
     left, right = split(4, 9, vertical_alignment="center")
     with left:
-        verdict, colour = words["not_yet"], "gray"
+        verdict, colour = WORDS["not_yet"], "gray"
         if result.verdict is not None:
-            verdict, colour = words["verdicts"][result.verdict], COLOURS[result.verdict]
+            verdict, colour = WORDS["verdicts"][result.verdict], COLOURS[result.verdict]
         st.markdown(f":{colour}-badge[{verdict}] :gray[{model}]")
         with flex_row("center", gap="small"):
             _origin(result)
             sees = result.measured is not None and result.here
-            if sees and st.button(words["open"], key=f"open-{key}", type="tertiary"):
+            if sees and st.button(WORDS["open"], key=f"open-{key}", type="tertiary"):
                 _open(page, cast(Measurement, result.measured).picture)
             if result.here and (result.open or result.shipped is not None):
-                st.button(words["measure" if result.open else "again"], key=f"measure-{key}", type="tertiary",
-                          on_click=_ask, args=(row,), help=words["slow"] if row.claim.slow else None)
+                st.button(WORDS["measure" if result.open else "again"], key=f"measure-{key}", type="tertiary",
+                          on_click=_ask, args=(row,), help=WORDS["slow"] if row.claim.slow else None)
     with right:
         if result.error:
             st.markdown(escape_markdown(_capital(result.error)))
         if row.missing or not result.here:
-            st.markdown(words("fetch", commands=fetching(row)))
+            st.markdown(WORDS("fetch", commands=fetching(row)))
         for found in result.measured.findings if result.measured is not None else ():
             _number(key, found)
 
 
 def _origin(result: Result) -> None:
     """Draw when and where a row was measured, and whether the model on this disk differs."""
-    words, known = strings("claims"), result.shipped
+    known = result.shipped
     if known is not None:
-        stale = f" :orange-badge[{words['stale']}]" if known.stale and result.here else ""
-        st.caption(words("measured", day=known.measured, seconds=known.seconds) + stale, width="content",
-                   help=words("measured_help", machine=known.machine, command=COMMAND))
+        stale = f" :orange-badge[{WORDS['stale']}]" if known.stale and result.here else ""
+        st.caption(WORDS("measured", day=known.measured, seconds=known.seconds) + stale, width="content",
+                   help=WORDS("measured_help", machine=known.machine, command=COMMAND))
 
 
 def _capital(sentence: str) -> str:
@@ -223,13 +223,12 @@ def _capital(sentence: str) -> str:
 
 def _number(key: str, found: Finding) -> None:
     """Draw one finding: its text, figure and numbers. key: the row's key."""
-    words = strings("claims")
-    what = words["findings"][found.name]["what"]
+    what = WORDS["findings"][found.name]["what"]
     shown = {name: _written(getattr(found, name), found.unit)
              for name in ("effect", "low", "high", "baseline", "luck", "best")}
-    shown["interval"] = words("interval" if shown["low"] and shown["high"] else "no_interval", **shown)
-    shown |= {"n": str(found.n), "counted": words["counted"][found.counted]}
-    numbers = words("numbers", **shown | {"luck": shown["luck"] and words("numbers_luck", **shown)})
+    shown["interval"] = WORDS("interval" if shown["low"] and shown["high"] else "no_interval", **shown)
+    shown |= {"n": str(found.n), "counted": WORDS["counted"][found.counted]}
+    numbers = WORDS("numbers", **shown | {"luck": shown["luck"] and WORDS("numbers_luck", **shown)})
     name, chart = split(5, 6, gap="small", vertical_alignment="center")
     name.caption(f"{what}  \n{numbers}")
     with chart:
@@ -243,15 +242,15 @@ def _written(value: float | None, unit: str) -> str:
         return ""
     if unit == "share":
         return format_signed(value, ".1%")
-    return f"{format_number(value)} {strings('claims')['units'][unit]}"
+    return f"{format_number(value)} {WORDS['units'][unit]}"
 
 
 def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
     """Draw the published and the local measurement, and both as BibTeX. Return each row's placeholder for its chosen
     heads."""
-    words, claim = strings("claims"), next(iter(results)).claim
-    said = words["claims"][claim.name]
-    st.markdown(f"**{words['there']}.** {said['there']}  \n**{words['here']}.** {said['here']}")
+    claim = next(iter(results)).claim
+    said = WORDS["claims"][claim.name]
+    st.markdown(f"**{WORDS['there']}.** {said['there']}  \n**{WORDS['here']}.** {said['here']}")
     places = {row: st.empty() for row in results}
     for row, result in results.items():
         places[row].markdown(_chosen_heads(row, result))
@@ -261,9 +260,9 @@ def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
     entries = {"cite_claim": papers()[claim.paper], "cite_measurement": "\n\n".join(measured)}
     for title, entry in entries.items():
         if entry:
-            st.markdown(f"**{words[title]}**")
+            st.markdown(f"**{WORDS[title]}**")
             st.code(entry, language="bibtex", wrap_lines=True)
-    st.caption(f"`{words('json_help', name=claim.name)}`")
+    st.caption(f"`{WORDS('json_help', name=claim.name)}`")
     return places
 
 
@@ -271,7 +270,7 @@ def _chosen_heads(row: Row, result: Result) -> str:
     """Return the names of the heads that the numbers refer to, or ""."""
     heads = [head_label(*head) for found in (result.measured.findings if result.measured else ())
              for head in found.heads]
-    said = strings("claims")("heads", model=row.model, heads=", ".join(dict.fromkeys(heads)))
+    said = WORDS("heads", model=row.model, heads=", ".join(dict.fromkeys(heads)))
     return said if heads else ""
 
 

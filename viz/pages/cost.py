@@ -26,6 +26,7 @@ from viz.widgets.lesson import (
     draw_first,
     drawn_control,
     drawn_lines,
+    lesson_page,
     section,
 )
 from viz.widgets.measured import measured_line
@@ -52,22 +53,20 @@ PAGE = Page("nothing", controls=(
     stepped("from", 2, range(1, PATH + 1)), stepped("to", 7, range(1, PATH + 1))))
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "cost")
-    lesson.header()
     width = min(WIDTHS, key=lambda each: abs(each - page["width"]))
     revealed = _held(page, lesson, width)
-    lesson.further("counted", lambda: _counted(lesson, width))
+    lesson.further(_counted, width)
     with lesson.section("measured") as words:
         if revealed:
             _measured(page, words, lesson.prose["ways"], width)
         else:
             lesson.covered("measured")
     lesson.fragment(_tiles)
-    lesson.further("paths", lambda: lesson.fragment(_paths), ("from", "to"))
-    lesson.further("types", lambda: lesson.fragment(_types), ("column", *SIZES))
-    lesson.end()
+    lesson.further_fragment(_paths, opened_by=("from", "to"))
+    lesson.further_fragment(_types, opened_by=("column", *SIZES))
 
 
 @section
@@ -94,22 +93,22 @@ def _held(page: PageContext, words: Section, width: int) -> bool:
                fused_gb=held["fused"][-1] / 1e9,
                **{way: float(numbers[-1] / numbers[-2]) for way, numbers in held.items()})
     with right:
-        words.figure(lines, lengths, drawn, log="xy", key="cost-held")
+        words.figure(lines, lengths, drawn, log="xy")
     words.explain(cost.bytes_held, notices_in=right)
     return True
 
 
-def _counted(lesson: Lesson, width: int) -> None:
+@section
+def _counted(page: PageContext, words: Section, width: int) -> None:
     """Draw one layer's multiplications over the text length."""
-    names, even, lengths = lesson.prose["ways"], cost.balanced_length(width), np.array(LENGTHS, float)
+    names, even, lengths = words.lesson.prose["ways"], cost.balanced_length(width), np.array(LENGTHS, float)
     counts = {way: np.asarray(cost.multiplications(way, lengths, width)) for way in ("plain", "window", "linear")}
     shares = counts["plain"] / (counts["plain"] + counts["linear"])
-    with lesson.section("counted") as words:
-        drawn = [Line(words["square"] if way == "plain" else names[way], count, colour)
-                 for (way, count), colour in zip(counts.items(), (0, 2, 3), strict=True)]
-        words.tell(width=width, even=even, longest=LENGTHS[-1], small=shares[0], share=shares[-1], side=cost.WINDOW)
-        words.figure(lines, lengths, drawn, log="xy", marks=[(even, f"n = 6d = {even:,}")], key="cost-counted")
-        words.explain(cost.multiplications, cost.balanced_length)
+    drawn = [Line(words["square"] if way == "plain" else names[way], count, colour)
+             for (way, count), colour in zip(counts.items(), (0, 2, 3), strict=True)]
+    words.tell(width=width, even=even, longest=LENGTHS[-1], small=shares[0], share=shares[-1], side=cost.WINDOW)
+    words.figure(lines, lengths, drawn, log="xy", marks=[(even, f"n = 6d = {even:,}")])
+    words.explain(cost.multiplications, cost.balanced_length)
 
 
 def _measured(page: PageContext, words: Section, names: dict[str, str], width: int) -> None:
@@ -136,7 +135,7 @@ def _measured(page: PageContext, words: Section, names: dict[str, str], width: i
                  for colour, (way, each) in enumerate(numbers[field].items())]
         with column:
             words.figure(power_law, drawn, x_range=(50, 1.4 * max(map(max, lengths.values()))), kind=field,
-                         marks=[(even, f"n = 6d = {even:,}")], key=f"cost-{field}")
+                         marks=[(even, f"n = 6d = {even:,}")])
     words.explain(cost.plain, cost.fused, cost.window, cost.linear, cost.seconds_of, cost.peak_bytes, cost.power)
 
 
@@ -169,7 +168,7 @@ def _tiles(page: PageContext, words: Section) -> None:
     with right:
         rows = [*(words("after", tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
         words.figure(matrix, np.vstack([weights_so_far(scores, taken, step), plain]), rows, keys,
-                     height=120 + 30 * len(rows), style=CellStyle(square=False, ruler=False), key="cost-tiles")
+                     height=120 + 30 * len(rows), style=CellStyle(square=False, ruler=False))
         table = [[f"{state.keys[0]}{RANGE}{state.keys[1] - 1}", f"{state.m:.3g}", f"{state.kept:.4g}",
                   f"{state.l:z.4f}", f"{float(state.answer[0]):z.4f}"] for state in taken[:step]]
         if table:
@@ -221,7 +220,7 @@ def _types(page: PageContext, words: Section) -> None:
     drawn = [Line(names[kind], np.broadcast_to(cost.table(kind, SPAN, d, k, r)[column], SPAN.shape), place, style)
              for place, (kind, style) in enumerate(zip(cost.TYPES, ("solid", "dash", "dot", "solid"), strict=True))]
     words.figure(lines, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy",
-                 marks=[(n, f"n = {n:,}")], height=360, key="cost-types")
+                 marks=[(n, f"n = {n:,}")], height=360)
     st.markdown(markdown_table(words["table_head"], [
         [names[kind], *(order if order == "1" else f"{order} = {number:,.4g}" for order, number in
                         zip(words["orders"][kind], cost.table(kind, n, d, k, r).values(), strict=True))]

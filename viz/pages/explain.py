@@ -37,13 +37,15 @@ from viz.format import format_signed, format_weight, head_label, rank, visible_t
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Switch, Words, position
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE, READABLE_WIDE
+from viz.theme import READABLE
 from viz.widgets.fields import bind, button_setting, choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_picker import real_head, sentence_strip
-from viz.widgets.layout import bullets, flex_row, heading, opening, split
+from viz.widgets.layout import bullets, flex_row, heading, opening, prose, split
 from viz.widgets.measured import is_shipped, measured_line
+
+WORDS = strings("explain")
 
 PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   # scratch has no answer to explain
     position("at", 99_999), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
@@ -72,7 +74,7 @@ def render(page: PageContext) -> None:
     except UserError as error:
         st.error(escape_markdown(error))
     else:
-        st.markdown(f"{value_claim(attribution)} {verdict(attribution, view)}", width=READABLE_WIDE)
+        prose(f"{value_claim(attribution)} {verdict(attribution, view)}")
         importance_section(page, attribution, view)
         agreement_section(page, attribution, view)
         corpus_section(page, record, view, attribution.answer.kind)
@@ -114,12 +116,12 @@ def answer_kind(record: AttentionRecord) -> str:
 
 def question_controls(page: PageContext, record: AttentionRecord) -> None:
     """Draw the question's controls: the word, its rival, or the other sentence."""
-    words, way, controls = strings("explain"), answer_kind(record), page.controls
+    way, controls = answer_kind(record), page.controls
     if not way:
         return
-    st.caption(words["click"][way])
+    st.caption(WORDS["click"][way])
     if way == "vector":
-        st.text_input(words["other"], max_chars=300, placeholder=comparison_sentence(page), help=words["other_help"],
+        st.text_input(WORDS["other"], max_chars=300, placeholder=comparison_sentence(page), help=WORDS["other_help"],
                       **bind(page.set, "other", controls["other"]))
         return
     tokens = record[kind_of(record)].queries
@@ -140,9 +142,9 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
         sentence_strip(tokens, focus=focus, pairs=False, key="explain_strip", on_event=take)
     with flex_row("bottom"):
         if way == "next":
-            button_setting(page, words["after"], "explain_after", at=len(page.state.text))
+            button_setting(page, WORDS["after"], "explain_after", at=len(page.state.text))
         for name in ("word", "rival"):
-            st.text_input(words[name], max_chars=40, help=words[f"{name}_help"], width=220,
+            st.text_input(WORDS[name], max_chars=40, help=WORDS[f"{name}_help"], width=220,
                           **bind(page.set, name, controls[name]))
 
 
@@ -164,7 +166,7 @@ def comparison_sentence(page: PageContext) -> str:
 
 def importance_section(page: PageContext, attribution: Attribution, view: View) -> None:
     """Draw every token's importance by every measure."""
-    words, answer = strings("explain")["picture"], attribution.answer
+    words, answer = WORDS["picture"], attribution.answer
     measured, count = attribution.by_method(*view.head_id), len(attribution.tokens)
     flat = all(np.ptp(attribution.scores[name][attribution.ranked]) < 1e-9 for name in ("rollout_even", "flow_even")
                if name in attribution.scores)
@@ -187,7 +189,7 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
 
 def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) -> None:
     """Draw the caption: the unranked tokens and the reason, the uniform rows, and the missing measures."""
-    words, apart = strings("explain")["picture"], apart_claim(attribution)
+    words, apart = WORDS["picture"], apart_claim(attribution)
     sentences, whole = [apart] if apart else [], page["all"]
     toggle_for(page, "all", words["all"])
     if whole and not flat:
@@ -204,7 +206,7 @@ def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) ->
 def verdict(attribution: Attribution, view: View) -> str:
     """Return the main finding: how far the open head's attention agrees with the tokens' importance, and the chance
     level."""
-    words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
+    words, count = WORDS["sentence"], int(attribution.ranked.sum())
     if no_order(attribution):
         return ""
     rhos = agreement(attribution, view.layer, view.head).get("weight_head")
@@ -216,7 +218,7 @@ def verdict(attribution: Attribution, view: View) -> str:
 
 def agreement_section(page: PageContext, attribution: Attribution, view: View) -> None:
     """Draw the rank correlations for this answer, and the limits of a single sentence."""
-    words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
+    words, count = WORDS["sentence"], int(attribution.ranked.sum())
     heading(words["title"], help=words("lead", count=count))
     if why := no_order(attribution):
         st.info(why)
@@ -240,7 +242,7 @@ def agreement_chart(measures: list[str], values: np.ndarray | None, mean: np.nda
     values: (measure, removal), or with intervals (measure, removal, 3), or None to draw only `mean`. top: the ceiling.
     chance: the critical |ρ| and its label.
     """
-    words, removals = strings("explain")["sentence"], strings("explain")["picture"]["names"]
+    words, removals = WORDS["sentence"], WORDS["picture"]["names"]
     names = {name: label(name, view.layer, view.head) for name in measures}
     columns = {} if values is None else {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}
     quiet = [names[name] for name in measures if name.endswith("_even")]
@@ -251,12 +253,12 @@ def agreement_chart(measures: list[str], values: np.ndarray | None, mean: np.nda
 
 def label(name: str, layer: int, head: int) -> str:
     """Return a measure's name in figures."""
-    return strings("explain")["picture"]["names"](name, head=head_label(layer, head), layer=layer)
+    return WORDS["picture"]["names"](name, head=head_label(layer, head), layer=layer)
 
 
 def value_claim(attribution: Attribution) -> str:
     """Describe the number to explain."""
-    words, answer = strings("explain")["value"], attribution.answer
+    words, answer = WORDS["value"], attribution.answer
     form = "vector" if answer.kind == "vector" else "rival" if answer.rival else "word"
     return words(form, word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
                  value=answer.value, rank=answer.rank, chance=np.exp(min(answer.value, 0)))
@@ -264,7 +266,7 @@ def value_claim(attribution: Attribution) -> str:
 
 def apart_claim(attribution: Attribution) -> str:
     """Say which tokens are not ranked, and why; "" if all are."""
-    words, tokens = strings("explain")["picture"], attribution.tokens
+    words, tokens = WORDS["picture"], attribution.tokens
     there = {"special": any(tokens.special), "place": attribution.place is not None,
              "first": not tokens.special[0] and np.isnan(attribution.removed["hidden"][0]) and attribution.place != 0}
     apart = "; ".join(words["apart_what"][name] for name, holds in there.items() if holds)
@@ -273,7 +275,7 @@ def apart_claim(attribution: Attribution) -> str:
 
 def no_order(attribution: Attribution) -> str:
     """Say why nothing can be correlated (too few tokens, or equal effects); "" if it can."""
-    words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
+    words, count = WORDS["sentence"], int(attribution.ranked.sum())
     if count < FEWEST:
         return words("few", count=count)
     return "" if np.isfinite(ceiling(attribution).mean()) else words["flat"]
@@ -281,7 +283,7 @@ def no_order(attribution: Attribution) -> str:
 
 def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
     """Return Markdown sentences on what to notice about one answer; none if nothing can be correlated."""
-    words, top = strings("explain")["sentence"], float(ceiling(attribution).mean())
+    words, top = WORDS["sentence"], float(ceiling(attribution).mean())
     means = {name: float(rhos.mean()) for name, rhos in agreement(attribution, layer, head).items()
              if np.isfinite(rhos).all()}
     proposed = {name: mean for name, mean in means.items() if name in METHODS}
@@ -304,7 +306,7 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
 def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind: str) -> None:
     """Draw the set of texts, the question about it, and the result. Each text is one query, so that a click can stop
     the run and other visitors are served in between."""
-    words, model = strings("explain")["set"], page.state.model
+    words, model = WORDS["set"], page.state.model
     which = sources.text_set(model, kind, page["set"])
     heading(words["title"])
     st.markdown(words["lead"], width=READABLE)
@@ -339,7 +341,7 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
 
 def _result(set_report: Report, view: View, count: int) -> None:
     """Draw every measure with its interval over the texts, and what to notice."""
-    words, top = strings("explain")["set"], set_report.ceiling[-1].value
+    words, top = WORDS["set"], set_report.ceiling[-1].value
     shown = {name: means for name, means in set_report.methods.items() if means[-1].texts}
     if not shown:
         st.info(words["few"])
@@ -355,21 +357,21 @@ def _result(set_report: Report, view: View, count: int) -> None:
 
 def _layers(attributions: list[Attribution]) -> None:
     """Draw attention and its norms layer by layer (as in Abnar & Zuidema 2020)."""
-    words, layers = strings("explain")["set"], np.array(attributions[0].layers)
+    words, layers = WORDS["set"], np.array(attributions[0].layers)
     weight, norm = (np.array(by_layer(attributions, measure)) for measure in ("weight", "norm"))
     drawn = [Line(words["attention"], weight, 0), *([Line(words["norm"], norm, 1)] if np.isfinite(norm).any() else [])]
     best = int(np.nanargmax(weight)) if np.isfinite(weight).any() else 0
     with st.container(width=READABLE):
         st.markdown(f"**{words['by_layer']}**")
         st.caption(words["by_layer_about"])
-        figure(lines, layers, drawn, axes=(words["layer"], strings("explain")["sentence"]["axis"]),
+        figure(lines, layers, drawn, axes=(words["layer"], WORDS["sentence"]["axis"]),
                height=280,
                key="explain-layers", alt=words("alt_layer", layer=layers[best], most=weight[best]))
 
 
 def permuted_weights(page: PageContext, question: AttributionQuery, attribution: Attribution, view: View) -> None:
     """Draw the effect of shuffling the open head's rows, and of making them uniform."""
-    words, place = strings("explain")["swap"], head_label(*view.head_id)
+    words, place = WORDS["swap"], head_label(*view.head_id)
     heading(words["title"])
     st.markdown(words("lead", head=place, draws=DRAWS), width=READABLE)
     if not toggle_for(page, "swap", words["switch"]):
@@ -394,7 +396,7 @@ def permuted_weights(page: PageContext, question: AttributionQuery, attribution:
 
 def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> None:
     """Draw the open head's weights beside its share among its layer's heads."""
-    words, layer = strings("explain")["share"], attention_map.layer(view.layer)
+    words, layer = WORDS["share"], attention_map.layer(view.layer)
     heading(words["title"])
     st.markdown(words("lead", layer=view.layer), width=READABLE)
     if not toggle_for(page, "share", words["switch"]):
@@ -418,7 +420,7 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
 
 def _literature() -> None:
     """Draw short quotations with their sources."""
-    words = strings("explain")["published"]
+    words = WORDS["published"]
     st.caption(words["lead"])
     for column, side in zip(split(gap="large"), ("against", "both"), strict=True):
         quotes = [f"> “{quote['text']}”\n>\n> {quote['source']}" for quote in words["quotes"] if quote["side"] == side]
@@ -427,12 +429,12 @@ def _literature() -> None:
 
 def format_interval(mean: MeanInterval) -> str:
     """Format a mean with its interval."""
-    return strings("explain")["set"]("interval", value=mean.value, low=mean.low, high=mean.high)
+    return WORDS["set"]("interval", value=mean.value, low=mean.low, high=mean.high)
 
 
 def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
     """Return sentences on what to notice over many texts."""
-    words = strings("explain")["set"]
+    words = WORDS["set"]
     proposed = {name: means[-1] for name, means in found.methods.items() if name in METHODS and means[-1].texts}
     if not proposed:
         return [words["few"]]

@@ -26,7 +26,7 @@ from viz.page_controls import Choice, Number, Words
 from viz.text import escape_markdown
 from viz.widgets.fragment import offer_model
 from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, lesson_page, section
 
 TEXT = "The animal didn't cross the street because it was too tired."
 PAGE = Page("nothing", controls=(
@@ -41,10 +41,9 @@ BEGIN, SHORT = 19, 10   # most characters of the target in its box, and of a tok
 MOVED = 1e-4            # smallest relative change of a vector that depends on the hidden word
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "families")
-    lesson.header()
     with computing():
         _inputs(page, lesson)
         with lesson.section("three") as words:
@@ -53,13 +52,12 @@ def render(page: PageContext) -> None:
                 offer_model(page, "smollm2", "three")
             lesson.fragment(_who_sees_what, words)
         lesson.fragment(_hidden)
-        lesson.further("factors", lambda: lesson.fragment(_factors), ("whose", "french"))
+        lesson.further_fragment(_factors, opened_by=("whose", "french"))
         lesson.fragment(_steps)
     with lesson.section("open") as words:
         with st.expander(words["claims"]):
             st.markdown(markdown_table(words["head"], words["rows"]).replace("---:", "---"))
         words.explain()
-    lesson.end()
 
 
 def decoder() -> str:
@@ -95,7 +93,7 @@ def _inputs(page: PageContext, words: Section) -> None:
     if revealed:
         boxes["cross"], arrows = boxes["cross_answered"], list(map(Markup, words["arrows"]))
     with right:
-        words.figure(wiring, boxes, arrows, height=410, kind="answered" if revealed else "", key="families-wiring")
+        words.figure(wiring, boxes, arrows, height=410, kind="answered" if revealed else "")
     if revealed:
         words.explain(families.wiring, notices_in=right)
         with st.expander(words["tensors"]):
@@ -247,12 +245,12 @@ def _product(words: Section, chains: dict[str, SequenceLikelihood], says: str) -
                mean=-chain.log_probabilities.mean())
     left, right = split()
     with left:
-        words.figure(bars, labels, factors, y_range=(0, 1.02), height=340, angle=UPRIGHT, key="families-chances")
+        words.figure(bars, labels, factors, y_range=(0, 1.02), height=340, angle=UPRIGHT)
     drawn = [Line(title, np.cumsum(one) / np.log(10), place) for place, (title, one) in enumerate(padded.items())]
     lowest = min(-1.0, 1.05 * min(float(one.products[-1]) for one in chains.values()) / np.log(10))
     with right:
         words.figure(lines, np.arange(1, len(places) + 1), drawn, y_range=(lowest, -0.03 * lowest),
-                     kind="product", key="families-product")
+                     kind="product")
     words.explain(SequenceLikelihood)
 
 

@@ -11,25 +11,27 @@ from viz.theme import READABLE
 from viz.widgets.fields import bind
 from viz.widgets.layout import heading
 
+WORDS = strings("glossary")
+
 PAGE = Page("nothing", controls=(Words("find", "", 60), Words("term", "", 60)))
 IN_A_ROW = 2
 
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words, opened = strings("glossary"), terms().get(page["term"])
-    heading(words["question"], 2)
+    opened = terms().get(page["term"])
+    heading(WORDS["question"], 2)
     with st.container(width=READABLE):
-        st.markdown(words["lead"])
-        st.text_input(words["find"], max_chars=60, placeholder=words["example"],
+        st.markdown(WORDS["lead"])
+        st.text_input(WORDS["find"], max_chars=60, placeholder=WORDS["example"],
                       **bind(page.set, "find", page["find"]))
     if opened:
         with st.container(key="opened"):
-            _card(opened, words, wide=True)
-            st.button(words["close"], type="tertiary", key="close-term", on_click=lambda: page.set(term=""))
+            _card(opened, WORDS, wide=True)
+            st.button(WORDS["close"], type="tertiary", key="close-term", on_click=lambda: page.set(term=""))
     matches = [term for term in search(page["find"]) if term is not opened]
-    st.caption(words("count", count=len(matches), total=len(terms())) if matches else
-               words("none", find=escape_markdown(page["find"])))
+    st.caption(WORDS("count", count=len(matches), total=len(terms())) if matches else
+               WORDS("none", find=escape_markdown(page["find"])))
     letters = {letter: list(entries) for letter, entries in groupby(matches, lambda term: term.title[0].upper())}
     if len(letters) > 1:
         with st.container(key="letters"):
@@ -39,7 +41,7 @@ def render(page: PageContext) -> None:
         for start in range(0, len(entries), IN_A_ROW):
             for column, term in zip(st.columns(IN_A_ROW, gap="medium"), entries[start:start + IN_A_ROW], strict=False):
                 with column:
-                    _card(term, words)
+                    _card(term, WORDS)
 
 
 def _card(term: Term, words: Texts, wide: bool = False) -> None:

@@ -28,18 +28,19 @@ from viz.format import head_label, visible_token
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, position
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, choice_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
 from viz.widgets.handout_button import data_table
-from viz.widgets.layout import bullets, flex_row, heading, opening
+from viz.widgets.layout import bullets, flex_row, heading, note, opening, prose
 from viz.widgets.lesson import source_listing
 from viz.widgets.measured import measured_line
 from viz.widgets.upload import most_megabytes, uploader
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+WORDS = strings("grammar")
 
 # the relations of Universal Dependencies 2, universaldependencies.org/u/dep
 RELATIONS = ("acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound", "conj", "cop",
@@ -60,7 +61,7 @@ def render(page: PageContext) -> None:
     words = opening("grammar")
     choice_for(page, "treebank", words["which"], words["treebanks"])
     limits = {"sentences": MOST_SENTENCES, "megabytes": most_megabytes(MEGABYTES * 10**6)}
-    st.caption(words["about"](page["treebank"], **limits), width=READABLE_WIDE)
+    note(words["about"](page["treebank"], **limits))
     sentences = _sentences(page["treebank"])
     if sentences is None:
         return
@@ -69,28 +70,27 @@ def render(page: PageContext) -> None:
     measured_line(question, "grammar", "syntax")
     _one_sentence(page, report)
     _table(report)
-    st.markdown(bullets(claims(report)), width=READABLE_WIDE)
+    prose(bullets(claims(report)))
     _formula()
 
 
 def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
     """Return the chosen treebank, or the reader's own from the uploaded file."""
-    words = strings("grammar")
     if chosen != "own":
         return shipped_treebank(chosen)
-    file = uploader(words["drop"], "syntax-file", type=[SUFFIX.removeprefix(".")],
+    file = uploader(WORDS["drop"], "syntax-file", type=[SUFFIX.removeprefix(".")],
                     max_upload_size=most_megabytes(MEGABYTES * 10**6))
     if file is None:
         return None
     sentences = read_treebank(io.BytesIO(file.getvalue()), file.name)
     if len(sentences) > MOST_SENTENCES:
-        raise UserError(words("large", name=file.name, n=len(sentences), limit=MOST_SENTENCES))
+        raise UserError(WORDS("large", name=file.name, n=len(sentences), limit=MOST_SENTENCES))
     return sentences
 
 
 def claims(report: SyntaxReport) -> list[str]:
     """Describe the table in sentences, with numbers counted from it."""
-    words, counts = strings("grammar")["claims"], report.counts
+    words, counts = WORDS["claims"], report.counts
     judged = [score for score in report.relations if score.held_out is not None and score.offset is not None]
     above = [score.name for score in judged if beyond(score)]
     sentences = [words("above", n=len(judged), count=len(above), names=", ".join(f"*{name}*" for name in above))]
@@ -114,16 +114,15 @@ def beyond(score: RelationScore) -> bool:
 
 
 def _table(report: SyntaxReport) -> None:
-    words = strings("grammar")
-    heading(words["table"])
+    heading(WORDS["table"])
     table = table_of(report)
-    shares = [words["columns"][name] for name in SHARES]
+    shares = [WORDS["columns"][name] for name in SHARES]
     with st.container(key="syntax-every"):
-        data_table(table, words["table"], key="syntax-table",
+        data_table(table, WORDS["table"], key="syntax-table",
                    formats={name: "%.1f" for name in shares if name in table})
     with st.container(key="syntax-list"):   # on a phone, in place of the table, which would scroll sideways (page.css)
         st.markdown(bullets(map(_in_words, table.to_dict("records"))))
-    st.caption(words["table_about"], width=READABLE_WIDE)
+    note(WORDS["table_about"])
 
 
 def _in_words(row: dict) -> str:
@@ -137,7 +136,7 @@ def _in_words(row: dict) -> str:
 def table_of(report: SyntaxReport) -> "DataFrame":
     """Return one row per relation with the page's titles and shares in per cent. The column on masking is omitted if no
     relation was tested by masking."""
-    columns = strings("grammar")["columns"]
+    columns = WORDS["columns"]
     frame = report.frame().reset_index()
     frame["interval"] = ["–" if np.isnan(low) else f"{100 * low:z.1f} to {100 * high:z.1f}"
                          for low, high in zip(frame["low"], frame["high"], strict=True)]
@@ -151,32 +150,31 @@ def table_of(report: SyntaxReport) -> "DataFrame":
 
 def name_of(choice: HeadChoice) -> str:
     """Return the name of a head with its direction."""
-    return strings("grammar")["from"](choice.direction, head=head_label(choice.layer, choice.head))
+    return WORDS["from"](choice.direction, head=head_label(choice.layer, choice.head))
 
 
 def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
     """Draw the choices of relation, sentence and head, and the resulting drawing with its description."""
-    words = strings("grammar")
-    heading(words["sentence"])
+    heading(WORDS["sentence"])
     names = [score.name for score in report.relations]
     relation = page["relation"] if page["relation"] in names else _first(report).name
     places = drawable(report, relation)
     with flex_row():
         offered = [name for name in names if name in RELATIONS or name == relation]
-        st.selectbox(words["relation"], offered, format_func=lambda name: words["relation_names"].get(name, name),
+        st.selectbox(WORDS["relation"], offered, format_func=lambda name: WORDS["relation_names"].get(name, name),
                      width=280, **bind(page.set, "relation", relation))
-        choice_for(page, "drawn", words["drawn"], words["drawn_names"])
+        choice_for(page, "drawn", WORDS["drawn"], WORDS["drawn_names"])
     if not places:
-        st.info(words("no_sentence", words=LONGEST))
+        st.info(WORDS("no_sentence", words=LONGEST))
         return
     # a phone shows the shortest sentence whole
     place = page["tree"] if page["tree"] in places else min(
         places, key=lambda each: sentence_width(*_tree(sentence_at(report, each))))
-    st.selectbox(words["which_sentence"], places, **bind(page.set, "tree", place),
+    st.selectbox(WORDS["which_sentence"], places, **bind(page.set, "tree", place),
                  format_func=lambda each: sentence_at(report, each).text)
     choice = _choice(page, report, relation)
     _draw(report, place, relation, choice, looks_of(report, place, relation, choice))
-    st.button(words["open"], key="syntax-open", type="tertiary", on_click=_open_heads,
+    st.button(WORDS["open"], key="syntax-open", type="tertiary", on_click=_open_heads,
               args=(page, sentence_at(report, place).text, choice))
 
 
@@ -230,7 +228,7 @@ def looks_of(report: SyntaxReport, place: int, relation: str, choice: HeadChoice
 
 
 def _look(sentence: Sentence, looking: int, looked: int, wanted: list[int]) -> Look:
-    words = strings("grammar")["looks"]
+    words = WORDS["looks"]
     forms = [word.form for word in sentence.words]
     right = looked in wanted
     told = words("nothing" if looked == test.NOTHING else "right" if right else "wrong", word=forms[looking],
@@ -246,20 +244,19 @@ def _tree(sentence: Sentence) -> tuple[list[str], list[int], list[str]]:
 
 
 def _draw(report: SyntaxReport, place: int, relation: str, choice: HeadChoice, looks: list[Look]) -> None:
-    words, sentence = strings("grammar"), sentence_at(report, place)
+    sentence = sentence_at(report, place)
     forms, heads, names = _tree(sentence)
     right = sum(look.right for look in looks)
-    told = words("drawing", head=name_of(choice), relation=relation, right=right, n=len(looks))
+    told = WORDS("drawing", head=name_of(choice), relation=relation, right=right, n=len(looks))
     st.markdown(escape_markdown(told))
     with st.container(key="syntax-tree"), st.container(key="syntax-tree-wide",
                                                        width=max(320, sentence_width(forms, heads, names))):
         figure(dependency_tree, forms, heads, names, relation, looks, key="syntax-drawing",
                alt=" ".join([f"{sentence.text} {told}", *(look.said for look in looks)]))
-    st.caption(words["drawing_about"], width=READABLE_WIDE)
+    note(WORDS["drawing_about"])
 
 
 def _formula() -> None:
-    words = strings("grammar")
     shown = (test.looked_at_most, test.weights_between, counts_of, on_other_half, test.exchanged, test.luck)
-    st.caption(words["sources"], width=READABLE_WIDE)
-    folded(words["code"], lambda: st.code(source_listing(shown), language="python"), key="syntax-code")
+    note(WORDS["sources"])
+    folded(WORDS["code"], lambda: st.code(source_listing(shown), language="python"), key="syntax-code")

@@ -15,7 +15,7 @@ from viz.components.component import show
 from viz.components.messages import pack, unpack
 from viz.handout import pdf
 from viz.handout.entries import packed, ready, unpacked
-from viz.handout.files import WORDS, WRITTEN, Handout, Item, load, make_words, save
+from viz.handout.files import SPOKEN, WRITTEN, Handout, Item, load, make_words, save
 from viz.handout.page import page
 from viz.handout.saved import table_of
 from viz.handout.store import Stored
@@ -32,6 +32,8 @@ from viz.widgets.layout import flex_row, heading
 from viz.widgets.my_lesson import draw_again, present
 from viz.widgets.upload import most_megabytes, take
 from viz.widgets.worksheet import worksheet_maker
+
+WORDS = strings("handout")
 
 PAGE = Page("nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),
                                  Words("list", longest=MOST_PACKED)))
@@ -56,14 +58,14 @@ def _draw(item: Item, height: int | None = None) -> None:
 
 def render(frame: PageContext) -> None:
     """Draw the page."""
-    words, figures = strings("handout"), handout()
+    figures = handout()
     set_cookie()
     if frame.state.present and figures.items:
         _stage(frame, figures)
         return
-    heading(words["title"], 2)
+    heading(WORDS["title"], 2)
     links = any(opens_elsewhere(item.link) for item in figures.items if item.link)
-    st.markdown(f"{words['lead']} {words['lead_links'] * links}", width=READABLE)
+    st.markdown(f"{WORDS['lead']} {WORDS['lead_links'] * links}", width=READABLE)
     _linked(frame, figures)
     if figures.items:
         _title(figures)
@@ -73,13 +75,13 @@ def render(frame: PageContext) -> None:
         _in(figures)
     with flex_row("center", gap="small"):
         _write()
-        st.button(words["ninety"], key="handout-ninety", help=words["ninety_help"], on_click=_changes,
+        st.button(WORDS["ninety"], key="handout-ninety", help=WORDS["ninety_help"], on_click=_changes,
                   args=(lambda known: ready(base_address(), partial(draw_again, frame)),))
     if _ERROR.value:
         st.error(escape_markdown(_ERROR.value))
         _ERROR.value = ""
     if not figures.items:
-        st.info(words["how"])
+        st.info(WORDS["how"])
     else:
         _say_how_much(figures)
     _say_what_is_wrong(stored())
@@ -89,16 +91,15 @@ def render(frame: PageContext) -> None:
 
 
 def _say_how_much(figures: Handout) -> None:
-    words = strings("handout")
     minutes = sum(item.said.get("minutes", 0) for item in figures.items)
-    much = words("total" if minutes else "count", count=len(figures.items), minutes=minutes)
-    kept = "" if stored().unsaved else words["memory" if sources.handout_folder() is None else "disk"]
+    much = WORDS("total" if minutes else "count", count=len(figures.items), minutes=minutes)
+    kept = "" if stored().unsaved else WORDS["memory" if sources.handout_folder() is None else "disk"]
     st.caption(f"{much}. {kept}")
 
 
 def _linked(frame: PageContext, figures: Handout) -> None:
     """Draw the list contained in a link: adopt it if the session has none, else offer it."""
-    words, text = strings("handout"), frame["list"]
+    text = frame["list"]
     if not text:
         return
     try:
@@ -114,24 +115,23 @@ def _linked(frame: PageContext, figures: Handout) -> None:
     if not figures.items:
         take_it()
         st.rerun()
-    st.info(words("linked", count=len(brought.items), title=brought.title or words["linked_untitled"]))
+    st.info(WORDS("linked", count=len(brought.items), title=brought.title or WORDS["linked_untitled"]))
     with flex_row():
-        st.button(words["linked_replace"], key="linked-replace", type="primary", on_click=take_it)
-        st.button(words["linked_leave"], key="linked-leave", on_click=frame.set, kwargs={"list": ""})
+        st.button(WORDS["linked_replace"], key="linked-replace", type="primary", on_click=take_it)
+        st.button(WORDS["linked_leave"], key="linked-leave", on_click=frame.set, kwargs={"list": ""})
 
 
 def _write() -> None:
     """Draw the fields for the user's own text or question."""
-    words = strings("handout")
     for kind in ("text", "question"):
-        with st.popover(words[f"{kind}_add"], key=f"write-{kind}"), \
+        with st.popover(WORDS[f"{kind}_add"], key=f"write-{kind}"), \
                 st.form(f"form-{kind}", clear_on_submit=True, border=False):
-            caption = st.text_area(words[kind], max_chars=LIMITS.handout_caption, key=f"new-{kind}",
-                                   placeholder=words["text_hint"] if kind == "text" else None)
+            caption = st.text_area(WORDS[kind], max_chars=LIMITS.handout_caption, key=f"new-{kind}",
+                                   placeholder=WORDS["text_hint"] if kind == "text" else None)
             said = {}
             if kind == "question":
-                said["answer"] = st.text_input(words["answer"], max_chars=LIMITS.handout_text)
-            if st.form_submit_button(words["put"]) and caption.strip():
+                said["answer"] = st.text_input(WORDS["answer"], max_chars=LIMITS.handout_text)
+            if st.form_submit_button(WORDS["put"]) and caption.strip():
                 _changes(partial(_with, make_words(kind, caption.strip(), **said)))
                 set_cookie()
                 st.rerun()
@@ -145,7 +145,7 @@ def _say_what_is_wrong(known: Stored) -> None:
     """Warn if the handout could not be saved, or if an unreadable file was set aside."""
     for name, reason in (("unsaved", known.unsaved), ("aside", known.aside)):
         if reason:
-            st.warning(escape_markdown(strings("handout")(name, reason=reason)))
+            st.warning(escape_markdown(WORDS(name, reason=reason)))
 
 
 def _changes(how: Callable[[Handout], Handout]) -> None:
@@ -157,39 +157,37 @@ def _changes(how: Callable[[Handout], Handout]) -> None:
 
 
 def _title(figures: Handout) -> None:
-    words = strings("handout")
     st.session_state["handout-title"] = figures.title
-    st.text_input(words["name"], max_chars=LIMITS.handout_title, key="handout-title", placeholder=words["name_hint"],
+    st.text_input(WORDS["name"], max_chars=LIMITS.handout_title, key="handout-title", placeholder=WORDS["name_hint"],
                   width=READABLE,
                   on_change=lambda: _changes(lambda known: replace(known, title=st.session_state["handout-title"])))
 
 
 def _out(frame: PageContext, figures: Handout) -> None:
     """Draw the exports; each file is created on click."""
-    words, name = strings("handout"), name_for(figures.title, "handout")
-    st.button(words["present"], key="handout-present", type="primary", help=words["present_help"], on_click=present,
+    name = name_for(figures.title, "handout")
+    st.button(WORDS["present"], key="handout-present", type="primary", help=WORDS["present_help"], on_click=present,
               args=(frame, True))
-    with st.popover(words["link"], key="handout-link", on_change="rerun") as opened:
+    with st.popover(WORDS["link"], key="handout-link", on_change="rerun") as opened:
         if opened.open:
-            st.markdown(words["link_about"], width=READABLE)
+            st.markdown(WORDS["link_about"], width=READABLE)
             try:
                 st.code(f"{base_address()}handout?list={packed(figures)}",
                         language=None, wrap_lines=True)
             except UserError as error:
                 st.warning(str(error))
-    st.download_button(words["html"], lambda: page(figures), f"{name}.html", "text/html",
+    st.download_button(WORDS["html"], lambda: page(figures), f"{name}.html", "text/html",
                        on_click="ignore", key="handout-html")
     if pdf.browser():
-        st.download_button(words["pdf"], lambda: pdf.pdf(figures), f"{name}.pdf", "application/pdf", on_click="ignore",
+        st.download_button(WORDS["pdf"], lambda: pdf.pdf(figures), f"{name}.pdf", "application/pdf", on_click="ignore",
                            key="handout-pdf")
-    st.download_button(words["save"], lambda: save(figures), f"{name}.handout.json", "application/json",
-                       on_click="ignore", key="handout-save", help=words["save_help"])
-    with st.popover(words["clear"], key="handout-empty"):
-        st.button(words["clear_sure"], key="handout-clear", on_click=lambda: _changes(lambda known: Handout()))
+    st.download_button(WORDS["save"], lambda: save(figures), f"{name}.handout.json", "application/json",
+                       on_click="ignore", key="handout-save", help=WORDS["save_help"])
+    with st.popover(WORDS["clear"], key="handout-empty"):
+        st.button(WORDS["clear_sure"], key="handout-clear", on_click=lambda: _changes(lambda known: Handout()))
 
 
 def _in(figures: Handout) -> None:
-    words = strings("handout")
 
     def read() -> None:
         try:
@@ -202,37 +200,36 @@ def _in(figures: Handout) -> None:
         else:
             _changes(lambda known: loaded)
 
-    with st.popover(words["load"], key="handout-load", help=words["load_help"]):
-        st.file_uploader(words["load_label"], type="json", key="handout-file", on_change=read,
+    with st.popover(WORDS["load"], key="handout-load", help=WORDS["load_help"]):
+        st.file_uploader(WORDS["load_label"], type="json", key="handout-file", on_change=read,
                          max_upload_size=most_megabytes(LIMITS.handout_bytes * WRITTEN))
 
 
 def _card(place: int, item: Item, count: int) -> None:
     """Draw one figure as it will be exported, with fields for its caption and position."""
-    words = strings("handout")
     with st.container(border=True, key=f"item-{item.id}"):
         with flex_row("center", gap="small"):
             st.markdown(f"**{place + 1}**", width="content")
             for name, to in (("up", place - 1), ("down", place + 1)):
-                st.button(words[name], key=f"{name}-{item.id}", type="tertiary", disabled=not 0 <= to < count,
+                st.button(WORDS[name], key=f"{name}-{item.id}", type="tertiary", disabled=not 0 <= to < count,
                           on_click=_changes, args=(_moved(item.id, to),))
-            st.button(words["remove"], key=f"remove-{item.id}", type="tertiary", on_click=_changes,
+            st.button(WORDS["remove"], key=f"remove-{item.id}", type="tertiary", on_click=_changes,
                       args=(_without(item.id),))
             if item.link:
-                st.link_button(words["back"], item.link, type="tertiary")
+                st.link_button(WORDS["back"], item.link, type="tertiary")
         said = item.said
-        if item.kind not in WORDS:
+        if item.kind not in SPOKEN:
             _draw(item)
         elif said["title"]:
-            minutes = f" · {words('minutes', count=said['minutes'])}" if said["minutes"] else ""
+            minutes = f" · {WORDS('minutes', count=said['minutes'])}" if said["minutes"] else ""
             st.markdown(f"**{escape_markdown(said['title'])}**{minutes}")
         key = f"caption-{item.id}"
-        st.text_area(words("caption", number=place + 1), **text_value(key, item.caption),
+        st.text_area(WORDS("caption", number=place + 1), **text_value(key, item.caption),
                      max_chars=LIMITS.handout_caption, height=68, label_visibility="collapsed",
                      on_change=lambda: _changes(_captioned(item.id, st.session_state[key])))
         if item.kind == "question":
             answer = f"answer-{item.id}"
-            st.text_input(words["answer"], **text_value(answer, said["answer"]), max_chars=LIMITS.handout_text,
+            st.text_input(WORDS["answer"], **text_value(answer, said["answer"]), max_chars=LIMITS.handout_text,
                           on_change=lambda: _changes(_answered(item, st.session_state[answer])))
         if item.about:
             st.caption(escape_markdown(item.about))
@@ -261,21 +258,21 @@ def _answered(item: Item, answer: str) -> Callable[[Handout], Handout]:
 
 def _stage(frame: PageContext, figures: Handout) -> None:
     """Draw one figure as large as fits on the screen."""
-    words, place = strings("handout"), min(frame["figure"], len(figures.items))
+    place = min(frame["figure"], len(figures.items))
     item = figures.items[place - 1]
-    if item.kind not in WORDS:
+    if item.kind not in SPOKEN:
         _draw(item, STAGE)
         st.markdown(escape_markdown(item.caption))
         return
     said = item.said
     with st.container(key="stage-words"):
         if item.kind == "screen":   # a screen of a page that does not exist here
-            st.markdown(words("missing", title=escape_markdown(said["title"])))
+            st.markdown(WORDS("missing", title=escape_markdown(said["title"])))
         st.markdown(_lines(item.caption))
         if said["answer"] and _REVEALED.value == item.id:
             st.markdown(_lines(said["answer"]))
         elif said["answer"]:
-            st.button(words["answer_show"], key="reveal-answer", on_click=_reveal, args=(item.id,))
+            st.button(WORDS["answer_show"], key="reveal-answer", on_click=_reveal, args=(item.id,))
 
 
 def _lines(text: str) -> str:

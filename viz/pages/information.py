@@ -18,7 +18,7 @@ from viz.page_controls import Choice, Words, stepped
 from viz.text import escape_markdown
 from viz.widgets.head_picker import real_head
 from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, lesson_page, section
 
 SHARES = np.linspace(0, 3, 61)   # x axis of the bound: how much the model has learned
 NEAREST = 5
@@ -33,10 +33,9 @@ PAGE = Page("head", controls=(
     Choice("matrix", "query", information.MATRICES)))
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "information")
-    lesson.header()
     _toy(page, lesson)
     lesson.fragment(_heads)
     if lesson.open():
@@ -46,7 +45,6 @@ def render(page: PageContext) -> None:
             words.explain()
     else:
         lesson.covered("rest")
-    lesson.end()
 
 
 @section
@@ -70,11 +68,11 @@ def _toy(page: PageContext, words: Section) -> None:
         picture, beside = split() if revealed else (st.container(), st.container())
         with picture:
             words.figure(matrix, np.where(weights > 0, weights, np.nan), height=310,
-                         style=CellStyle(ruler=False), key="information-toy")
+                         style=CellStyle(ruler=False))
         if revealed:
             with beside:
                 words.figure(bars, words["bars"], {"bits": np.array(list(numbers.values()))}, angle=0, height=310,
-                             y_range=(0, 1.1 * np.log2(n)), kind="bits", key="information-bits")
+                             y_range=(0, 1.1 * np.log2(n)), kind="bits")
             words.explain(x_log_x, entropy, information.mutual, information.toy)
 
 
@@ -124,8 +122,7 @@ def _layers(page: PageContext, words: Section, pool: Information) -> None:
         values, blank = pool.values[name], pool.blank[name]
         with column:
             words.figure(by_layer, pool.places, values, height=360, names=(words["heads"], words["means"]),
-                         line=(words["lines"][name], blank), marked=view.head_id, kind=name,
-                         key=f"information-{name}")
+                         line=(words["lines"][name], blank), marked=view.head_id, kind=name)
     words.explain(information.measure_text, information.mutual, information.mean_over_texts,
                   below=(pool.values["entropy"] < pool.blank["entropy"] / 2).sum(), heads=len(pool.places),
                   mean=mutual.mean(), most=head_label(*pool.places[most]), most_bits=mutual[most],
@@ -140,8 +137,7 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
         st.info(words["few"])
         return
     wanted = np.sqrt(pool.divergence)
-    with computing():
-        planes = information.planes(wanted)
+    planes = information.planes(wanted)
     points = planes[page["method"]]
     here, labels = pool.places.index(view.head_id), [head_label(*head) for head in pool.places]
     near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
@@ -153,14 +149,13 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
     left, right = split(3, 2)
     with left:
         words.choice("method", "methods")
-        words.figure(head_map, pool.places, points, marked=pool.places[here], near=near, layer_word=words["layer"],
-                     key="information-map")
+        words.figure(head_map, pool.places, points, marked=pool.places[here], near=near, layer_word=words["layer"])
     with right:
         pairs = np.triu_indices(len(wanted), 1)
         order = wanted[pairs].argsort()
         words.figure(lines, wanted[pairs][order], [Line(words["kept"], drawn[pairs][order], 0, "dots"),
                                                    Line(words["equal"], wanted[pairs][order], None, "dash")],
-                     height=300, kind="kept", key="information-kept")
+                     height=300, kind="kept")
         st.markdown(markdown_table(words("table_head", head=labels[here]),
                                    [[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"]
                                     for each in near]))
@@ -190,8 +185,7 @@ def _subspaces(page: PageContext, words: Section) -> None:
         drawn = [Line(words["slices"], np.full(ranges.width, 90.0), None, "dot"),
                  _angles(words["apart"], ranges.random, 1)]
         drawn += [_angles(words["pairs"], ranges.angles, 0)] if len(ranges.angles) else []
-        words.figure(lines, np.arange(1, ranges.width + 1), drawn, y_range=(0, 95), height=360,
-                     key="information-subspaces")
+        words.figure(lines, np.arange(1, ranges.width + 1), drawn, y_range=(0, 95), height=360)
     with right:
         st.markdown(markdown_table(words["table_head"], [
             [words["matrices"][each], overlaps[each], format_share(one.width / found.d_model, 0), "0%"]
@@ -221,5 +215,5 @@ def _bound(page: PageContext, words: Section) -> None:
              Line(f"I(X;Y) = {bound.information:z.3f}", np.full_like(SHARES, bound.information), 0, "dot")]
     words.tell(information=bound.information, last=proved[-1], best=proved.max(), s=learnt, here=here,
                proved=bound.entropy - here)
-    words.figure(lines, SHARES, drawn, marks=[(learnt, f"s = {learnt:g}")], height=360, key="information-bound")
+    words.figure(lines, SHARES, drawn, marks=[(learnt, f"s = {learnt:g}")], height=360)
     words.explain(information.bound)

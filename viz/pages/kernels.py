@@ -24,11 +24,11 @@ from viz.widgets.lesson import (
     QUESTIONS,
     Lesson,
     Section,
-    computing,
     controls_row,
     draw_first,
     drawn_control,
     drawn_lines,
+    lesson_page,
     section,
 )
 
@@ -56,17 +56,14 @@ PAGE = Page("nothing", controls=(
     DRAWN, stepped("k", 3, range(1, 1 + len(POINTS.start) // 2))))
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "kernels")
-    lesson.header()
-    with computing():
-        lesson.fragment(_copying)
+    lesson.fragment(_copying)
     _regression(page, lesson)
     lesson.fragment(_relabel)
-    lesson.further("scores", lambda: lesson.fragment(_scores), ("dk", "train"))
-    lesson.further("memory", lambda: lesson.fragment(_memory), ("pairs", "noise", "t", "asked"))
-    lesson.end()
+    lesson.further_fragment(_scores, opened_by=("dk", "train"))
+    lesson.further_fragment(_memory, opened_by=("pairs", "noise", "t", "asked"))
 
 
 @functools.cache
@@ -115,10 +112,9 @@ def _copying(page: PageContext, words: Section) -> None:
         with curves:
             words.figure(lines, lengths, [*drawn, *drawn_lines(turned["drawn"], lengths, (0, 1))],
                          y_range=(0, 1.03), bounds=[(1 / 12, words["guessing"])],
-                         marks=[(kernels.TRAINED, words("trained", longest=kernels.TRAINED))],
-                         key="kernels-copying")
+                         marks=[(kernels.TRAINED, words("trained", longest=kernels.TRAINED))])
         with matrices:
-            words.figure(matrix, alignment, wrote, read, height=360, kind="alignment", key="kernels-alignment")
+            words.figure(matrix, alignment, wrote, read, height=360, kind="alignment")
     seconds = ", ".join(f"{words['names'][kind]} {sum(each):z.1f} s" for kind, each in part["seconds"].items())
     st.caption(words("own", steps=SHORT, seconds=seconds) if turned["copy"] else words(
         "from", date=shipped["date"], command=shipped["command"], machine=shipped["machine"],
@@ -153,11 +149,11 @@ def _regression(page: PageContext, words: Section) -> None:
         "weighs", answer=answer, place=first, weight=weights[first]))
     with right:
         words.figure(regression, X, curves, (x, y, weights), (q, answer, f"x = {_short(q)}"), axes=("x", "y"),
-                     y_range=(-3, 3), height=440, key="kernels-regression")
+                     y_range=(-3, 3), height=440)
     with st.expander(words["wide"]):
         error = np.array([kernels.leave_one_out(keys, y, float(each), kernel) for each in BANDWIDTHS])
         words.figure(lines, BANDWIDTHS, [Line("left out", error)], log="x", marks=[(h, f"h = {h:g}")], height=240,
-                     kind="bandwidth", key="kernels-bandwidth")
+                     kind="bandwidth")
         if np.isfinite(error).any():
             best = int(np.nanargmin(error))
             st.markdown(words("best", h=BANDWIDTHS[best], error=error[best]))
@@ -191,10 +187,10 @@ def _relabel(page: PageContext, words: Section) -> None:
     left, right = split(2, 3)
     with left:
         words.figure(bars, range(len(x)), {words["names"][name]: row for name, row in rows.items()}, y_range=(0, 1.02),
-                     height=380, key="kernels-weights")
+                     height=380)
     with right:
         words.figure(regression, X, curves, (x, y, rows["dot"]), (q, float(rows["dot"] @ y), f"query {_short(q)}"),
-                     y_range=(-3, 3), height=380, kind="curve", key="kernels-relabelled")
+                     y_range=(-3, 3), height=380, kind="curve")
     words.explain(kernels.lift, kernels.dot_product_weights, kernels.length_bias)
 
 
@@ -218,7 +214,7 @@ def _scores(page: PageContext, words: Section) -> None:
     left, right = split() if page["train"] else (st.container(), None)
     with left:
         words.figure(lines, np.array(shipped["widths"]), over, log="x", height=360, bounds=guessing,
-                     marks=[(d_k, f"d_k = {d_k}")], key="kernels-widths")
+                     marks=[(d_k, f"d_k = {d_k}")])
     if right is not None:
         with right:
             _trained(words, page.ask(scores.ScoresQuery(d_k, seed)), guessing)
@@ -229,15 +225,15 @@ def _trained(words: Section, trained: dict[str, scores.Scored], guessing: list[t
     """Draw the scores' training by step, and a table of what each was before, after, and how long it takes."""
     curves = [Line(words["names"][kind], run.loss.reshape(-1, SMOOTH).mean(1), SCORE_COLOURS[kind])
               for kind, run in trained.items()]
-    words.figure(lines, np.arange(SMOOTH, scores.STEPS + 1, SMOOTH), curves, height=360, bounds=guessing, kind="train",
-                 key="kernels-training")
+    words.figure(lines, np.arange(SMOOTH, scores.STEPS + 1, SMOOTH), curves, height=360, bounds=guessing, kind="train")
     st.markdown(markdown_table(words["table_head"], [
         [words["names"][kind], format_share(run.right[-SMOOTH:].mean(), 0), f"{run.bits:z.2f}",
          f"{run.seconds * 1e6:,.0f}"] for kind, run in trained.items()]))
     st.caption(words("table_about", timed=scores.TIMED))
 
 
-def _memory(page: PageContext, lesson: Lesson) -> None:
+@section
+def _memory(page: PageContext, words: Section) -> None:
     """Draw the memory: stored pairs of digits and letters, queried with a damaged digit."""
     turned = page.controls
     pairs, share, temperature = turned["pairs"], turned["noise"], turned["t"]
@@ -249,31 +245,30 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
     def tile(name: str, pixels: np.ndarray) -> tuple[str, np.ndarray]:
         return name, pixels.reshape(kernels.HEIGHT, kernels.WIDTH)
 
-    with lesson.section("memory") as words:
-        left, right = split(2, 3)
-        with left:
-            words.slider("asked", range(pairs), say=lambda place: kernels.KEYS[place], closed=True)
-            words.slider("noise", say=lambda value: format_share(value, 0))
-            words.slider("t")
-            words.slider("pairs")
-            words.button("again", draw=(turned["draw"] + 1) % SEEDS)
-        best, names = kernels.best_temperature(share), [f"{key} → {value}" for key, value in
-                                                        zip(kernels.KEYS, kernels.VALUES, strict=True)]
-        squared, on_right, there = _errors(pairs, share)
-        words.tell(key=kernels.KEYS[asked], value=kernels.VALUES[asked], t=temperature, pair=names[asked],
-                   error=((mixed[0] - values[asked]) ** 2).mean(), weight=weights[asked],
-                   turned=(query[0] != keys[asked]).sum(), winner=names[int(weights.argmax())],
-                   most=weights.max(), share=share, best=best, there=there, least=squared.min(), draws=DRAWS * pairs)
-        with right:
-            rows = [[tile(f"{words['key']} {kernels.KEYS[place]}", key) for place, key in enumerate(keys)],
-                    [tile(f"{weight:z.2f}", value) for value, weight in zip(values, weights, strict=True)],
-                    [tile(words["query"], query[0]), None, tile(words["answer"], mixed[0]), None,
-                     tile(words["wanted"], values[asked])]]
-            words.figure(tiles, rows, height=430, key="kernels-pictures")
-        marks = [(temperature, f"T = {temperature:g}"), (best, words("best", best=best))]
-        words.figure(lines, TEMPERATURES, [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
-                     log="x", marks=marks, height=320, kind="curve", key="kernels-sharpness")
-        words.explain(kernels.recall, kernels.best_temperature, kernels.errors)
+    left, right = split(2, 3)
+    with left:
+        words.slider("asked", range(pairs), say=lambda place: kernels.KEYS[place], closed=True)
+        words.slider("noise", say=lambda value: format_share(value, 0))
+        words.slider("t")
+        words.slider("pairs")
+        words.button("again", draw=(turned["draw"] + 1) % SEEDS)
+    best, names = kernels.best_temperature(share), [f"{key} → {value}" for key, value in
+                                                    zip(kernels.KEYS, kernels.VALUES, strict=True)]
+    squared, on_right, there = _errors(pairs, share)
+    words.tell(key=kernels.KEYS[asked], value=kernels.VALUES[asked], t=temperature, pair=names[asked],
+               error=((mixed[0] - values[asked]) ** 2).mean(), weight=weights[asked],
+               turned=(query[0] != keys[asked]).sum(), winner=names[int(weights.argmax())],
+               most=weights.max(), share=share, best=best, there=there, least=squared.min(), draws=DRAWS * pairs)
+    with right:
+        rows = [[tile(f"{words['key']} {kernels.KEYS[place]}", key) for place, key in enumerate(keys)],
+                [tile(f"{weight:z.2f}", value) for value, weight in zip(values, weights, strict=True)],
+                [tile(words["query"], query[0]), None, tile(words["answer"], mixed[0]), None,
+                 tile(words["wanted"], values[asked])]]
+        words.figure(tiles, rows, height=430)
+    marks = [(temperature, f"T = {temperature:g}"), (best, words("best", best=best))]
+    words.figure(lines, TEMPERATURES, [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
+                 log="x", marks=marks, height=320, kind="curve")
+    words.explain(kernels.recall, kernels.best_temperature, kernels.errors)
 
 
 @functools.lru_cache(32)

@@ -22,7 +22,7 @@ from viz.text import escape_markdown
 from viz.theme import READABLE
 from viz.widgets.handout_button import picture_button
 from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, lesson_page, section
 
 P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
 Q = Numbers("q", (0.25, 0.25, 0.25, 0.25), 0, 1, 4, 4)
@@ -45,23 +45,20 @@ SHARES = np.concatenate([np.geomspace(0.001, 0.5, 60), 1 - np.geomspace(0.5, 0.0
 PAPER_STEPS = np.arange(1, 100_001, 200)
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "learning")
-    lesson.header()
     _lengths(page, lesson)
-    with computing():
-        lesson.fragment(_targets)
+    lesson.fragment(_targets)
     lesson.fragment(_optimiser)
-    lesson.end()
 
 
 def _optimiser(page: PageContext, lesson: Lesson) -> None:
     """Draw label smoothing, Adam and the learning rate, and a training with these settings."""
-    lesson.further("smoothing", lambda: _smoothing(page, lesson), ("eps", "size", "where"))
-    lesson.further("adam", lambda: _adam(page, lesson), ("signal", "b2", "ae"))
-    lesson.further("rate", lambda: _rate(page, lesson), ("rate", "warm", "decay"))
-    lesson.further("cliff", lambda: lesson.fragment(_cliff), ("start", "limit"))
+    lesson.further(_smoothing, opened_by=("eps", "size", "where"))
+    lesson.further(_adam, opened_by=("signal", "b2", "ae"))
+    lesson.further(_rate, opened_by=("rate", "warm", "decay"))
+    lesson.further_fragment(_cliff, opened_by=("start", "limit"))
     _run(page, lesson)
 
 
@@ -95,7 +92,7 @@ def _lengths(page: PageContext, words: Section) -> None:
               (words["gap"], 1, np.array([gap, back]))]
     words.tell(floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back))
     with drawn:
-        words.figure(stacked_bars, words["rows"], pieces, axis="nats", height=230, key="learning-lengths",
+        words.figure(stacked_bars, words["rows"], pieces, axis="nats", height=230,
                      marks=[(floor, words("mark", floor=floor))])
     with drawn if page.state.present else left, st.container(key="numbers", horizontal=True):
         for name, value in (("loss", loss), ("bits", loss / np.log(2)), ("perplexity", np.exp(loss))):
@@ -146,10 +143,9 @@ def _targets(page: PageContext, words: Section) -> None:
     left, column = split()
     with left:
         pieces = [(words["floor"], 0, floors), (words["gap"], 1, gaps)]
-        words.figure(stacked_bars, list(wanted), pieces, axis=words["axis"], height=320, key="learning-targets")
+        words.figure(stacked_bars, list(wanted), pieces, axis=words["axis"], height=320)
     with column:
-        words.figure(bars, [vocabulary[each] for each in names], pushes, height=320, kind="push",
-                     key="learning-push")
+        words.figure(bars, [vocabulary[each] for each in names], pushes, height=320, kind="push")
     words.explain(learning.parts, learning.slope, learning.one_hot, distribution)
 
 
@@ -175,12 +171,11 @@ def _smoothing(page: PageContext, words: Section) -> None:
     left, right = split()
     with left:
         words.figure(lines, SHARES, drawn, marks=[(1 - moved, words("best", peak=1 - moved))],
-                     bounds=[(floor, words("least", floor=floor))], y_range=(0, 7), height=360,
-                     key="learning-smooth")
+                     bounds=[(floor, words("least", floor=floor))], y_range=(0, 7), height=360)
     with right:
         words.figure(lines, np.array(EPSILONS), [Line(words["wheres"][kind], np.array(each[1:]), place) for
                                                  place, (kind, each) in enumerate(floors.items())],
-                     marks=[(epsilon, f"ε = {epsilon:g}")], height=360, kind="floor", key="learning-floor")
+                     marks=[(epsilon, f"ε = {epsilon:g}")], height=360, kind="floor")
     words.explain(learning.moved_share, learning.smoothed_target, learning.smooth_loss, learning.floor)
 
 
@@ -198,12 +193,12 @@ def _adam(page: PageContext, words: Section) -> None:
     with left:
         words.slider("b2")
         words.figure(lines, steps, [Line(words["gradient"], gradients, 7)], log="y" if kind == "fading" else "",
-                     height=320, kind="gradient", key="learning-gradient")
+                     height=320, kind="gradient")
     with right:
         words.slider("ae", say=lambda value: f"{value:.0e}")
         drawn = [Line(words["paper"], paper, 0),
                  Line(words("yours", beta2=beta2, epsilon=epsilon), own, 1, "dash")]
-        words.figure(lines, steps, drawn, height=320, key="learning-adam")
+        words.figure(lines, steps, drawn, height=320)
     words.explain(learning.adam, learning.signal)
 
 
@@ -223,10 +218,9 @@ def _rate(page: PageContext, words: Section) -> None:
     left, right = split()
     with left:
         words.figure(lines, PAPER_STEPS, [Line("lr", learning.rate(PAPER_STEPS, 512, 4000))], height=300,
-                     marks=[(4000, words("mark", highest=highest))], key="learning-rate-paper")
+                     marks=[(4000, words("mark", highest=highest))])
     with right:
-        words.figure(lines, np.arange(1, STEPS + 1), [Line("lr", ours, 1)], height=300, kind="ours",
-                     key="learning-rate")
+        words.figure(lines, np.arange(1, STEPS + 1), [Line("lr", ours, 1)], height=300, kind="ours")
     words.explain(learning.rate, learning.scaled_rate)
 
 
@@ -251,7 +245,7 @@ def _cliff(page: PageContext, words: Section) -> None:
         x, y, heights = learning.landscape()
         paths = [(words["unclipped"], 1, free),
                  *([(words("clipped", limit=limit), 0, tame)] if limit else [])]
-        words.figure(loss_surface, x, y, heights, paths, loss=words["loss"], key="learning-cliff")
+        words.figure(loss_surface, x, y, heights, paths, loss=words["loss"])
     words.explain(learning.cliff, learning.clip, learning.descend)
 
 
@@ -304,8 +298,7 @@ def _run(page: PageContext, words: Section) -> None:
                 drawn.append(Line(words["floor"], own.floor, None, "dot"))
             x = own.tested.astype(int) if field in ("right", "nats") else np.arange(1, STEPS + 1)
             with column:
-                words.figure(lines, x, drawn, height=280, log="y" if field == "gradient" else "", kind=field,
-                             key=f"learning-run-{field}")
+                words.figure(lines, x, drawn, height=280, log="y" if field == "gradient" else "", kind=field)
     words.explain(learning.targets, learning.train, right=own.right[-1], nats=own.nats[-1], even=math.log(2),
                   longest=own.gradient.max(), loss=own.loss[-20:].mean(), tested=learning.TESTED,
                   other=name, other_right=reference.right[-1], other_nats=reference.nats[-1],

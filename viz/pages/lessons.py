@@ -13,13 +13,15 @@ from viz.widgets.layout import flex_row, heading
 from viz.widgets.progress import forget, progress, right_answers
 from viz.widgets.sheets import COPY, sheet_list
 
+WORDS = strings("lesson")
+
 PAGE = Page("nothing", controls=(COPY,))
 IN_A_ROW = 3     # cards per row
 
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words, names = strings("lesson")["start"], lessons()
+    words, names = WORDS["start"], lessons()
     prose = {name: strings(f"lessons/{name}") for name in names}
     heading(words["question"], 2)
     with st.container(width=READABLE):
@@ -65,15 +67,15 @@ def _doors(prose: Mapping[str, Texts]) -> dict[str, Door]:
 
 def _facts(lesson: dict) -> str:
     """Return the lesson's duration and the lessons it builds on."""
-    words, titles = strings("lesson"), page_titles()
+    titles = page_titles()
     before = ", ".join(titles[other] for other in lesson["builds_on"])
-    minutes = words("minutes", minutes=lesson["minutes"])
-    return f"{minutes} · {words['builds_on']} {before}" if before else minutes
+    minutes = WORDS("minutes", minutes=lesson["minutes"])
+    return f"{minutes} · {WORDS['builds_on']} {before}" if before else minutes
 
 
 def _card(page: PageContext, name: str, number: int, lesson: dict, left: dict[str, object]) -> None:
     """Draw a lesson's card. left: the controls that the browser remembers; the lesson reopens with them."""
-    words = strings("lesson")["start"]
+    words = WORDS["start"]
     with st.container(border=True, height="stretch", key=f"card-{name}"):
         st.markdown(f"**{number}. {page_titles()[name]}**  \n{lesson['question']}")
         st.caption(_facts(lesson))

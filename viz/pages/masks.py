@@ -16,7 +16,7 @@ from viz.page_controls import Choice, Number, Places, Switch, stepped
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
 from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
 
 N = 8                                    # number of tokens in the small matrix
 MOVED = np.linspace(-4, 4, 41)           # shifts of a masked score
@@ -35,15 +35,13 @@ PAGE = Page("head", asks_at=(("real", True),),
     stepped("random", 2, range(9)), Number("draw", 0, 0, SEEDS - 1, whole=True), Switch("real")))
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "masks")
-    lesson.header()
     lesson.fragment(_squares)
     if lesson.open():
-        lesson.further("blind", lambda: _blind(lesson))
+        lesson.further(_blind)
     lesson.fragment(_sparse)
-    lesson.end()
 
 
 def _squares(page: PageContext, lesson: Lesson) -> None:
@@ -78,7 +76,7 @@ def _build(page: PageContext, words: Section, texts: list[str], rule: np.ndarray
     with middle, computing():
         weights = masking.masked_weights(scores, allowed, "before")
         words.figure(matrix, np.where(allowed, weights, np.nan), texts, texts, height=360,
-                     style=CellStyle(ruler=False), key="masks-weights")
+                     style=CellStyle(ruler=False))
     with right:
         revealed = words.lesson.predict()
     if revealed:
@@ -96,7 +94,7 @@ def _methods(page: PageContext, words: Section, texts: list[str], allowed: np.nd
     words.tell(name=words["names"][method], least=np.nan_to_num(by_method[method].sum(1)).min())
     left, right = split()
     with left:
-        words.figure(matrix, by_method[method], texts, texts, height=400, key="masks-method")
+        words.figure(matrix, by_method[method], texts, texts, height=400)
     with right:
         words.slider("row", say=lambda place: f"{place}: {texts[place]}")
         _leak(words, texts, allowed, scores, row)
@@ -131,15 +129,15 @@ def _leak(words: Section, texts: list[str], allowed: np.ndarray, scores: np.ndar
     drawn = [Line(words["names"][method], weights, *LOOKS[method]) for method, weights in answers.items()]
     axes = (words("moved", token=f"{texts[hidden[0]]} ({hidden[0]})"),
             words("answer", row=texts[row], token=f"{texts[seen[best]]} ({seen[best]})"))
-    words.figure(lines, MOVED, drawn, axes=axes, y_range=(0, 1.02), height=320, kind="leak", key="masks-leak")
+    words.figure(lines, MOVED, drawn, axes=axes, y_range=(0, 1.02), height=320, kind="leak")
 
 
-def _blind(lesson: Lesson) -> None:
-    names = lesson.prose["methods"]["names"]
+@section
+def _blind(page: PageContext, words: Section) -> None:
+    names = words.lesson.prose["methods"]["names"]
     rows = [[names.get(name, f"`{name}`"), result] for name, result in masking.blind_row(N).items()]
-    with lesson.section("blind") as words:
-        st.markdown(markdown_table(words["table_head"], rows).replace("---:", "---"))
-        words.explain(masking.blind_row)
+    st.markdown(markdown_table(words["table_head"], rows).replace("---:", "---"))
+    words.explain(masking.blind_row)
 
 
 def _shape(page: PageContext) -> masking.Shape:
@@ -172,13 +170,13 @@ def _patterns(page: PageContext, words: Section) -> None:
                dilation=shape.dilation)
     left, right = split(2, 3)
     with left:
-        words.figure(matrix, chosen.astype(float), height=380, style=CellStyle(ruler=False), key="masks-pattern")
+        words.figure(matrix, chosen.astype(float), height=380, style=CellStyle(ruler=False))
     layers = np.arange(1, 1 + max(map(len, shares.values())))
     drawn = [Line(words["names"][kind], np.pad(reached, (0, len(layers) - len(reached)), mode="edge"), place)
              for place, (kind, reached) in enumerate(shares.items())]
     with right:
         words.figure(lines, layers, drawn, y_range=(0, 1.03), log="x" if len(layers) > 8 else "", height=380,
-                     kind="reach", key="masks-reach")
+                     kind="reach")
     st.markdown(markdown_table(words["table_head"], [
         [words["names"][kind], format_share(mask.mean()),
          str(masking.layers_needed(shares[kind]) or words["never_short"])] for kind, mask in masks.items()]))
@@ -207,9 +205,8 @@ def _real(page: PageContext, words: Section) -> None:
     with left:
         words.figure(bars, [titles[kind] for kind in lost],
                      {words["lost"]: np.array([each[place] for each in lost.values()])},
-                     axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT, key="masks-lost")
+                     axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT)
     with right:
         words.figure(matrix, grid, layers, height=390,
-                     title=words("lost_by", name=titles[name]), style=CellStyle(square=False), kind="heads",
-                     key="masks-heads")
+                     title=words("lost_by", name=titles[name]), style=CellStyle(square=False), kind="heads")
     words.explain(masking.lost_weight)

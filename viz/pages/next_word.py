@@ -26,6 +26,8 @@ from viz.widgets.head_picker import sentence_strip
 from viz.widgets.layout import flex_row, heading, opening, split
 from viz.widgets.vocabulary import example_of
 
+WORDS = strings("next_word")
+
 OURS = ("stories", "induction")   # our own decoders
 PAGE = Page("record",
             controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True),
@@ -76,7 +78,6 @@ def _ways_out(page: PageContext, sentence: str) -> None:
 def _next_word(page: PageContext, query: Query) -> None:
     """Draw the distribution, the steps, and the last row of each head. Raises NoNextWord if the model does not predict
     next tokens."""
-    words = strings("next_word")
     answer: NextWord = page.ask(NextWordQuery(query))
     record: AttentionRecord = page.ask(query)
     tokens = record[Kind.CAUSAL].queries
@@ -84,68 +85,68 @@ def _next_word(page: PageContext, query: Query) -> None:
     left, right = split(3, 8)
     with left:
         for name, options in CUTS.items():
-            slider_for(page, name, words[name], options)
+            slider_for(page, name, WORDS[name], options)
     chances = distribution(answer.logits, page["t"], page["top_k"], page["top_p"])
     with right:
         _chart(answer, chances)
     _steps(page, answer, chances, len(tokens) >= record.card.max_tokens)
-    st.markdown(words["notice"])
+    st.markdown(WORDS["notice"])
     _row(page, query, record)
-    st.latex(words["formula"])
-    st.caption(words["source"])
+    st.latex(WORDS["formula"])
+    st.caption(WORDS["source"])
 
 
 def _chart(answer: NextWord, chances: np.ndarray) -> None:
     """Draw the most probable tokens, whose order does not depend on the temperature."""
-    words, shown = strings("next_word"), chances[list(answer.ids[:DRAWN])]
+    shown = chances[list(answer.ids[:DRAWN])]
     names = answer.texts[:DRAWN]
-    figure(bars, names, {words["probability"]: shown}, axes=("", words["probability"]), y_range=(0, 1),
-           title=words["chart"], key="next-word",
-           alt=words("alt", n=len(names), first=answer.texts[0], p=shown[0]))
-    st.caption(words("entropy", entropy=entropy(chances, base=2), kept=np.count_nonzero(chances), n=len(chances),
+    figure(bars, names, {WORDS["probability"]: shown}, axes=("", WORDS["probability"]), y_range=(0, 1),
+           title=WORDS["chart"], key="next-word",
+           alt=WORDS("alt", n=len(names), first=answer.texts[0], p=shown[0]))
+    st.caption(WORDS("entropy", entropy=entropy(chances, base=2), kept=np.count_nonzero(chances), n=len(chances),
                      shown=len(names), mass=shown.sum()))
 
 
 def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool) -> None:
     """Draw the buttons: forward by the most probable, a random or a clicked token; back by one token or to the
     start."""
-    words, wrote = strings("next_word"), page["wrote"]
+    wrote = page["wrote"]
     with flex_row():
         if wrote:
-            button_setting(page, words["restart"], "restart", wrote=())
-            button_setting(page, words["back"], "back", wrote=wrote[:-1])
+            button_setting(page, WORDS["restart"], "restart", wrote=())
+            button_setting(page, WORDS["back"], "back", wrote=wrote[:-1])
         if full:
-            st.caption(words["limit"])
+            st.caption(WORDS["limit"])
             return
-        button_setting(page, words["forward"], "forward", wrote=(*wrote, answer.ids[0]))
-        st.button(words["sample"], key="sample", on_click=lambda: page.set(
+        button_setting(page, WORDS["forward"], "forward", wrote=(*wrote, answer.ids[0]))
+        st.button(WORDS["sample"], key="sample", on_click=lambda: page.set(
             wrote=(*wrote, int(np.random.default_rng().choice(len(chances), p=chances)))))
-    st.caption(words["choose"])
+    st.caption(WORDS["choose"])
     with flex_row():
         for number, text in list(zip(answer.ids, answer.texts))[:OFFERED]:
             if chances[number] > 0:
                 share = format_weight(float(chances[number]))
                 button_setting(page, f"{escape_markdown(text)} {share}", f"write-{number}", wrote=(*wrote, number))
     if wrote and wrote[-1] in answer.ends:
-        st.caption(words["ended"])
+        st.caption(WORDS["ended"])
 
 
 def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
     """Draw the heads' last rows: the grid, ordered by the weight on tokens other than the first, and one head over the
     text."""
-    words, attention_map = strings("next_word"), record[Kind.CAUSAL]
+    attention_map = record[Kind.CAUSAL]
     last = len(attention_map.queries) - 1
     order = elsewhere(attention_map, last)
     opened = (page.state.view.layer, page.state.view.head)
     if "head" not in page.state.user_set or not attention_map.has(*opened):
         opened = order[0][:2]
-    heading(words["heads"])
-    st.markdown(words("heads_lead", token=token_markdown(attention_map.queries.texts[last])))
+    heading(WORDS["heads"])
+    st.markdown(WORDS("heads_lead", token=token_markdown(attention_map.queries.texts[last])))
     left, right = split(5, 6)
     with left:
         shares = {(layer, head): share for layer, head, share in order}
         drawn = head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)),
-                          GridState(opened, order=list(shares), tooltip_values={words["elsewhere"]: shares}),
+                          GridState(opened, order=list(shares), tooltip_values={WORDS["elsewhere"]: shares}),
                           height=340, key="next-grid",
                           on_event=lambda event: page.set(head=event.head))
         picture_button(drawn, (record,))

@@ -14,7 +14,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, stepped
 from viz.widgets.fields import choice_for
 from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
 PATCHES, DRAWS = ROWS * COLUMNS, 100
 SIDES = tuple(side for side in range(1, SIDE * ROWS + 1) if SIDE * ROWS % side == 0 and SIDE * COLUMNS % side == 0)
@@ -29,16 +29,14 @@ PAGE = Page("nothing", controls=(
     stepped("seed", 1, range(1, digit_patches.SEEDS + 1))))
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "patches")
-    lesson.header()
     lesson.fragment(_shuffle)
     if lesson.open():
         lesson.fragment(_cut)
         lesson.fragment(_places)
         lesson.fragment(_data)
-    lesson.end()
 
 
 @section
@@ -47,36 +45,35 @@ def _shuffle(page: PageContext, words: Section) -> None:
     from scipy.special import softmax
 
     turned = page.controls
-    with computing():
-        straight = digit_patches.canvases()[turned["picture"]].pixels()
-        order = digit_patches.swapped(PATCHES, turned["moved"], turned["draw"])
-        shuffled = digit_patches.laid(digit_patches.cut(straight, SIDE)[order], COLUMNS)
-        words.tell(patches=PATCHES, swapped=(order != np.arange(PATCHES)).sum())
-        left, right = split(6, 5)
-        with left:
-            both = [(words["straight"], gaps(straight, SIDE)), (words["shuffled"], gaps(shuffled, SIDE))]
-            words.figure(tiles, [both], height=205, key="patches-puzzle")
-            with controls_row():
-                with st.container(width=260):
-                    words.slider("moved")
-                words.button("again", draw=(turned["draw"] + 1) % DRAWS)
-                words.button("other", picture=(turned["picture"] + 1) % PICTURES)
-        with right:
-            words.lesson.predict()
-        if words.hidden():
-            return
-        for column, name in zip(left.columns(2, gap="small"), ("unplaced", "placed"), strict=True):
-            logits = [digit_patches.read(pixels, name == "placed").astype(float) for pixels in (straight, shuffled)]
-            if name == "unplaced":
-                without, difference = int(logits[0].argmax()), np.abs(logits[0] - logits[1]).max()
-            one, other = (softmax(each) for each in logits)
-            words.tell(name=words[name], first=one.argmax(), second=other.argmax(), p_first=one.max(),
-                       p_second=other.max())
-            with column:
-                words.figure(bars, range(10), {words["straight"]: one, words["shuffled"]: other}, y_range=(0, 1),
-                             height=220, title=words[name], kind="bars", key=f"patches-{name}")
-        words.explain(digit_patches.swapped, digit_patches.read, notices_in=right, difference=difference,
-                      without=without)
+    straight = digit_patches.canvases()[turned["picture"]].pixels()
+    order = digit_patches.swapped(PATCHES, turned["moved"], turned["draw"])
+    shuffled = digit_patches.laid(digit_patches.cut(straight, SIDE)[order], COLUMNS)
+    words.tell(patches=PATCHES, swapped=(order != np.arange(PATCHES)).sum())
+    left, right = split(6, 5)
+    with left:
+        both = [(words["straight"], gaps(straight, SIDE)), (words["shuffled"], gaps(shuffled, SIDE))]
+        words.figure(tiles, [both], height=205)
+        with controls_row():
+            with st.container(width=260):
+                words.slider("moved")
+            words.button("again", draw=(turned["draw"] + 1) % DRAWS)
+            words.button("other", picture=(turned["picture"] + 1) % PICTURES)
+    with right:
+        words.lesson.predict()
+    if words.hidden():
+        return
+    for column, name in zip(left.columns(2, gap="small"), ("unplaced", "placed"), strict=True):
+        logits = [digit_patches.read(pixels, name == "placed").astype(float) for pixels in (straight, shuffled)]
+        if name == "unplaced":
+            without, difference = int(logits[0].argmax()), np.abs(logits[0] - logits[1]).max()
+        one, other = (softmax(each) for each in logits)
+        words.tell(name=words[name], first=one.argmax(), second=other.argmax(), p_first=one.max(),
+                   p_second=other.max())
+        with column:
+            words.figure(bars, range(10), {words["straight"]: one, words["shuffled"]: other}, y_range=(0, 1),
+                         height=220, title=words[name], kind="bars", key=f"patches-{name}")
+    words.explain(digit_patches.swapped, digit_patches.read, notices_in=right, difference=difference,
+                  without=without)
 
 
 def gaps(pixels: np.ndarray, side: int) -> np.ndarray:
@@ -91,47 +88,45 @@ def gaps(pixels: np.ndarray, side: int) -> np.ndarray:
 def _cut(page: PageContext, words: Section) -> None:
     """Draw the picture with patches of a chosen size, and the quantities that depend on it."""
     side = min(SIDES, key=lambda each: abs(each - page["side"]))
-    with computing():
-        pixels, model = digit_patches.canvases()[page["picture"]].pixels(), digit_patches.patch_network()
-        height, width = pixels.shape
-        counted = {each: digit_patches.numbers(height, width, each, model.config.d_model) for each in SIDES}
-        patches = counted[side]["tokens"] - 1
-        words.tell(height=height, width=width, side=side, patches=patches, blocks=digit_patches.blocks(),
-                   **counted[side])
-        left, right = split(2, 3)
-        with left:
-            words.slider("side", SIDES)
-            words.figure(tiles, [[(words("name", patches=patches), gaps(pixels, side))]], key="patches-cut")
-        with right:
-            rows = [[f"{each}", f"{found['tokens']:,}", f"{found['pixels']:,}", f"{found['weights']:,}"]
-                    for each, found in counted.items()]
-            chosen = SIDES.index(side)
-            rows[chosen] = [f"**{cell}**" for cell in rows[chosen]]
-            st.markdown(markdown_table(words["table_head"], rows))
-        words.explain(digit_patches.cut, digit_patches.numbers)
+    pixels, model = digit_patches.canvases()[page["picture"]].pixels(), digit_patches.patch_network()
+    height, width = pixels.shape
+    counted = {each: digit_patches.numbers(height, width, each, model.config.d_model) for each in SIDES}
+    patches = counted[side]["tokens"] - 1
+    words.tell(height=height, width=width, side=side, patches=patches, blocks=digit_patches.blocks(),
+               **counted[side])
+    left, right = split(2, 3)
+    with left:
+        words.slider("side", SIDES)
+        words.figure(tiles, [[(words("name", patches=patches), gaps(pixels, side))]])
+    with right:
+        rows = [[f"{each}", f"{found['tokens']:,}", f"{found['pixels']:,}", f"{found['weights']:,}"]
+                for each, found in counted.items()]
+        chosen = SIDES.index(side)
+        rows[chosen] = [f"**{cell}**" for cell in rows[chosen]]
+        st.markdown(markdown_table(words["table_head"], rows))
+    words.explain(digit_patches.cut, digit_patches.numbers)
 
 
 @section
 def _places(page: PageContext, words: Section) -> None:
     """Draw the pairwise similarity of the learned position vectors as maps, one of them large."""
     place = page["place"]
-    with computing():
-        table = digit_patches.place_vectors()
-        similar = cosines(table, table)
-        near, far = mean_cosines(similar)
-        best = int(similar[place].argsort()[-2])
-        names = [words("at", row=each // COLUMNS, column=each % COLUMNS) for each in range(PATCHES)]
-        words.tell(places=PATCHES, near=near, far=far, at=names[place], best=names[best], cosine=similar[place, best])
-        maps = similar.reshape(ROWS, COLUMNS, ROWS, COLUMNS)
-        left, right = split()
-        with left:
-            words.slider("place", say=names.__getitem__)
-            words.figure(matrix, similar[place].reshape(ROWS, COLUMNS), height=360,
-                         style=CellStyle("signed", bound=1), kind="one", key="patches-place")
-        with right:
-            words.figure(tiles, [[(f"{row},{column}", maps[row, column]) for column in range(COLUMNS)]
-                                 for row in range(ROWS)], height=420, key="patches-places")
-        words.explain(digit_patches.place_vectors, cosines)
+    table = digit_patches.place_vectors()
+    similar = cosines(table, table)
+    near, far = mean_cosines(similar)
+    best = int(similar[place].argsort()[-2])
+    names = [words("at", row=each // COLUMNS, column=each % COLUMNS) for each in range(PATCHES)]
+    words.tell(places=PATCHES, near=near, far=far, at=names[place], best=names[best], cosine=similar[place, best])
+    maps = similar.reshape(ROWS, COLUMNS, ROWS, COLUMNS)
+    left, right = split()
+    with left:
+        words.slider("place", say=names.__getitem__)
+        words.figure(matrix, similar[place].reshape(ROWS, COLUMNS), height=360,
+                     style=CellStyle("signed", bound=1), kind="one")
+    with right:
+        words.figure(tiles, [[(f"{row},{column}", maps[row, column]) for column in range(COLUMNS)]
+                             for row in range(ROWS)], height=420)
+    words.explain(digit_patches.place_vectors, cosines)
 
 
 def mean_cosines(similar: np.ndarray) -> tuple[float, float]:
@@ -162,9 +157,7 @@ def _data(page: PageContext, words: Section) -> None:
             for place, (kind, run) in enumerate(runs.items())]
     left, beside = split()
     with left:
-        words.figure(lines, runs["transformer"].tested.astype(int), right, y_range=(0, 1), height=300,
-                     key="patches-right")
+        words.figure(lines, runs["transformer"].tested.astype(int), right, y_range=(0, 1), height=300)
     with beside:
-        words.figure(lines, np.arange(SMOOTH, digit_patches.STEPS + 1), loss, height=300, kind="loss",
-                     key="patches-loss")
+        words.figure(lines, np.arange(SMOOTH, digit_patches.STEPS + 1), loss, height=300, kind="loss")
     words.explain(digit_patches.network, digit_patches.run)

@@ -35,14 +35,15 @@ from viz.format import format_number, format_share, format_signed, format_weight
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, position
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
 from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import choice_for, segments, toggle
 from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences, folded, folded_formula, fragment, model_button
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
-from viz.widgets.layout import bullets, flex_row, heading, opening, split
+from viz.widgets.layout import bullets, flex_row, heading, note, opening, prose, split
 from viz.widgets.picture import FETCHED, is_unknown, named_patches, open_picture, picture_models, picture_pills
+
+WORDS = strings("pictures")
 
 PAGE = Page("record", reads="picture", controls=(
     Number("opacity", glow.OPACITY, 0, 1),
@@ -83,9 +84,9 @@ def render(page: PageContext) -> None:
 
 def _ways_out(page: PageContext, sentence: str) -> None:
     """Draw the offers if no vision model is on this disk: models to download, and models available."""
-    words, offers = strings("pictures"), {offer.id: offer for offer in sources.catalogue()}
+    offers = {offer.id: offer for offer in sources.catalogue()}
     offer = offers.get(page.state.model) or offers.get(FETCHED)
-    st.info(escape_markdown(sentence) if offer is None else words("none", model=escape_markdown(offer.title),
+    st.info(escape_markdown(sentence) if offer is None else WORDS("none", model=escape_markdown(offer.title),
                                                                   good_for=escape_markdown(offer.good_for)))
     with flex_row():
         for each in dict.fromkeys([*([offer] if offer else []), *map(offers.__getitem__, picture_models())]):
@@ -95,7 +96,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
 def _picture(page: PageContext, record: AttentionRecord) -> None:
     """Draw the open head enlarged with all heads beside it, and sentences on the row in focus."""
     page.follow()
-    view, words = replace(page.view(), lens="picture"), strings("pictures")
+    view = replace(page.view(), lens="picture")
     left, right = split(5, 7)
     with left:
         drawn = _open_head(page, record, view)
@@ -104,8 +105,8 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
             add_to_handout("picture", item_maker(drawn, (record,)))
             # opens the page Compare with the patch in focus hidden
             hides = view.token is not None and record[view.kind].keys.place(view.token) is not None
-            if view.kind.base is Kind.SELF and hides and st.button(words["hide"], key="picture-hide", type="tertiary",
-                                                                   help=words["hide_help"]):
+            if view.kind.base is Kind.SELF and hides and st.button(WORDS["hide"], key="picture-hide", type="tertiary",
+                                                                   help=WORDS["hide_help"]):
                 page.open_page("compare", versus="edit", edit="hide", hidden=view.token)
     with right:
         _every_head(page, record, view)
@@ -121,19 +122,18 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
                 with errors_as_sentences(page, name):
                     section(page, record, page.view())
 
-            folded(words[name]["title"], inside, key=f"pictures-{name}")
+            folded(WORDS[name]["title"], inside, key=f"pictures-{name}")
 
 
 def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
     """Draw the open head with its display options, none of which changes the model's numbers."""
-    words = strings("pictures")
     with flex_row("center", horizontal_alignment="distribute"):
         heading(strings("heads")("head_title", layer=view.layer, head=view.head), width="content")
-        with st.popover(words["show"]):
+        with st.popover(WORDS["show"]):
             for name, options, value in (("opacity", OPACITIES, page["opacity"]), ("keep", KEEPS, view.keep)):
-                _shares_slider(page, name, words[name], options, value, help=words.get(f"{name}_help"))
-            toggle(words["hide_special"], page.set, "hide_special", view.hide_special)
-            toggle(words["renormalise"], page.set, "renormalise", view.renormalise)
+                _shares_slider(page, name, WORDS[name], options, value, help=WORDS.get(f"{name}_help"))
+            toggle(WORDS["hide_special"], page.set, "hide_special", view.hide_special)
+            toggle(WORDS["renormalise"], page.set, "renormalise", view.renormalise)
     return open_picture(record, view, key="picture", height=LARGE,
                         opacity=page["opacity"],
                         on_event=lambda event: page.set(token=event.token))
@@ -147,9 +147,9 @@ def _shares_slider(page: PageContext, name: str, label: str, options: tuple[floa
 
 def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the focused token's row in every head, over the picture."""
-    words, kinds = strings("pictures"), strings("heads")
+    kinds = strings("heads")
     with flex_row("center", horizontal_alignment="distribute"):
-        heading(words["every_head"], width="content", help=words["every_head_help"])
+        heading(WORDS["every_head"], width="content", help=WORDS["every_head_help"])
         if len(record.kinds) > 1:
             segments(kinds["kind"], {kind: kind.label(kinds["kinds"]) for kind in record.kinds}, page.set, "kind",
                      view.kind)
@@ -169,7 +169,7 @@ def _proof() -> tuple[Callable, ...]:
 
 def row_claims(record: AttentionRecord, view: View) -> list[str]:
     """Return Markdown sentences on the focused token's weights in the open head."""
-    words, attention_map, token = strings("pictures")["claims"], record[view.kind], view.token or 0
+    words, attention_map, token = WORDS["claims"], record[view.kind], view.token or 0
     layer, tokens = attention_map.layer(view.layer), attention_map.keys
     weights = heads.row_weights(layer, token)[view.head].astype(np.float64)
     patches, special = np.array(tokens.patches), len(tokens) - len(tokens.patches)
@@ -194,7 +194,7 @@ def half_of(weights: np.ndarray) -> int:
 def answer_claim(record: AttentionRecord) -> str:
     """Describe the model's answer about the picture: the best classes with probabilities, or the typed texts with
     cosines; "" if the model only returns vectors."""
-    prediction, words = record.prediction, strings("pictures")["claims"]
+    prediction, words = record.prediction, WORDS["claims"]
     if prediction is None or not prediction.texts:
         return ""
     names, shares = [escape_markdown(name) for name in prediction.texts[0][:NAMED]], prediction.probabilities[0]
@@ -209,7 +209,7 @@ def answer_claim(record: AttentionRecord) -> str:
 
 def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the chosen measure by layer, one dot per head, with a uniform row's value."""
-    words, name = strings("pictures")["layers"], page["measure"]
+    words, name = WORDS["layers"], page["measure"]
     found: PatchHeads = page.ask(PatchHeadsQuery(record.query, view.kind))
     choice_for(page, "measure", words["measure"], {name: words["names"][name] for name in MEASURES})
     values, even = getattr(found, name), found.even[name]
@@ -220,8 +220,8 @@ def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
     figure(by_layer, found.heads, values, axes=(words["layer"], words["axes"][name]),
            names=(words["heads"], words["mean"]), line=(words["even"], values * 0 + even),
            marked=view.head_id, key=f"pictures-{name}", alt=f"{words['axes'][name]}. {found_range}")
-    st.markdown(found_range, width=READABLE_WIDE)
-    st.caption(words["about"][name], width=READABLE_WIDE)
+    prose(found_range)
+    note(words["about"][name])
 
 
 def layer_facts(found: PatchHeads, name: str) -> dict[str, Any]:
@@ -254,7 +254,7 @@ def _beside(page: PageContext, record: AttentionRecord, view: View, name: str, v
         _map(page, record, view, f"picture-{name}", values, token, choose, **state)
     with right:
         st.markdown(claim)
-        st.caption(strings("pictures")[name]["about"])
+        st.caption(WORDS[name]["about"])
 
 
 def _trace(page: PageContext) -> Trace:
@@ -275,7 +275,7 @@ def _cosines(vectors: np.ndarray, record: AttentionRecord, view: View, token: in
 
 def _positions(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the cosine of the focused patch's position embedding with all others."""
-    words, tokens = strings("pictures")["positions"], record[view.kind].keys
+    words, tokens = WORDS["positions"], record[view.kind].keys
     # position embeddings added to the tokens, (token, d_model)
     tables = [vectors for name, vectors in _trace(page).start(Kind.SELF).parts
               if "position" in name and len(vectors) == len(tokens)]
@@ -294,7 +294,7 @@ def _positions(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 def _similar(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the cosine of the focused token's final vector with each patch's, for models that return vectors."""
-    words, tokens, token = strings("pictures")["similar"], record[view.kind].keys, view.token or 0
+    words, tokens, token = WORDS["similar"], record[view.kind].keys, view.token or 0
     # the page offers this section only for such models
     assert record.prediction is not None and record.prediction.vectors is not None
     cosines, facts = _cosines(record.prediction.vectors, record, view, token)
@@ -306,7 +306,7 @@ def _similar(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the length of each patch's vector after a layer, with outliers marked."""
-    words, tokens = strings("pictures")["norms"], record[view.kind].keys
+    words, tokens = WORDS["norms"], record[view.kind].keys
     blocks = {block.index: block for block in _trace(page).blocks if len(block.after) == len(tokens)}
     chosen = page["after"] if page["after"] in blocks else max(blocks)
     slider(words["after"], list(blocks), chosen, say=str, key="slider-after", turn=lambda layer: page.set(after=layer))
@@ -322,7 +322,7 @@ def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
 def _rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw rollout from the token in focus, as defined and as computed by a widely copied program, whose rows do not
     sum to 1."""
-    words, token, tokens = strings("pictures")["rollout"], view.token or 0, record[view.kind].keys
+    words, token, tokens = WORDS["rollout"], view.token or 0, record[view.kind].keys
     discard = page["discard"]
     _shares_slider(page, "discard", words["discard"], DISCARDS, discard)
     found: PatchRollout = page.ask(PatchRolloutQuery(record.query, view.kind, discard))
@@ -333,7 +333,7 @@ def _rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
                                  even=1 / len(tokens), high=glow.most_times(len(tokens)))
             _map(page, record, view, f"rollout-{name}", values, token, hidden=hidden_tokens(record))
     sums = found.copied.sum(1)
-    st.markdown(words("differ", name=escape_markdown(patch_name(tokens, token)), own=format_number(sums[token]),
+    prose(words("differ", name=escape_markdown(patch_name(tokens, token)), own=format_number(sums[token]),
                       apart=format_number(np.abs(found.copied - found.right)[token].max()),
-                      low=format_number(sums.min()), high=format_number(sums.max())), width=READABLE_WIDE)
-    st.caption(words["about"], width=READABLE_WIDE)
+                      low=format_number(sums.min()), high=format_number(sums.max())))
+    note(words["about"])

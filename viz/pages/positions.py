@@ -17,7 +17,7 @@ from viz.page_controls import Choice, Number, Steps, stepped
 from viz.text import Texts, escape_markdown
 from viz.widgets.fields import choice_for
 from viz.widgets.layout import flex_row, split
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, computing, controls_row, section
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
 WORDS = ("dog", "bites", "man", "while", "it", "rains")
 SHOWN = 16       # most dimensions drawn of an output
@@ -36,16 +36,14 @@ PAGE = Page("head", asks_at=(("source", "model"),), controls=(
     Choice("relative", "rotary", ("rotary", "alibi", "buckets"))))
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "positions")
-    lesson.header()
     lesson.fragment(_shuffle)
     _table(page, lesson)
     lesson.fragment(_distance)
     lesson.fragment(_turned)
-    _beyond(lesson)
-    lesson.end()
+    _beyond(page, lesson)
 
 
 def _turned(page: PageContext, lesson: Lesson) -> None:
@@ -67,8 +65,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
         with flex_row("center"):
             st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[place] for place in order)}**", width="content")
             words.presets("shuffle", ORDERS)
-        with computing():
-            before, after = positions.shuffle_outputs(order, scheme, causal)
+        before, after = positions.shuffle_outputs(order, scheme, causal)
         style = CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()), square=False, ruler=False)
         sides = (("before", tuple(range(len(WORDS))), before), ("after", order, after))
         for place, (name, places, rows) in zip(split(), sides, strict=True):
@@ -92,7 +89,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
             words.choice("scheme", "schemes")
             words.choice("stack", "stacks")
         words.figure(bars, WORDS, {"change": moved}, y_range=(0, max(0.2, 1.1 * moved.max())), height=175,
-                     title=words["change"], key="positions-shuffle")
+                     title=words["change"])
     words.explain(positions.shuffle_outputs, relative_changes, notices_in=right)
 
 
@@ -125,11 +122,11 @@ def _table(page: PageContext, words: Section) -> None:
                longer=(waves > LENGTH).sum(), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1])
     left, right = split(3, 2)
     with left:
-        words.figure(matrix, table, height=420, key="positions-table",
+        words.figure(matrix, table, height=420,
                      style=CellStyle("signed", bound=float(np.quantile(np.abs(table), 0.995)), square=False))
     with right:
         words.figure(lines, x, [Line("wavelength", drawn, 1, "dots")], log="y", axes=("dimension", name),
-                     bounds=[bound], height=420, kind="wavelengths", key="positions-wavelengths")
+                     bounds=[bound], height=420, kind="wavelengths")
     words.explain(positions.sinusoidal, positions.wavelengths, positions.strongest_wave)
 
 
@@ -175,10 +172,9 @@ def _distance(page: PageContext, words: Section) -> None:
                farthest=len(half) - 1, width=(high - low).max())
     left, right = split()
     with left:
-        words.figure(lines, distance[shown], drawn, height=360, key="positions-distance")
+        words.figure(lines, distance[shown], drawn, height=360)
     with right:
-        words.figure(matrix, square, height=360, style=CellStyle("signed", bound=1.0), kind="matrix",
-                     key="positions-cosines")
+        words.figure(matrix, square, height=360, style=CellStyle("signed", bound=1.0), kind="matrix")
     words.explain(unit_rows, cosines, positions.compare_rows, positions.by_distance)
 
 
@@ -205,7 +201,7 @@ def _shift(page: PageContext, words: Section) -> None:
     words.tell(p=place, k=steps, degrees=np.degrees(steps * positions.rates(width)[pair]), d=width,
                error=error, pair=f"{2 * pair}, {2 * pair + 1}")
     with right:
-        words.figure(vector_plane, Points(ring, names), height=380, key="positions-clock",
+        words.figure(vector_plane, Points(ring, names), height=380,
                      arrows=[(f"p = {place}", hands[0]), (f"p + k = {place + steps}", hands[1])])
     words.explain(positions.shift)
 
@@ -227,12 +223,12 @@ def _rotary(page: PageContext, words: Section) -> None:
               (f"k at {place + steps}", positions.rotate(key, place + steps)[cut])]
     left, right = split(2, 3)
     with left:
-        words.figure(vector_plane, dots, arrows=arrows, height=360, kind="turned", key="positions-turned",
+        words.figure(vector_plane, dots, arrows=arrows, height=360, kind="turned",
                      axes=(f"dimension {2 * pair}", f"dimension {2 * pair + 1}"))
     with right:
         drawn = [Line(words("at", i=i), square[i, i + far], colour, style) for colour, (i, style) in
                  enumerate(((41, "solid"), (60, "dash"), (86, "dot")))]
-        words.figure(lines, far, drawn, height=360, key="positions-rotary",
+        words.figure(lines, far, drawn, height=360,
                      marks=[(steps, f"k = {steps}")] if abs(steps) <= 40 else ())
     words.explain(positions.rotate, positions.rotary_scores)
 
@@ -249,7 +245,7 @@ def _alibi(page: PageContext, words: Section) -> None:
              for place, h in enumerate(shown)]
     words.tell(heads=count, first=slopes[0], last=slopes[-1], halves_near=format_number(np.log(2) / slopes[0]),
                halves_far=format_number(np.log(2) / slopes[-1]))
-    words.figure(lines, distance, drawn, y_range=(0, 1.02), key="positions-alibi")
+    words.figure(lines, distance, drawn, y_range=(0, 1.02))
     words.explain(positions.alibi_slopes)
 
 
@@ -262,29 +258,28 @@ def _buckets(page: PageContext, words: Section) -> None:
     words.tell(exact=(counts == 1).sum(), used=len(counts),
                last_encoder=int(-offset[both == both[0]].max()), last_decoder=int(-offset[back == back[0]].max()))
     words.figure(lines, offset, [Line(words["encoder"], both, 0), Line(words["decoder"], back, 1, "dash")],
-                 marks=[(128, "128"), (-128, "−128")], height=320, key="positions-buckets")
+                 marks=[(128, "128"), (-128, "−128")], height=320)
     words.explain(positions.t5_bucket)
 
 
-def _beyond(lesson: Lesson) -> None:
+@section
+def _beyond(page: PageContext, words: Section) -> None:
     """Draw training on 32 tokens and testing on 128: the accuracy at each position, as mean and range over seeds."""
     study = positions.beyond()
     trained, first = study["trained"], study["back"]
-    with lesson.section("beyond") as words:
-        runs, chance = {name: np.array(run) for name, run in study["accuracy"].items()}, 1 / (study["vocabulary"] - 1)
-        drawn = [Line(words["names"][name], run.mean(0), colour, band=(run.min(0), run.max(0)))
-                 for colour, (name, run) in enumerate(runs.items())]
-        # the trained positions, as many beyond them, and the rest
-        parts = {"in": slice(trained - first), "next": slice(trained - first, 2 * trained - first),
-                 "out": slice(2 * trained - first, None)}
-        means = {f"{name}_{part}": float(run[:, places].mean()) for name, run in runs.items()
-                 for part, places in parts.items()}
-        lesson.predict("guess_far", **means)
-        if words.hidden("guess_far"):
-            return
-        words.tell(chance=chance, seeds=len(study["seeds"]), beyond=2 * trained, last_next=2 * trained - 1, **means, **{
-            name: study[name] for name in ("command", "machine", "date", "steps", "torch", "trained")})
-        words.figure(lines, np.arange(first, study["tested"]), drawn, y_range=(0, 1.03), height=380,
-                     marks=[(trained, words("limit", trained=trained))], bounds=[(chance, words["guessing"])],
-                     key="positions-beyond")
-        words.explain(positions.beyond)
+    runs, chance = {name: np.array(run) for name, run in study["accuracy"].items()}, 1 / (study["vocabulary"] - 1)
+    drawn = [Line(words["names"][name], run.mean(0), colour, band=(run.min(0), run.max(0)))
+             for colour, (name, run) in enumerate(runs.items())]
+    # the trained positions, as many beyond them, and the rest
+    parts = {"in": slice(trained - first), "next": slice(trained - first, 2 * trained - first),
+             "out": slice(2 * trained - first, None)}
+    means = {f"{name}_{part}": float(run[:, places].mean()) for name, run in runs.items()
+             for part, places in parts.items()}
+    words.lesson.predict("guess_far", **means)
+    if words.hidden("guess_far"):
+        return
+    words.tell(chance=chance, seeds=len(study["seeds"]), beyond=2 * trained, last_next=2 * trained - 1, **means, **{
+        name: study[name] for name in ("command", "machine", "date", "steps", "torch", "trained")})
+    words.figure(lines, np.arange(first, study["tested"]), drawn, y_range=(0, 1.03), height=380,
+                 marks=[(trained, words("limit", trained=trained))], bounds=[(chance, words["guessing"])])
+    words.explain(positions.beyond)

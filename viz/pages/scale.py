@@ -14,7 +14,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, stepped
 from viz.widgets.head_picker import real_head
 from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
 
 STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)   # values of the d_k slider
 SEEDS = 100
@@ -31,21 +31,19 @@ PAGE = Page("head", asks_at=(("real", True),), controls=(
     Number("start", 0, 0, SEEDS - 1, whole=True), stepped("step", sqrt_dk.STEPS, range(0, sqrt_dk.STEPS + 1, EVERY))))
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "scale")
-    lesson.header()
     revealed = _see(page, lesson)
     _variance(page, lesson)
     if revealed:
         _softmax(page, lesson)
         _reasons(page, lesson)
         lesson.fragment(_training)
-        lesson.further("temperature", lambda: _temperature(page, lesson))
+        lesson.further(_temperature)
     else:
         lesson.covered("rest")
     lesson.fragment(_real)
-    lesson.end()
 
 
 def _rows(page: PageContext) -> tuple[int, int, str]:
@@ -85,7 +83,7 @@ def _see(page: PageContext, words: Section) -> bool:
         words.tell(keys=rest[0], rows=sqrt_dk.draws(rest[0]), d_k=d_k, **numbers,
                    crosses="" if crossing is None else words("crosses", crossing=crossing))
         words.figure(standing, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots), marks=marks, y_range=(1e-4, 40),
-                     axes=words["axes"], height=290, kind="" if revealed else "before", key="scale-see")
+                     axes=words["axes"], height=290, kind="" if revealed else "before")
         if revealed:
             words.explain(sqrt_dk.at_width, sqrt_dk.gradient_norm, sqrt_dk.crossing)
     return revealed
@@ -110,12 +108,12 @@ def _variance(page: PageContext, words: Section) -> None:
                  Line(words["points"], measured[0], 0, "dots", measured[1:])]
         t5 = sqrt_dk.band(sqrt_dk.t5_variance())
         drawn.append(Line(words["t5"], t5[0], 2, "dots", t5[1:]))
-        words.figure(lines, widths, drawn, log="xy", marks=[(d_k, f"d_k = {d_k:,}")], key="scale-variance")
+        words.figure(lines, widths, drawn, log="xy", marks=[(d_k, f"d_k = {d_k:,}")])
     for place, name, numbers, deviation in ((middle, "plain", dots, root), (right, "scaled", dots / root, 1.0)):
         edges, shares, theory = score_histogram(numbers, deviation)
         with place:
             words.figure(histogram, edges, {words[name]: shares}, axes=(words[name], words["share"]), kind=name,
-                         curve=(words["theory"], theory), height=340, key=f"scale-histogram-{name}")
+                         curve=(words["theory"], theory), height=340)
     words.explain(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance)
 
 
@@ -139,7 +137,7 @@ def _softmax(page: PageContext, words: Section) -> None:
     for place, (name, look) in zip(split(), looks.items(), strict=True):
         with place:
             words.figure(lines, widths, _curves(words, getattr(survey, name), ("plain", "scaled")),
-                         marks=[(d_k, f"d_k = {d_k:,}")], kind=name, key=f"scale-{name}", **look)
+                         marks=[(d_k, f"d_k = {d_k:,}")], kind=name, **look)
     words.explain(sqrt_dk.at_width)
 
 
@@ -185,7 +183,7 @@ def _training(page: PageContext, words: Section) -> None:
                **{f"{which}_{side}": int((sign * (ends[which] - ends["root"]) > 0).sum())
                   for which in ("none", "width") for side, sign in (("lower", -1), ("higher", 1))})
     words.figure(lines, np.arange(EVERY, sqrt_dk.STEPS + 1, EVERY), drawn, y_range=(0, 1.02), height=320,
-                 bounds=[(1 / scores.CLASSES, words["guessing"])], key="scale-training")
+                 bounds=[(1 / scores.CLASSES, words["guessing"])])
     _film(page, words, trained[0])
     st.markdown(markdown_table(words["table_head"], [
         [words["names"][which], format_share(each.mean(), 0),
@@ -215,7 +213,7 @@ def _temperature(page: PageContext, words: Section) -> None:
     words.tell(root=root, d_k=d_k, **sqrt_dk.numbers_at(d_k, *rest))
     words.figure(lines, TEMPERATURES, [Line("entropy", middle, 0, band=(band[0], band[1]))], log="x", height=300,
                  marks=[(1.0, words["one"]), (root, f"T = √{d_k:,} = {root:.3g}")][:1 + (d_k > 1)],
-                 bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")], key="scale-temperature")
+                 bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")])
     st.button(words("see", root=f"{root:.3g}"), key="see-softmax", on_click=page.open_next,
               args=("softmax",), kwargs={"t": root})
     words.explain(sqrt_dk.entropy_over, sqrt_dk.weights_of)
@@ -237,5 +235,5 @@ def _real(page: PageContext, words: Section) -> None:
     words.tell(layer=view.layer, head=view.head, divisor=scale.divisor, d_k=scale.d_k, root=scale.d_k**0.5,
                q=scale.component[0], k=scale.component[1], predicted=scale.predicted, measured=scale.measured,
                absorbed=scale.absorbed, **{name: float(each.mean()) for name, each in scale.entropy.items()})
-    words.figure(bars, list(record[view.kind].queries.texts), rows, height=340, key="scale-real")
+    words.figure(bars, list(record[view.kind].queries.texts), rows, height=340)
     words.explain(sqrt_dk.head_scale)

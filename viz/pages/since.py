@@ -22,7 +22,7 @@ from viz.text import Texts
 from viz.widgets.fields import bind, button_setting, choice_for
 from viz.widgets.handout_button import picture_button
 from viz.widgets.layout import flex_row, split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
 CHANGES = (*since.SWITCHES, "groups")
 # the change explained by clicking a kind of box
@@ -48,10 +48,9 @@ PAGE = Page("nothing", controls=(
     stepped("compute", 24, np.arange(18, 27.1, 0.5))))
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "since")
-    lesson.header()
     sections = {"cache": _cache, "experts": _experts, "writing": _writing, "scaling": _scaling}
     this = since.Design(**{name: page[name] for name in CHANGES})
     revealed = _block(page, lesson, this)
@@ -61,7 +60,6 @@ def render(page: PageContext) -> None:
         lesson.covered("cache")
     else:
         lesson.fragment(sections[topic], this)
-    lesson.end()
 
 
 @section
@@ -81,8 +79,7 @@ def _block(page: PageContext, words: Section, this: since.Design) -> bool:
                    **block_claim(words, this, page["about"]),
                    **{f"{name}_{when}": value for when, design in (("now", this), ("paper", since.PAPER))
                       for name, value in asdict(since.numbers(design)).items()})
-        words.figure(stacked_bars, words["blocks"], pieces, axis=words["parameters"], height=160,
-                     key="since-parameters")
+        words.figure(stacked_bars, words["blocks"], pieces, axis=words["parameters"], height=160)
     words.explain(since.parameters, since.cache_bytes, since.merge, since.run)
     return revealed
 
@@ -154,15 +151,14 @@ def _cache(page: PageContext, words: Section, this: since.Design) -> None:
                table="".join("\n  - " + words("line", each=model.bytes_per_token, **asdict(model)) for model in MODELS))
     left, right = split(2, 3)
     with left:
-        words.figure(matrix, kept, range(1, rows + 1), key="since-own",
+        words.figure(matrix, kept, range(1, rows + 1),
                      style=CellStyle("signed", bound=3.0, square=False, ruler=False))
     with right:
         span = np.array([2**power for power in range(18)])
         drawn = [Line(" = ".join(model.name for model in MODELS if model.bytes_per_token == each),
                       span * each / 1e9, place)
                  for place, each in enumerate(dict.fromkeys(model.bytes_per_token for model in MODELS))]
-        words.figure(lines, span, drawn, log="xy", marks=[(tokens, f"{tokens:,}")], kind="real",
-                     key="since-cache")
+        words.figure(lines, span, drawn, log="xy", marks=[(tokens, f"{tokens:,}")], kind="real")
     words.explain(since.model_cache_bytes, since.attention)
 
 
@@ -185,8 +181,7 @@ def _experts(page: PageContext, words: Section, this: since.Design) -> None:
         words.choice("routed", "texts")
         words.toggle("balance")
     text, balanced = TEXTS[page["routed"]].split(), page["balance"]
-    with computing():
-        gates = since.route(text, balanced)
+    gates = since.route(text, balanced)
     found, weights = since.trainings(), since.shipped()[balanced]
     shares = {name: np.array(each) for name, each in found["shares"].items()}
     names = range(1, since.EXPERTS + 1)
@@ -200,10 +195,10 @@ def _experts(page: PageContext, words: Section, this: since.Design) -> None:
                   for what in (min, np.mean, max)})
     left, right = split()
     with left:
-        words.figure(matrix, gates, [word.strip("<>") for word in text], names, height=330, key="since-router")
+        words.figure(matrix, gates, [word.strip("<>") for word in text], names, height=330)
     with right:
         words.figure(bars, names, {words["loads"][name]: each for name, each in shares.items()}, y_range=(0, 0.7),
-                     height=330, kind="load", key="since-load")
+                     height=330, kind="load")
     words.explain(since.forward, since.balancing)
 
 
@@ -218,16 +213,15 @@ def _writing(page: PageContext, words: Section, this: since.Design) -> None:
         words.slider(AMOUNTS[how])
         amount = page[AMOUNTS[how]]
     prompt = tuple(encode(["<start>", *text.split()]))
-    with computing():
-        nodes = since.tree(since.next_words, prompt, STEPS, how, amount, BRANCHES)
-        numbers = writing_numbers(how, amount, prompt)
+    nodes = since.tree(since.next_words, prompt, STEPS, how, amount, BRANCHES)
+    numbers = writing_numbers(how, amount, prompt)
     branches = [Branch(node.path, WORDS[node.path[-1]], format_share(node.given, 0), node.kept,
                        markup(words["written"], path=_said(node.path), given=node.given, whole=node.whole,
                               kept=node.kept))
                 for node in nodes if node.whole >= LEAST or (node.kept and how in ("greedy", "beam"))]
     words.tell(strategy=words["hows"][how], count=len(branches), steps=STEPS, least=LEAST,
                says=words["says"](how, **numbers), **numbers)
-    words.figure(word_tree, f"{text} …", branches, key="since-tree")
+    words.figure(word_tree, f"{text} …", branches)
     words.explain(since.greedy, since.beam, since.top_k, since.top_p)
 
 
@@ -264,7 +258,7 @@ def _scaling(page: PageContext, words: Section, this: since.Design) -> None:
                       f"{name}_ratio": tokens / parameters})
     words.tell(**{f"{name}_loss": float(fit.loss(*fit.best(compute)))
                   for name, fit in (("hoffmann", since.HOFFMANN), ("besiroglu", since.BESIROGLU))})
-    words.figure(lines, span, drawn, log="xy", marks=[(compute, power)], height=380, key="since-scaling")
+    words.figure(lines, span, drawn, log="xy", marks=[(compute, power)], height=380)
     words.explain(since.kaplan, since.Law.loss, since.Law.best)
 
 

@@ -31,6 +31,7 @@ from viz.widgets.lesson import (
     draw_first,
     drawn_control,
     drawn_lines,
+    lesson_page,
     section,
 )
 
@@ -67,10 +68,9 @@ class Row:
         return softmax.softmax_rows(self.logits, temperatures, self.allowed)
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "softmax")
-    lesson.header()
     # the controls that choose the row are below its curves
     see = st.container(key="see")
     row = _spread(page, lesson)
@@ -79,7 +79,6 @@ def render(page: PageContext) -> None:
     lesson.fragment(_slope, row)
     _ends(page, lesson, row)
     _inside(page, lesson)   # no fragment, because it changes T, which the curves show
-    lesson.end()
 
 
 @section
@@ -99,7 +98,7 @@ def _curves(page: PageContext, words: Section, row: Row) -> None:
                               weights[:, order[NAMED:]].sum(-1), None, "dot"))
         words.tell(t=temperature, top=here.max(), keys=keys, uniform=1 / keys, **_best(row))
         words.figure(lines, GRID, drawn, log="x", marks=[(temperature, f"T = {temperature:g}")],
-                     bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), key="softmax-curves")
+                     bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02))
         words.slider("t")
     with right:
         words.lesson.predict()
@@ -127,11 +126,10 @@ def _spread(page: PageContext, words: Section) -> Row:
                effective=softmax.effective_tokens(here), t=temperature, top=here.max())
     with middle:
         words.figure(bars, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"),
-                     y_range=(0, 1), kind="weights", key="softmax-weights")
+                     y_range=(0, 1), kind="weights")
     with right:
         words.figure(lines, GRID, [Line("2^H", softmax.effective_tokens(weights), 1)], log="x",
-                     marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300,
-                     key="softmax-effective")
+                     marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300)
     words.explain(x_log_x, entropy, softmax.effective_tokens)
     return row
 
@@ -189,9 +187,8 @@ def _slope(page: PageContext, words: Section, row: Row) -> None:
     curves = [Line("‖J‖", norms, 2), *drawn_lines(page["drawn"], GRID, highest, "x")]
     marks = [(temperature, f"T = {temperature:g}"), (steepest, words("at_steepest", steepest=steepest))]
     with right:
-        words.figure(lines, GRID, curves, log="x", marks=marks, y_range=highest, key="softmax-slope")
-    words.figure(matrix, square, names, names, height=320, style=CellStyle("signed", digits=3), kind="matrix",
-                 key="softmax-jacobian")
+        words.figure(lines, GRID, curves, log="x", marks=marks, y_range=highest)
+    words.figure(matrix, square, names, names, height=320, style=CellStyle("signed", digits=3), kind="matrix")
     words.explain(softmax.jacobian, softmax.jacobian_norm)
 
 
@@ -233,6 +230,6 @@ def _inside(page: PageContext, words: Section) -> None:
     words.tell(t=temperature, layer=view.layer, head=view.head, own=moved[view.layer, view.head],
                later=max((value for (layer, _), value in moved.items() if layer > view.layer), default=0.0),
                answer=words["answers"](compared, change=change))
-    words.figure(matrix, grid, numbers, height=120 + 30 * len(numbers), key="softmax-inside",
+    words.figure(matrix, grid, numbers, height=120 + 30 * len(numbers),
                  style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False))
     words.explain(softmax.row_change, softmax.head_changes)

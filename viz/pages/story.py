@@ -33,7 +33,7 @@ PAGE = Page("nothing", controls=(
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "story")
+    lesson = Lesson(page)
     lesson.fragment(_stage)
     lesson.end()
 

@@ -21,14 +21,15 @@ from viz.format import format_share, head_label, token_markdown
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Switch, Words, position
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
 from viz.widgets.fields import button_setting, choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
-from viz.widgets.layout import bullets, flex_row, heading, opening, split
+from viz.widgets.layout import bullets, flex_row, heading, opening, prose, split
 from viz.widgets.vocabulary import vocabulary
+
+WORDS = strings("translate")
 
 OURS = "translator"
 WORD_SECONDS = 0.7   # seconds per word while playing
@@ -93,7 +94,6 @@ def render(page: PageContext) -> None:
 
 def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionRecord) -> None:
     """Draw the choice of adjectives, and the twins' translations below each other."""
-    words = strings("translate")
     other: AttentionRecord = page.ask(sources.open_query(model, swap.twin))
 
     def swapped(key: str) -> None:
@@ -103,16 +103,16 @@ def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionR
     for role, adjectives in enumerate(swap.adjectives):
         key = f"adjective-{role}"
         st.session_state[key] = swap.adjective if role == swap.role else None
-        st.pills(words("role", noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=swapped,
+        st.pills(WORDS("role", noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=swapped,
                  args=(key,))
-    lines = [(words["this"], swap.text, record), (words["twin"], swap.twin, other)]
+    lines = [(WORDS["this"], swap.text, record), (WORDS["twin"], swap.twin, other)]
     with st.container(key="aside-twins"):   # lecture mode shows only the strips
         st.markdown("\n".join(f"- {label}: {escape_markdown(text)} → {_french(translated)}"
                               for label, text, translated in lines))
     said = [translated[Kind.CROSS].queries for _, _, translated in lines]
     pronouns = {None if (place := pronoun_of(tokens)) is None else tokens.texts[place].lower() for tokens in said}
     if len(pronouns) == 1 and page.state.target is None:
-        st.caption(words["same"])
+        st.caption(WORDS["same"])
 
 
 def _french(record: AttentionRecord) -> str:
@@ -148,30 +148,30 @@ def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
 def _sentences(page: PageContext, now: WordView) -> None:
     """Draw the source sentence, the translation as far as it is written, and the controls that step through its
     words."""
-    words, tokens = strings("translate"), now.shown.queries
+    tokens = now.shown.queries
 
     def play() -> None:
         PLAYING.value = True
         page.set(word=0, stepping=True)
 
-    st.caption(words["reads"])
+    st.caption(WORDS["reads"])
     sentence_strip(now.record[Kind.CROSS].keys, pairs=False, key="translate_source")
-    st.caption(f"{words['written']} · {words['words']}")
+    st.caption(f"{WORDS['written']} · {WORDS['words']}")
     until = now.word + 1 if page["stepping"] else len(tokens)
     written = Tokens(**{field.name: getattr(tokens, field.name)[:until] for field in fields(Tokens)})
     sentence_strip(written, focus=now.word, pairs=False, key="translate_target",
                    on_event=lambda event: _choose_word(page, event))
     with flex_row():
         if now.word > 0:
-            button_setting(page, words["back"], "word-back", word=now.word - 1)
+            button_setting(page, WORDS["back"], "word-back", word=now.word - 1)
         if now.word + 1 < len(tokens):
-            button_setting(page, words["forward"], "word-forward", word=now.word + 1)
+            button_setting(page, WORDS["forward"], "word-forward", word=now.word + 1)
         if PLAYING.value:
-            st.button(words["pause"], key="word-pause", on_click=pause)
+            st.button(WORDS["pause"], key="word-pause", on_click=pause)
         else:
-            st.button(words["play"], key="word-play", icon=":material/play_arrow:", on_click=play)
+            st.button(WORDS["play"], key="word-play", icon=":material/play_arrow:", on_click=play)
         if page["stepping"]:
-            button_setting(page, words["all"], "word-all", stepping=False, word=-1)
+            button_setting(page, WORDS["all"], "word-all", stepping=False, word=-1)
 
 
 def _choose_word(page: PageContext, event: Selection) -> None:
@@ -181,31 +181,31 @@ def _choose_word(page: PageContext, event: Selection) -> None:
 
 def _head_rows(page: PageContext, now: WordView) -> None:
     """Draw each head's row for this word, and the open head over all words."""
-    words, place = strings("translate"), now.largest
+    place = now.largest
     names, keys = [head_label(layer, head)
                    for (layer, head), _ in now.rows], list(now.shown.keys.texts)
     weights = np.stack([weights for _, weights in now.rows])
     word, side = escape_markdown(now.shown.queries.texts[now.word]), page["side"]
-    choice_for(page, "side", words["side"], words["sides"])
-    heading(words("heads_title", word=word), help=words("heads_help", word=word))
-    figure(matrix, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
+    choice_for(page, "side", WORDS["side"], WORDS["sides"])
+    heading(WORDS("heads_title", word=word), help=WORDS("heads_help", word=word))
+    figure(matrix, weights, names, keys, axes=(WORDS["heads_axis"][side], WORDS["heads_rows"]),
            height=110 + 26 * len(names), style=CellStyle(square=False), key="translate-heads",
-           alt=words("heads_alt", heads=len(names), keys=len(keys), weight=place[2], key=keys[place[1]],
+           alt=WORDS("heads_alt", heads=len(names), keys=len(keys), weight=place[2], key=keys[place[1]],
                      word=now.shown.queries.texts[now.word], head=head_label(*place[0])))
-    st.markdown(words("largest", head=head_label(*place[0]), weight=place[2],
+    st.markdown(WORDS("largest", head=head_label(*place[0]), weight=place[2],
                       key=token_markdown(now.shown.keys.texts[place[1]])))
 
 
 def _open_head(page: PageContext, now: WordView) -> None:
     """Draw one head over all words of the translation."""
-    words, kind = strings("translate"), now.shown.kind
+    kind = now.shown.kind
     layer, head = open_head_id(page, now)
     options = {f"{place[0]}.{place[1]}": head_label(*place) for place, _ in now.rows}
     with flex_row("bottom"):
-        heading(words("open_head", layer=layer, head=head), help=words["open_help"], width="content")
+        heading(WORDS("open_head", layer=layer, head=head), help=WORDS["open_help"], width="content")
         key = "view_open"
         st.session_state[key] = f"{layer}.{head}"
-        st.selectbox(words["heads_rows"], list(options), format_func=options.__getitem__, key=key,
+        st.selectbox(WORDS["heads_rows"], list(options), format_func=options.__getitem__, key=key,
                      label_visibility="collapsed", width=110,
                      on_change=lambda: page.set(open=st.session_state[key]))
     view = View(kind, layer, head, now.word)
@@ -225,20 +225,20 @@ def open_head_id(page: PageContext, now: WordView) -> tuple[int, int]:
 
 def _probabilities(now: WordView) -> None:
     """Draw the decoder's probabilities for this word."""
-    words, prediction = strings("translate"), now.record.prediction
+    prediction = now.record.prediction
     if prediction is None or now.word not in prediction.positions:
         return
     place = prediction.positions.index(now.word)
     texts, shares = prediction.texts[place][:MOST_ANSWERS], np.array(prediction.probabilities[place][:MOST_ANSWERS])
-    heading(words["chances_title"])
+    heading(WORDS["chances_title"])
     rest = ", ".join(f"{text} {share:z.3f}" for text, share in zip(texts[1:4], shares[1:4]))
-    figure(bars, texts, {words["chances"]: shares}, axes=("", words["chances"]), y_range=(0, 1), height=240,
-           key="translate-chances", alt=words("chances_alt", first=texts[0], p=shares[0], rest=rest))
+    figure(bars, texts, {WORDS["chances"]: shares}, axes=("", WORDS["chances"]), y_range=(0, 1), height=240,
+           key="translate-chances", alt=WORDS("chances_alt", first=texts[0], p=shares[0], rest=rest))
 
 
 def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
     """Draw the section on the choice between il and elle, or say that the model or sentence has none."""
-    words = strings("translate")["decide"]
+    words = WORDS["decide"]
     heading(words["title"], 3)
     revision = sources.revision(model)
     try:
@@ -246,22 +246,21 @@ def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
     except UserError as error:
         st.info(escape_markdown(error))
         return
-    st.markdown(words("lead", said=decision.said), width=READABLE_WIDE)
+    prose(words("lead", said=decision.said))
     left, right = split(gap="large")
     with left:
         _silenced(page, decision)
     with right:
         if len(decision.patched):
             _patched(decision)
-    st.markdown(bullets(decision_claims(decision, page["mode"])),
-                width=READABLE_WIDE)
+    prose(bullets(decision_claims(decision, page["mode"])))
     if toggle_for(page, "set", words("set", n=2 * PAIRS)):
         _set(page.ask(DecisionSetQuery(model, revision, PAIRS)))
 
 
 def _silenced(page: PageContext, decision: Decision) -> None:
     """Draw the change of the pronoun's probability by layer and head, with a column for whole layers."""
-    words, mode = strings("translate")["decide"], page["mode"]
+    words, mode = WORDS["decide"], page["mode"]
     change = (decision.zero if mode == "zero" else decision.mean).reshape(len(decision.layers), -1) - decision.share
     numbers = np.column_stack([change, decision.whole - decision.share])
     columns = [*range(change.shape[1]), words["all"]]
@@ -276,7 +275,7 @@ def _silenced(page: PageContext, decision: Decision) -> None:
 
 def _patched(decision: Decision) -> None:
     """Draw the pronoun's probability when the encoder's output at one word is patched from the twin."""
-    words, other = strings("translate")["decide"], other_pronoun(decision)
+    words, other = WORDS["decide"], other_pronoun(decision)
     moved, most = 1 - decision.patched, int((1 - decision.patched).argmax())
     heading(words["patch"])
     st.caption(words["patch_lead"])
@@ -286,7 +285,7 @@ def _patched(decision: Decision) -> None:
 
 
 def _set(decisions: DecisionSet) -> None:
-    words = strings("translate")["decide"]
+    words = WORDS["decide"]
     names = [words["set_words"][name] for name in decisions.moved]
     numbers = ", ".join(f"{name} {format_share(share, 0)}" for name, share in zip(names, decisions.moved.values()))
     left, right = split(gap="large")
@@ -299,7 +298,7 @@ def _set(decisions: DecisionSet) -> None:
 
 def layer_name(kind: Kind, layer: int | str) -> str:
     """Return a layer's name on the page."""
-    return strings("translate")["decide"]["rows"](kind.value, layer=layer)
+    return WORDS["decide"]["rows"](kind.value, layer=layer)
 
 
 def other_pronoun(decision: Decision) -> str:
@@ -314,7 +313,7 @@ def head_name(head: KindHeadId) -> str:
 
 def decision_claims(decision: Decision, mode: str) -> list[str]:
     """Return Markdown sentences on the answer, and the head, layer and word that change it most."""
-    words, alone = strings("translate")["decide"], decision.zero if mode == "zero" else decision.mean
+    words, alone = WORDS["decide"], decision.zero if mode == "zero" else decision.mean
     head, layer = (int(np.abs(shares - decision.share).argmax()) for shares in (alone, decision.whole))
     facts = {"said": decision.said, "share": decision.share, "other": other_pronoun(decision), "twin": decision.twin,
              "head": head_name(decision.heads[head]), "by_head": float(alone[head]),
@@ -331,7 +330,7 @@ def decision_claims(decision: Decision, mode: str) -> list[str]:
 
 def set_claims(decisions: DecisionSet) -> list[str]:
     """Return Markdown sentences on many test sentences, ending with the comparison to the resolver."""
-    words = strings("translate")["decide"]
+    words = WORDS["decide"]
     facts: dict[str, object] = {}
     for kind, (head, share, mass) in decisions.points.items():
         facts |= {kind.value: share, f"{kind.value}_head": head_label(*head[1:]), f"{kind.value}_mass": mass}

@@ -21,7 +21,7 @@ from viz.text import escape_markdown, strings
 from viz.widgets.fields import button_setting
 from viz.widgets.fragment import offer_model
 from viz.widgets.layout import flex_row, split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, section
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
 PRESETS = strings("lessons/vectors")["presets"]
 SHOWN = 80                              # most pieces drawn
@@ -44,16 +44,14 @@ PAGE = Page("nothing", controls=(
     Words("shared", PRESETS["own"]["shared"], 40)))
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "vectors")
-    lesson.header()
     _pieces(page, lesson)
     _chinese(page, lesson)
     lesson.fragment(_merges)
     _table(page, lesson)
     lesson.fragment(_contexts)
-    lesson.end()
 
 
 def cuts(text: str, book: str) -> dict[str, vectors.Cut]:
@@ -157,13 +155,12 @@ def _merges(page: PageContext, words: Section) -> None:
         if order:
             axes = words["candidates" if following else "finished"], words["times"]
             words.figure(bars, names, {words["times"]: np.array([counts[pair] for pair in order])}, axes=axes,
-                         height=320, angle=ASLANT, key="vectors-candidates")
+                         height=320, angle=ASLANT)
         else:
             st.info(words["whole"])
     with right:
         words.figure(lines, np.arange(every + 1), [Line(words["length"], np.array(learnt.lengths, float))],
-                     marks=[(done, words("here", done=done))], height=320, kind="length",
-                     key="vectors-merges")
+                     marks=[(done, words("here", done=done))], height=320, kind="length")
     if words.lesson.open():
         words.explain(vectors.train_bpe, vectors.merges, vectors.merge_pair, vectors.pair_counts)
 
@@ -205,7 +202,7 @@ def _table(page: PageContext, words: Section) -> None:
         columns = [str(place) if place % RULED == 0 else Markup("") for place in range(d_model)]
         bound = float(np.percentile(np.abs(found.rows), BEYOND))
         words.tell(shown=shown, d_model=d_model)
-        words.figure(matrix, found.rows, names, columns, height=112 + 25 * shown, kind="rows", key="vectors-rows",
+        words.figure(matrix, found.rows, names, columns, height=112 + 25 * shown, kind="rows",
                      style=CellStyle("signed", bound=bound, square=False))
     _near(words, word, found)
 
@@ -219,13 +216,12 @@ def _near(words: Section, word: str, found: vectors.Table) -> None:
     left, right = split()
     with left:
         axes = words("near", word=word), words["cosine"]
-        words.figure(bars, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360, angle=ASLANT,
-                     key="vectors-nearest")
+        words.figure(bars, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360, angle=ASLANT)
     with right:
         drawn = {words("word_to_all", word=word): found.cosines, words["pairs"]: found.pairs}
         shares = {name: np.histogram(cosines, BINS)[0] / len(cosines) for name, cosines in drawn.items()}
         words.figure(histogram, BINS, shares, height=360, marks=[(found.luck, words("luck", luck=found.luck))],
-                     kind="baseline", key="vectors-baseline")
+                     kind="baseline")
     words.explain(vectors.neighbours, vectors.luck)
 
 
@@ -278,5 +274,5 @@ def _layers(words: Section, senses: vectors.Contexts, word: str, title: str) -> 
                base_at=names[high], base_last=senses.unrelated[-1], left=senses.apart[-1] - senses.unrelated[-1],
                left_alike=senses.alike[-1] - senses.unrelated[-1],
                pieces=" · ".join(map(escape_markdown, senses.pieces)))
-    words.figure(draw, key="vectors-contexts")
+    words.figure(draw)
     words.explain(vectors.layers, vectors.compare, statistics.unit_rows, statistics.cosines)

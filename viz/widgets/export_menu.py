@@ -16,6 +16,8 @@ from viz.widgets.layout import flex_row
 if TYPE_CHECKING:
     from viz.export import Format, Options
 
+WORDS = strings("heads")
+
 
 _ZOOM = Kept(2)   # exported pixels per screen pixel
 
@@ -23,17 +25,16 @@ _ZOOM = Kept(2)   # exported pixels per screen pixel
 def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the downloads, once the menu is opened: the open head under its current lens, the grid, and the numbers.
     Each file is created on click."""
-    words = strings("heads")
-    with st.popover(words["export"], type="tertiary", key="export", on_change="rerun") as opened:
+    with st.popover(WORDS["export"], type="tertiary", key="export", on_change="rerun") as opened:
         if not opened.open:
             return
         from viz.export import FORMATS, Options  # would delay the first page
 
         zoom = _ZOOM.value
-        slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=_set_zoom)
-        caption = st.toggle(words["export_caption"], value=True, key="export_caption")
+        slider(WORDS["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=_set_zoom)
+        caption = st.toggle(WORDS["export_caption"], value=True, key="export_caption")
         for subject in (view.lens, "grid", "numbers"):
-            st.caption(words["subjects"][subject])
+            st.caption(WORDS["subjects"][subject])
             options = Options(grid=subject == "grid", zoom=zoom, caption=caption, link=page.link())
             with flex_row():
                 for form in FORMATS.values():
@@ -48,10 +49,10 @@ def _for_a_paper(record: AttentionRecord, view: View) -> None:
     from viz.export.comparison import KINDS
     from viz.paper.columns import WIDTHS
 
-    words, chosen = strings("heads"), (view.head_id, *view.overlay)
-    st.caption(words("columns", heads=", ".join(head_label(*head) for head in chosen)))
-    names = {name: words["columns_widths"](name, millimetres=wide) for name, wide in WIDTHS.items()}
-    width = st.segmented_control(words["columns_width"], list(names), format_func=names.__getitem__, required=True,
+    chosen = (view.head_id, *view.overlay)
+    st.caption(WORDS("columns", heads=", ".join(head_label(*head) for head in chosen)))
+    names = {name: WORDS["columns_widths"](name, millimetres=wide) for name, wide in WIDTHS.items()}
+    width = st.segmented_control(WORDS["columns_width"], list(names), format_func=names.__getitem__, required=True,
                                  default=next(iter(names)), key="export-width", label_visibility="collapsed")
     stem = "-".join(["clearhead", *(f"{layer}.{head}" for layer, head in chosen)])
     with flex_row():
@@ -59,7 +60,7 @@ def _for_a_paper(record: AttentionRecord, view: View) -> None:
             made = partial(columns, record, view, kind, chosen, width)
             st.download_button(kind.upper(), made, f"{stem}.{kind}", mime,
                                on_click="ignore", key=f"columns-{kind}")
-    st.caption(words["columns_caption"])
+    st.caption(WORDS["columns_caption"])
     st.code(caption(record), language=None, wrap_lines=True)
 
 

@@ -18,6 +18,8 @@ from viz.text import Texts, strings
 from viz.widgets.fields import toggle
 from viz.widgets.handout_button import add_item, show_result
 
+WORDS = strings("lesson")
+
 _PICKED = Kept("")                        # key of the figure in which a point was just picked
 _SAVING = Kept[frozenset[str]](frozenset())   # keys of the figures whose *Save* panel is open
 _CAMERA = Kept("png")                     # the format of the camera button's image
@@ -73,10 +75,10 @@ def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> 
     """Draw the *Save* panel below a figure."""
     from viz.export.charts import formats  # imports what would delay the first page
 
-    words, chosen = strings("lesson"), f"save-{key}"
+    chosen = f"save-{key}"
     st.session_state[chosen] = camera
     with st.container(border=True, horizontal=True, vertical_alignment="bottom", key=f"open-{chosen}"):
-        st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True,
+        st.segmented_control(WORDS["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True,
                              on_change=_set_camera, args=(chosen,))
         for kind, (mime, make) in formats().items():
             st.download_button(kind.upper(), lambda make=make: make(light()), f"clearhead-{name}.{kind}", mime,

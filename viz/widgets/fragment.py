@@ -14,6 +14,8 @@ from viz.session import Kept, session
 from viz.text import escape_markdown, strings
 from viz.widgets.vocabulary import refusal
 
+WORDS = strings("frame")
+
 FETCHING = Kept(("", ""))   # (model, adapter or ""): the download in progress
 _RUNNING = Kept[Hashable | None](None)   # the expensive question last requested
 log = logging.getLogger("clearhead")
@@ -33,7 +35,7 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
         st.error(escape_markdown(error))
     except Exception:
         log.exception("page %s failed", page.about.title)
-        st.error(strings("frame")["unknown_page_error"])
+        st.error(WORDS["unknown_page_error"])
 
 
 def fetch(page: PageContext, model: str) -> None:
@@ -45,25 +47,25 @@ def fetch(page: PageContext, model: str) -> None:
 def model_button(page: PageContext, offer: sources.Entry, **changes: Any) -> None:
     """Draw a button that opens another model, with the download's size if it is not on disk; nothing if downloads are
     disabled. changes: of the state, together with a model that is on disk."""
-    words, label = strings("frame"), "open_model" if offer.on_disk else "fetch_size"
+    label = "open_model" if offer.on_disk else "fetch_size"
     if offer.on_disk or sources.may_fetch():
-        st.button(words(label, model=escape_markdown(offer.title), size=offer.size / 1e6), help=offer.good_for,
+        st.button(WORDS(label, model=escape_markdown(offer.title), size=offer.size / 1e6), help=offer.good_for,
                   key=f"model-{offer.id}",
                   on_click=lambda: page.set(model=offer.id, **changes) if offer.on_disk else fetch(page, offer.id))
 
 
 def _offer_to_fetch(page: PageContext, missing: NotOnDisk, part: str) -> None:
     """Offer to download a missing model: draw what happened, the model's size, and a button."""
-    words, model = strings("frame"), missing.wanted
+    model = missing.wanted
     if not sources.may_fetch():
-        st.info(words("no_fetch", model=escape_markdown(model)))
+        st.info(WORDS("no_fetch", model=escape_markdown(model)))
         return
     st.info(escape_markdown(missing.reason))
     offer = next((offer for offer in sources.catalogue() if offer.id == model), None)
     if offer is not None:
         st.markdown(f"{escape_markdown(offer.title)}: {offer.size / 1e6:,.0f} MB, {escape_markdown(offer.licence)}. "
                     f"{escape_markdown(offer.good_for)}")
-    if st.button(words("fetch", model=escape_markdown(model)), key=f"fetch-{part}", type="primary"):
+    if st.button(WORDS("fetch", model=escape_markdown(model)), key=f"fetch-{part}", type="primary"):
         FETCHING.value = model, page.state.model
         st.rerun()
 
@@ -81,18 +83,18 @@ def offer_model(page: PageContext, model: str, key: str) -> None:
     def begin() -> None:
         FETCHING.value = model, ""
 
-    label = strings("frame")("fetch_size", model=escape_markdown(offer.title), size=offer.size / 1e6)
+    label = WORDS("fetch_size", model=escape_markdown(offer.title), size=offer.size / 1e6)
     st.button(label, key=f"fetch-{key}", on_click=begin, help=offer.good_for)
 
 
 def show_fetching(model: str) -> None:
     """Draw a download's progress and a stop button, and rerun the page when the model is on disk. Raises UserError if
     the download failed."""
-    words, job = strings("frame"), sources.fetch(model, session().id)
+    job = sources.fetch(model, session().id)
     place = st.empty()
     with place.container():
-        bar = st.progress(0.0, text=words["fetching"])
-        st.button(words["stop"], key="stop", on_click=_end_fetching)
+        bar = st.progress(0.0, text=WORDS["fetching"])
+        st.button(WORDS["stop"], key="stop", on_click=_end_fetching)
     try:
         while not job.wait(0.1):
             bar.progress(min(1.0, job.fraction), text=escape_markdown(job.text))

@@ -25,6 +25,8 @@ from viz.widgets.layout import flex_row
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+WORDS = strings("handout")
+
 MakeItem = Callable[[str, str], Item]   # make(where, link) returns the item for a picture or table
 
 NAME = Kept("")     # the name under which the server stores the handout
@@ -86,9 +88,8 @@ def add_to_handout(key: str, make: MakeItem, sign: bool = False) -> None:
 
 @st.fragment
 def _button(key: str, make: MakeItem, sign: bool) -> None:
-    words = strings("handout")
-    st.button("" if sign else words["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:",
-              on_click=add_item, args=(make,), help=words["add"] if sign else None)
+    st.button("" if sign else WORDS["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:",
+              on_click=add_item, args=(make,), help=WORDS["add"] if sign else None)
     show_result()
 
 
@@ -97,7 +98,7 @@ def add_item(make: MakeItem) -> None:
     try:
         item = make(*page_and_link())
         count = len(update(lambda known: replace(known, items=(*known.items, item))).items)
-        words, unsaved = strings("handout"), stored().unsaved
+        words, unsaved = WORDS, stored().unsaved
         _TOAST.value = (words("added", count=count)
                         + (" " + escape_markdown(words("unsaved", reason=unsaved)) if unsaved else ""))
     except UserError as error:

@@ -17,13 +17,15 @@ from viz.widgets.fields import bind, segments
 from viz.widgets.handout_button import add_to_handout, item_maker
 from viz.widgets.layout import flex_row
 
+WORDS = strings("frame")
+
 MARKS = {"verified": "✓", "reported": "○", "imported": "○", "recorded": "○", "kept": "◔"}
 
 
 def verdict(record: AttentionRecord) -> str:
     """Return the verdict in one word, with its symbol."""
     status = record.verification.status
-    return f"{MARKS.get(status, '✗')} {strings('frame')[status]}"
+    return f"{MARKS.get(status, '✗')} {WORDS[status]}"
 
 
 def badge_label(record: AttentionRecord) -> str:
@@ -32,15 +34,15 @@ def badge_label(record: AttentionRecord) -> str:
     verification = record.verification
     if verification.status != "verified":
         return verdict(record)
-    difference = strings("frame")("in_this_pass", error=format_difference(verification.max_error))
+    difference = WORDS("in_this_pass", error=format_difference(verification.max_error))
     return f"{verdict(record)} · {difference}"
 
 
 def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
     """Draw the verification result and its numbers below the model's name."""
-    words, verification = strings("frame"), record.verification
+    verification = record.verification
     card = record.card
-    changed = f" · {words['version']}" if card.changed else ""
+    changed = f" · {WORDS['version']}" if card.changed else ""
     with badge.popover(badge_label(record) + changed):
         if card.changed:
             st.warning(escape_markdown(card.changed))
@@ -56,9 +58,9 @@ def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
             st.markdown(escape_markdown(card.note))
         rows = {"load": verification.load_error, "pass": verification.max_error, "row_sum": verification.row_sum_error,
                 "tolerance": verification.tolerance}
-        st.markdown("\n".join(f"- {words['badge'][name]}: **{format_difference(value)}**"
+        st.markdown("\n".join(f"- {WORDS['badge'][name]}: **{format_difference(value)}**"
                               for name, value in rows.items() if value == value)
-                    + f"\n- {words['badge']['rows']}: **{verification.rows_checked}**")
+                    + f"\n- {WORDS['badge']['rows']}: **{verification.rows_checked}**")
         for reason in verification.reasons:
             st.markdown(f"- {escape_markdown(reason)}")
 

@@ -27,42 +27,42 @@ if TYPE_CHECKING:   # not imported at the start, which would delay the first pag
     from model.studies.patterns import HeadFits
     from model.studies.silencing import Silencing
 
+WORDS = strings("measures")
+
 
 def measures_table(page: PageContext, measures: HeadMeasures, fits: "HeadFits", silencing: "Silencing | None") -> None:
     """Draw one text's measures and their download."""
     from viz.export.tables import head_table, head_table_csv
 
-    words = strings("measures")
-    heading(words["table"])
-    st.caption(words["table_about"])
+    heading(WORDS["table"])
+    st.caption(WORDS["table_about"])
     if measures.left_out.any():
-        st.caption(words("left_out", count=int(measures.left_out.max())))
+        st.caption(WORDS("left_out", count=int(measures.left_out.max())))
     table = head_table(measures, fits, silencing)
     record, view, link = page.record(), page.view(), page.link()
     clickable_table(page, table, column_config(table, silencing), key="head-table",
-                    alt=f"{words['table']}. {words['kept_about']}", beside=lambda: st.download_button(
-        words["csv"], lambda: head_table_csv(measures, fits, silencing, provenance.dumps(record, view, link)),
+                    alt=f"{WORDS['table']}. {WORDS['kept_about']}", beside=lambda: st.download_button(
+        WORDS["csv"], lambda: head_table_csv(measures, fits, silencing, provenance.dumps(record, view, link)),
         "clearhead-heads.csv", "text/csv", on_click="ignore", key="head-table-csv"))
 
 
 def column_config(table: "DataFrame", silencing: "Silencing | None" = None) -> dict[str, Any]:
     """Return the name, format and help of each column of a table of heads, and of its index."""
-    words = strings("measures")
     titles = ", ".join(pattern.title for pattern in PATTERNS)
-    columns = {"layer": st.column_config.NumberColumn(words["columns"]["layer"], width=60),
-               "head": st.column_config.NumberColumn(words["columns"]["head"], width=60),
-               "pattern": st.column_config.TextColumn(words["columns"]["pattern"],
-                                                      help=words("pattern_help", titles=titles)),
-               "fit": st.column_config.ProgressColumn(words["columns"]["fit"], help=words["fit_help"], min_value=0,
+    columns = {"layer": st.column_config.NumberColumn(WORDS["columns"]["layer"], width=60),
+               "head": st.column_config.NumberColumn(WORDS["columns"]["head"], width=60),
+               "pattern": st.column_config.TextColumn(WORDS["columns"]["pattern"],
+                                                      help=WORDS("pattern_help", titles=titles)),
+               "fit": st.column_config.ProgressColumn(WORDS["columns"]["fit"], help=WORDS["fit_help"], min_value=0,
                                                       max_value=1, format="%.3f", color="gray")}
     if silencing is not None:
-        columns["silenced"] = st.column_config.NumberColumn(words["columns"]["silenced"],
-                                                            help=words[f"silenced_{silencing.measure}"], format="%.5f")
+        columns["silenced"] = st.column_config.NumberColumn(WORDS["columns"]["silenced"],
+                                                            help=WORDS[f"silenced_{silencing.measure}"], format="%.5f")
     for name in table:
         if name in BY_NAME:
             measure = BY_NAME[name]
-            columns[name] = st.column_config.NumberColumn(words["measure_names"].get(name, name), format="%.3f",
-                                                          help=words("measure_help", title=measure.title,
+            columns[name] = st.column_config.NumberColumn(WORDS["measure_names"].get(name, name), format="%.3f",
+                                                          help=WORDS("measure_help", title=measure.title,
                                                                      unit=measure.unit, paper=measure.paper))
     return columns
 
@@ -118,7 +118,7 @@ def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: I
                       key=key, on_event=lambda event: choose(head=event.head))
     picture_button(drawn, records)
     if offered:
-        pills(strings("measures")["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],
+        pills(WORDS["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],
               choose, "head", None, f"rank_{key}")
 
 

@@ -22,6 +22,16 @@ def opening(name: str, width: int | Literal["stretch"] = READABLE_WIDE) -> Texts
     return words
 
 
+def prose(text: str) -> None:
+    """Draw a text in lines of a readable length, on a page with wide pictures."""
+    st.markdown(text, width=READABLE_WIDE)
+
+
+def note(text: str) -> None:
+    """Draw small text in lines of a readable length, on a page with wide pictures."""
+    st.caption(text, width=READABLE_WIDE)
+
+
 def flex_row(align: Literal["top", "center", "bottom"] = "top", **look: Any) -> DeltaGenerator:
     """Draw a row that wraps in a narrow window. align: its vertical alignment. look: as in `st.container`."""
     return st.container(horizontal=True, vertical_alignment=align, **look)

@@ -5,9 +5,8 @@ The page:
 
     PAGE = Page("nothing", controls=(*QUESTIONS, Number("t", 1.0, 0.01, 100)))
 
-    def render(page: PageContext) -> None:
-        lesson = Lesson(page, "softmax")
-        lesson.header()                                 # question, lead, minutes
+    @lesson_page                                        # from the lesson's header to its end
+    def render(page: PageContext, lesson: Lesson) -> None:
         revealed = lesson.predict()                     # the question; whether its answer may be shown
         lesson.fragment(_curves)                        # its controls rerun only this function
 
@@ -15,12 +14,12 @@ The page:
     def _curves(page, words):                           # draws everything that its controls change
         words.slider("t")                               # labelled words["t"]
         words.tell(t=..., top=...)                      # the facts that fill the section's texts
-        words.figure(lines, ..., key="softmax-curves")  # described by words["alt"], axes words["axes"]
+        words.figure(lines, ...)                        # described by words["alt"], axes words["axes"]
         words.explain(softmax_rows, lines)              # what to notice, and the source of these functions
 
-The page's controls begin with QUESTIONS, and its render ends with lesson.end(). The first section is visual: one
-control, one sentence and the question beside its picture, all on one screen of 1440 × 900 pixels. The other sections
-explain the reasons, each with a folded derivation.
+The page's controls begin with QUESTIONS. The first section is visual: one control, one sentence and the question
+beside its picture, all on one screen of 1440 × 900 pixels. The other sections explain the reasons, each with a folded
+derivation.
 
 The prose (Markdown with $LaTeX$; {names} are filled from the facts that the section was told):
 
@@ -34,8 +33,8 @@ The prose (Markdown with $LaTeX$; {names} are filled from the facts that the sec
         its meaning on screen], ...], practice, sources = [...], and the labels of its controls by their names
 
 `explain` draws what to notice, then tabs for Formula, Code, More to notice, Where it matters and Sources; empty tabs
-are omitted. The page must draw its header before it computes anything with torch, and must compute inside
-`with computing():`, which shows a notice while torch loads. Drag handles are in `viz.components.handles`.
+are omitted. What computes with torch is a fragment or is inside `with computing():`, which shows a notice while torch
+loads. Drag handles are in `viz.components.handles`.
 `viz.widgets.head_picker` lets the reader choose a head of the record.
 """
 import functools
@@ -90,8 +89,9 @@ def controls_row() -> DeltaGenerator:
 class Lesson:
     """One run of a lesson page."""
 
-    def __init__(self, page: PageContext, name: str) -> None:
-        self.page, self.name, self.prose, self.words = page, name, strings(f"lessons/{name}"), strings("lesson")
+    def __init__(self, page: PageContext) -> None:
+        self.page, self.name, self.prose = page, page.name, strings(f"lessons/{page.name}")
+        self.words = strings("lesson")
         resume(page)
         self.uncovered = self._uncovered()   # at the page's last full run
         self.folded: set[str] = set()        # sections whose title is already on their expander
@@ -179,18 +179,28 @@ class Lesson:
         with st.container(key=f"section-{name}"):
             yield prose
 
-    def further(self, name: str, draw: Callable[[], None], opened_by: Sequence[str] = ()) -> None:
-        """Draw an optional section with draw(), in an expander that is opened by hand or by a link that sets one of the
-        controls `opened_by`. In lecture mode it is an ordinary screen."""
+    def further(self, draw: Callable[..., None], *given: object, opened_by: Sequence[str] = ()) -> None:
+        """Draw an optional section with draw(page, lesson, *given), which is named after it, in an expander that is
+        opened by hand or by a link that sets one of the controls `opened_by`. In lecture mode it is an ordinary
+        screen."""
         if self.page.state.present:
-            draw()
+            draw(self.page, self, *given)
             return
+        name = section_name(draw)
         turned = not self.page.state.controls_of(self.page.name).keys().isdisjoint(opened_by)
         self.folded.add(name)
         with st.expander(self.prose[name]["title"], expanded=turned, key=f"further-{name}",
                          on_change="rerun") as opened:
             if opened.open:
-                draw()
+                draw(self.page, self, *given)
+
+    def further_fragment(self, draw: Callable[..., None], *given: object, opened_by: Sequence[str]) -> None:
+        """Draw an optional section, as `further` does, whose controls rerun only it, as in `fragment`."""
+        @functools.wraps(draw)
+        def part(page: PageContext, lesson: Lesson, *given: object) -> None:
+            self.fragment(draw, *given)
+
+        self.further(part, *given, opened_by=opened_by)
 
     def fragment(self, draw: Callable[..., None], *given: object) -> None:
         """Draw draw(page, lesson, *given) as a fragment, which must contain everything its controls change. `given`
@@ -200,9 +210,27 @@ class Lesson:
         def part(page: PageContext, lesson: Lesson, *given: object) -> None:
             if self._uncovered() != self.uncovered:
                 st.rerun()
-            draw(page, lesson, *given)
+            with computing():
+                draw(page, lesson, *given)
 
         fragment(self.page, part, self, *given)
+
+
+def lesson_page(draw: Callable[[PageContext, Lesson], None]) -> Callable[[PageContext], None]:
+    """Turn draw(page, lesson) into the render(page) of a lesson: its header, what the function draws, and its end."""
+    @functools.wraps(draw)
+    def render(page: PageContext) -> None:
+        lesson = Lesson(page)
+        lesson.header()
+        draw(page, lesson)
+        lesson.end()
+
+    return render
+
+
+def section_name(draw: Callable[..., object]) -> str:
+    """Return the name of the section that a function draws."""
+    return draw.__name__.removeprefix("_")
 
 
 def section(draw: Callable[..., Drawn]) -> Callable[..., Drawn]:
@@ -210,7 +238,7 @@ def section(draw: Callable[..., Drawn]) -> Callable[..., Drawn]:
     its heading and lead, then what the function draws."""
     @functools.wraps(draw)
     def drawn(page: PageContext, lesson: Lesson, *given: object) -> Drawn:
-        with lesson.section(draw.__name__.removeprefix("_")) as words:
+        with lesson.section(section_name(draw)) as words:
             return draw(page, words, *given)
 
     return drawn
@@ -268,11 +296,12 @@ class Section(Texts):
             self.lesson.covered(self.name)
         return hidden
 
-    def figure(self, draw: Callable[..., FigureSpec], *given: object, key: str, kind: str = "",
+    def figure(self, draw: Callable[..., FigureSpec], *given: object, key: str = "", kind: str = "",
                **options: Any) -> None:
         """Draw a picture as `figure` does, described by the facts told so far. kind: which of the section's pictures;
-        "" for the first."""
+        "" for the first. key: needed for several of one kind."""
         which = f"_{kind}" if kind else ""
+        key = key or "-".join(filter(None, (self.lesson.name, self.name, kind)))
         if f"axes{which}" in self:
             options.setdefault("axes", tuple(self[f"axes{which}"]))
         if given and isinstance(given[0], np.ndarray) and given[0].ndim > 1:

@@ -9,6 +9,8 @@ from viz.page import PageContext
 from viz.text import strings
 from viz.widgets.layout import flex_row, split
 
+WORDS = strings("lesson")
+
 LETTERS = ("a", "b", "c", "d")
 
 
@@ -21,8 +23,7 @@ def prompts(prose: dict) -> dict[str, dict]:
 
 def show_me(page: PageContext, key: str) -> None:
     """Draw the button that reveals every covered answer, on this page and all others."""
-    words = strings("lesson")
-    st.button(words["show"], key=f"show-{key}", type="tertiary", icon=":material/visibility:", help=words["show_help"],
+    st.button(WORDS["show"], key=f"show-{key}", type="tertiary", icon=":material/visibility:", help=WORDS["show_help"],
               on_click=page.set, kwargs={"show": True})
 
 
@@ -30,7 +31,7 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
     """Ask `prompt` (ask, answers and right, as in a lesson's texts) and store the answer's letter in the control. Once
     it is answered, or everything is revealed, each answer shows its explanation. title: a word or two before the
     question."""
-    words, chosen, key = strings("lesson"), page[control], f"view_{control}"
+    chosen, key = page[control], f"view_{control}"
     letters = LETTERS[:len(prompt["answers"])]
     st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
     if page.state.present:
@@ -45,9 +46,9 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
                      label_visibility="collapsed", width="stretch")
             show_me(page, control)
         return
-    st.markdown("\n\n".join(_judged(prompt, letters.index(chosen) if chosen in letters else None, words["yours"])))
+    st.markdown("\n\n".join(_judged(prompt, letters.index(chosen) if chosen in letters else None, WORDS["yours"])))
     again, change = ("again", {control: ""}) if chosen in letters else ("hide", {"show": False})
-    st.button(words[again], type="tertiary", key=f"again-{control}", on_click=page.set, kwargs=change)
+    st.button(WORDS[again], type="tertiary", key=f"again-{control}", on_click=page.set, kwargs=change)
 
 
 def _judged(prompt: dict, chosen: int | None, yours: str) -> list[str]:

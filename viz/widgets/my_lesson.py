@@ -18,6 +18,8 @@ from viz.state import State, complete_view
 from viz.text import strings
 from viz.widgets.handout_button import add_item, handout, show_result
 
+WORDS = strings("handout")
+
 HOME = "handout"                        # the list's page
 _PLACE = Kept(0)                        # position in the presented list, from 1; 0 if no list is presented
 _BEFORE = Kept[State | None](None)      # the state before the presentation
@@ -54,7 +56,7 @@ def place_of(page: PageContext) -> tuple[str, str]:
     name, params = target(items[at - 1].link) if items[at - 1].kind == "screen" else (HOME, {})
     if page.name not in (name, HOME):
         return "", ""
-    return strings("handout")("place", at=at, of=len(items)), params.get("screen", "")
+    return WORDS("place", at=at, of=len(items)), params.get("screen", "")
 
 
 def _show(page: PageContext, at: int) -> None:
@@ -87,8 +89,8 @@ def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | 
 
 def add_screens(page: PageContext) -> None:
     """Draw the buttons that add this page, or one of its screens, to the list."""
-    words, title = strings("handout"), page.about.title
-    offered = {"": words["add_page"]}
+    title = page.about.title
+    offered = {"": WORDS["add_page"]}
     if page.name in lessons():
         from viz.widgets.lesson import screens  # imports what would delay the first page
 

@@ -7,6 +7,8 @@ from viz.session import Kept
 from viz.text import strings
 from viz.widgets.my_lesson import HOME, add_screens, present
 
+WORDS = strings("lecture")
+
 COOKIE, OFF = "clearhead_shortcuts", "off"
 _SHORTCUTS = Kept("")   # the reader's setting in this session; "" for the browser's stored one
 
@@ -18,28 +20,26 @@ def shortcuts() -> bool:
 
 def page_bar(page: PageContext) -> None:
     """Draw the buttons in the row of the page's title."""
-    words = strings("lecture")
-    st.button(words["present"], key="present", type="tertiary", icon=":material/slideshow:", help=words["present_help"],
+    st.button(WORDS["present"], key="present", type="tertiary", icon=":material/slideshow:", help=WORDS["present_help"],
               on_click=present, args=(page, True))
     if page.name != HOME:
         with st.popover(strings("handout")["to_list"], type="tertiary", key="to-list", icon=":material/playlist_add:",
                         on_change="rerun") as opened:
             if opened.open:
                 add_screens(page)
-    with st.popover(words["keys"], type="tertiary", key="keys", icon=":material/keyboard:",
+    with st.popover(WORDS["keys"], type="tertiary", key="keys", icon=":material/keyboard:",
                     on_change="rerun") as opened:
         if opened.open:
             _keys()
 
 
 def _keys() -> None:
-    words = strings("lecture")
 
     def switch() -> None:
         _SHORTCUTS.value = "on" if st.session_state["shortcuts"] else OFF
 
-    st.markdown("  \n".join(f"{key}: {does}" for key, does in words["named"].items()))
+    st.markdown("  \n".join(f"{key}: {does}" for key, does in WORDS["named"].items()))
     st.session_state["shortcuts"] = shortcuts()
-    st.toggle(words["shortcuts"], key="shortcuts", help=words["shortcuts_help"], on_change=switch)
+    st.toggle(WORDS["shortcuts"], key="shortcuts", help=WORDS["shortcuts_help"], on_change=switch)
     if _SHORTCUTS.value:
         registered("cookie", "js/cookie.js", "module.cookie")(key="shortcuts-kept", data=[COOKIE, _SHORTCUTS.value])

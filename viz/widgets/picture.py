@@ -24,6 +24,8 @@ from viz.text import escape_markdown, strings
 from viz.widgets.upload import most_megabytes, take
 from viz.widgets.vocabulary import example_of
 
+WORDS = strings("pictures")
+
 OWN_PICTURES = Kept[dict[str, str]]({})   # names of pictures uploaded in this session, by sha256
 _ERROR = Kept("")                         # the error of the last upload
 
@@ -43,7 +45,7 @@ def picture_options() -> dict[str, str]:
     chosen = session().state.image
     known = {each.sha256: each.name for each in pictures.offered(session().state.model)} | OWN_PICTURES.value
     return known if chosen is None or chosen in known else known | {chosen: picture_name(chosen)
-                                                                    or strings("pictures")["gone"]}
+                                                                    or WORDS["gone"]}
 
 
 def _bring(page: PageContext, key: str) -> None:
@@ -69,23 +71,23 @@ def _choose(page: PageContext) -> None:
 
 def picture_widgets(page: PageContext) -> None:
     """Draw the choice of picture, the upload field and the camera."""
-    words, options, chosen = strings("pictures"), picture_options(), page.state.image
+    options, chosen = picture_options(), page.state.image
     st.session_state["ask_picture"] = chosen
-    st.selectbox(words["picture"], list(options), format_func=options.__getitem__, key="ask_picture",
+    st.selectbox(WORDS["picture"], list(options), format_func=options.__getitem__, key="ask_picture",
                  on_change=_choose, args=(page,))
     _about(chosen)
     # accept any type: Clearhead's error names the file, while Streamlit shows the same message for every file
-    st.file_uploader(words["own"], key="ask_picture_file", help=words["own_help"],
+    st.file_uploader(WORDS["own"], key="ask_picture_file", help=WORDS["own_help"],
                      max_upload_size=most_megabytes(LIMITS.picture_bytes), on_change=_bring,
                      args=(page, "ask_picture_file"))
     registered("paste", "js/paste.js", "module.paste")(key="paste", data={"key": "ask_picture_file"})
     if _ERROR.value:
         st.error(escape_markdown(_ERROR.value))
-    with st.expander(words["camera"], on_change="rerun", key="camera-open") as opened:
+    with st.expander(WORDS["camera"], on_change="rerun", key="camera-open") as opened:
         if opened.open and not camera_works(st.context.url):
-            st.caption(words["no_camera"])
+            st.caption(WORDS["no_camera"])
         elif opened.open:
-            st.camera_input(words["camera"], key="ask_camera", label_visibility="collapsed",
+            st.camera_input(WORDS["camera"], key="ask_camera", label_visibility="collapsed",
                             on_change=_bring, args=(page, "ask_camera"))
 
 
@@ -94,14 +96,13 @@ def _about(chosen: str | None) -> None:
     other pages still work as long as the answer is cached."""
     if chosen is None:
         return
-    words = strings("pictures")
     try:
         picture = pictures.find(chosen)
     except UserError as error:
         st.caption(escape_markdown(error))
         return
-    said = words("made_by", source=escape_markdown(picture.source), licence=picture.licence)
-    st.caption(said if picture.licence else words["own_stays"])
+    said = WORDS("made_by", source=escape_markdown(picture.source), licence=picture.licence)
+    st.caption(said if picture.licence else WORDS["own_stays"])
 
 
 def camera_works(url: str | None) -> bool:
@@ -116,7 +117,7 @@ def picture_pills(page: PageContext) -> None:
     """Draw the pictures as a row of small buttons."""
     options: dict[str, str] = picture_options()
     st.session_state["picture-pills"] = page.state.image
-    st.pills(strings("pictures")["picture"], list(options), format_func=partial(_short, options), wrap=True,
+    st.pills(WORDS["picture"], list(options), format_func=partial(_short, options), wrap=True,
              key="picture-pills", label_visibility="collapsed", on_change=_from_pills, args=(page,))
 
 
@@ -225,6 +226,6 @@ def fit_question(page: PageContext) -> None:
         _PICTURE.value = state.image
         page.correct(image=None)
     # swap the default texts for each other, or for a sentence whose words a small model knows
-    plain, compared = State().text, strings("pictures")["compared"]
+    plain, compared = State().text, WORDS["compared"]
     if page.state.text in (plain, compared):
         page.correct(text=compared if pictured and "text" in reads else example_of(page.state.model) or plain)

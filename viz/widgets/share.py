@@ -13,47 +13,48 @@ from viz.state import State
 from viz.text import strings
 from viz.widgets.layout import split
 
+WORDS = strings("share")
+
 FINEST = 20   # QR version (97 modules wide) that a camera at the back of a room can still read
 _WHOSE = Kept("view")   # the kind of link last chosen
 
 
 def share_button(page: PageContext) -> None:
     """Draw the button that opens the *Share* dialog."""
-    words = strings("share")
 
     @st.fragment
     def button() -> None:
-        if st.button(words["share"], key="share", type="tertiary", icon=":material/qr_code_2:"):
-            st.dialog(words("title", page=page.about.title), width="large")(_share)(page)
+        if st.button(WORDS["share"], key="share", type="tertiary", icon=":material/qr_code_2:"):
+            st.dialog(WORDS("title", page=page.about.title), width="large")(_share)(page)
 
     button()
 
 
 def _share(page: PageContext) -> None:
     """Draw the dialog: the link, what it shows, its limits, and its QR code."""
-    words, whose = strings("share"), _WHOSE.value if asks(page) else "view"
+    whose = _WHOSE.value if asks(page) else "view"
     st.session_state["share-whose"] = whose
     left, right = split(4, 5, gap="large")
     with left:
         if asks(page):
-            st.radio(words["who"], list(words["whose"]), format_func=words["whose"].get, key="share-whose",
+            st.radio(WORDS["who"], list(WORDS["whose"]), format_func=WORDS["whose"].get, key="share-whose",
                      on_change=_choose)
-            st.caption(words["about"][whose])
+            st.caption(WORDS["about"][whose])
         state = page.state if whose == "view" else for_class(page, whose == "show")
         link = page.link(state)
         st.code(link, language=None, wrap_lines=True)
         if opens_here_alone(link):
-            st.warning(words["alone"])
+            st.warning(WORDS["alone"])
         elif not opens_elsewhere(link):
-            st.caption(words["network"])
+            st.caption(WORDS["network"])
         if page.about.asks and left_out(state, page.name, page.about.controls):
             st.caption(strings("frame")["too_long"])
     with right, st.container(key="share-code"):
         drawing = qr_code(link)
         if drawing is None:
-            st.info(words["dense"])
+            st.info(WORDS["dense"])
         else:
-            st.image(drawing, width="stretch", alt=words["code"])
+            st.image(drawing, width="stretch", alt=WORDS["code"])
 
 
 def _choose() -> None:

@@ -15,12 +15,14 @@ from viz.theme import READABLE
 from viz.widgets.fields import choice_for
 from viz.widgets.layout import flex_row, heading
 
+WORDS = strings("sheets")
+
 
 def notebook_button(name: str, link: str, words: str = "", help: str | None = None, solution: bool = False) -> None:
     """Draw the download of a lesson's notebook, created on click. link: the lesson's URL. words: the button's label; ""
     for the default."""
     if name in notebook_names():
-        st.download_button(words or strings("sheets")["notebook"]["button"],
+        st.download_button(words or WORDS["notebook"]["button"],
                            partial(notebook, name, link, solution), file_name(name, solution), MIME,
                            on_click="ignore", key=f"notebook-{name}", help=help, icon=":material/download:")
 
@@ -31,22 +33,21 @@ DEEPER = 2   # heading levels by which a sheet is nested in the page
 
 def sheet_list(page: PageContext) -> None:
     """Draw all sheets, each in an expander."""
-    words = strings("sheets")
-    heading(words["title"], 3)
-    choice_for(page, "copy", words["copy"], words["copies"])
+    heading(WORDS["title"], 3)
+    choice_for(page, "copy", WORDS["copy"], WORDS["copies"])
     for name in sheet_names():
         shown = sheet(name, page["copy"] == "teachers")
         with st.expander(shown.title, key=f"sheet-{name}"), st.container(width=READABLE):
             _files(shown, f"{name}-{page['copy']}")
             st.markdown(markdown(shown, deeper=DEEPER))
     if not pdf.browser():
-        st.caption(words["no_pdf"])
+        st.caption(WORDS["no_pdf"])
     _notebooks(page["copy"] == "teachers")
 
 
 def _notebooks(solution: bool) -> None:
     """Draw the downloads of every lesson's notebook; in the teachers' copy with its exercise solved."""
-    words, known, base = strings("sheets")["notebook"], pages(), base_address()
+    words, known, base = WORDS["notebook"], pages(), base_address()
     with st.expander(words["all"], key="notebooks"):
         st.markdown(words["about"], width=READABLE)
         with flex_row(gap="small"):
@@ -56,11 +57,11 @@ def _notebooks(solution: bool) -> None:
 
 def _files(shown: Sheet, name: str) -> None:
     """Draw a sheet's downloads, created on click. name: file name without extension."""
-    words, base = strings("sheets"), base_address()
+    base = base_address()
     kinds: list[tuple[str, str, str, Callable[[], bytes | str]]] = [
         ("pdf", "pdf", "application/pdf", lambda: pdf.printed(html_page(shown, base))),
         ("html", "html", "text/html", lambda: html_page(shown, base)),
         ("markdown", "md", "text/markdown", lambda: markdown(shown, base))]
     with flex_row(gap="small"):
         for kind, ending, mime, make in kinds if pdf.browser() else kinds[1:]:
-            st.download_button(words[kind], make, f"{name}.{ending}", mime, on_click="ignore", key=f"{kind}-{name}")
+            st.download_button(WORDS[kind], make, f"{name}.{ending}", mime, on_click="ignore", key=f"{kind}-{name}")

@@ -18,6 +18,8 @@ from viz.widgets.fragment import FETCHING, show_fetching
 from viz.widgets.picture import picture_widgets, what_it_reads
 from viz.widgets.upload import most_megabytes, take
 
+WORDS = strings("frame")
+
 _IMPORT_ERROR = Kept("")   # the error of the last dropped file
 
 
@@ -55,9 +57,8 @@ def _import(page: PageContext) -> None:
 
 def _import_widget(page: PageContext) -> None:
     """Draw the upload field for attention saved by another tool."""
-    words = strings("frame")
-    with st.expander(words["import_title"]):
-        st.file_uploader(words["import_file"], type=["npz", "safetensors"], key="ask_npz", help=words["import_help"],
+    with st.expander(WORDS["import_title"]):
+        st.file_uploader(WORDS["import_file"], type=["npz", "safetensors"], key="ask_npz", help=WORDS["import_help"],
                          max_upload_size=most_megabytes(LIMITS.file_bytes), on_change=_import, args=(page,))
         if _IMPORT_ERROR.value:
             st.error(escape_markdown(_IMPORT_ERROR.value))
@@ -80,7 +81,7 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
         if typing:
             _text_widgets(page, asked)
         if left_out(state, page.name, page.about.controls):
-            st.caption(strings("frame")["too_long"])
+            st.caption(WORDS["too_long"])
     typed = {field: st.session_state[f"ask_{field}"] for field, value in asked.items()
              if st.session_state[f"ask_{field}"] != value}
     if first and typed:
@@ -92,24 +93,24 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
 def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
     """Draw the text with examples, the second text and target, and the import of attention; for a picture, only the
     texts to compare it with."""
-    words, beside = strings("frame"), page.state.image is not None
-    st.text_area(words["texts_beside" if beside else "text"], on_change=_from_widget, args=(page, "text"), height=110,
-                 help=words["texts_help" if beside else "text_help"], **text_value("ask_text", asked["text"]))
+    beside = page.state.image is not None
+    st.text_area(WORDS["texts_beside" if beside else "text"], on_change=_from_widget, args=(page, "text"), height=110,
+                 help=WORDS["texts_help" if beside else "text_help"], **text_value("ask_text", asked["text"]))
     if beside:
         return
     if _reads(page.state.model, "chat", False):
         st.session_state["ask_chat"] = page.state.chat
-        st.toggle(words["chat"], key="ask_chat", on_change=_from_widget, args=(page, "chat"), help=words["chat_help"])
+        st.toggle(WORDS["chat"], key="ask_chat", on_change=_from_widget, args=(page, "chat"), help=WORDS["chat_help"])
     st.session_state["ask_example"] = None
-    st.selectbox(words["examples"], [example.name for example in examples()], key="ask_example",
-                 on_change=_from_example, args=(page,), placeholder=words["examples_pick"],
+    st.selectbox(WORDS["examples"], [example.name for example in examples()], key="ask_example",
+                 on_change=_from_example, args=(page,), placeholder=WORDS["examples_pick"],
                  format_func=lambda name: next(example.title for example in examples() if example.name == name))
-    with st.expander(words["more"], expanded=bool(page.state.text_b or page.state.target)):
+    with st.expander(WORDS["more"], expanded=bool(page.state.text_b or page.state.target)):
         for field in ("text_b", "target"):
-            st.text_area(words[field], on_change=_from_widget, args=(page, field), height=70,
-                         help=words[f"{field}_help"], **text_value(f"ask_{field}", asked[field]))
+            st.text_area(WORDS[field], on_change=_from_widget, args=(page, field), height=70,
+                         help=WORDS[f"{field}_help"], **text_value(f"ask_{field}", asked[field]))
             if asked[field] and not _reads(page.state.model, field):
-                st.caption(words("not_read", field=words[field]))
+                st.caption(WORDS("not_read", field=WORDS[field]))
     _import_widget(page)
 
 
@@ -125,14 +126,14 @@ def _reads(model: str, field: str, unknown: bool = True) -> bool:
 def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
     """Draw the choice of model and return the badge's placeholder. If this server accepts models outside the catalogue,
     draw the field that adds one, too."""
-    words, model = strings("frame"), page.state.model
+    model = page.state.model
     offers, reads = {offer.id: offer for offer in sources.catalogue()}, page.about.reads
     names = [name for name, offer in offers.items() if page.about.answers(offer)
              and (reads == "both" or offer.pictures == (reads == "picture"))]
     if not first:
         st.session_state["ask_model"] = model
     names += [] if model in names else [model]
-    choose_model(page, "model", words["model"], names, offers, **({"index": names.index(model)} if first else {}))
+    choose_model(page, "model", WORDS["model"], names, offers, **({"index": names.index(model)} if first else {}))
     badge = st.empty()
     if model in offers:
         st.caption(offers[model].good_for)
@@ -149,10 +150,10 @@ def choose_model(page: PageContext, field: str, label: str, names: list[str], of
 
 def add_model(page: PageContext, field: str) -> None:
     """Draw the field for a hub id or folder if this server accepts models outside the catalogue."""
-    words, key = strings("frame"), f"ask_add_{field}"
+    key = f"ask_add_{field}"
     if not sources.catalogue_only():
         st.session_state[key] = ""
-        st.text_input(words["add"], key=key, placeholder=words["add_example"], help=words["add_help"], on_change=_add,
+        st.text_input(WORDS["add"], key=key, placeholder=WORDS["add_example"], help=WORDS["add_help"], on_change=_add,
                       args=(page, field))
 
 
@@ -160,7 +161,7 @@ def _label(name: str, offer: Entry | None) -> str:
     """Return a model's label in the menu, with the download's size if it is not on disk."""
     if offer is None:
         imported = sources.imported_name(name)
-        return name if imported is None else strings("frame")("import_label", name=imported)
+        return name if imported is None else WORDS("import_label", name=imported)
     return offer.title if offer.on_disk else f"↓ {offer.title} ({offer.size / 1e6:,.0f} MB)"
 
 
@@ -176,9 +177,9 @@ def fetch_model(page: PageContext) -> None:
 def require_texts(page: PageContext) -> None:
     """Draw a button to continue without the linked text and raise UserError if the link names a text that is
     missing."""
-    words, absent = strings("frame"), page.state.absent
+    absent = page.state.absent
     if not absent:
         return
-    st.button(words["absent_go_on"], key="absent-go-on", on_click=page.correct, kwargs={"absent_texts": frozenset()})
-    which = " and ".join(words["absent_fields"][field] for field in absent)
-    raise UserError(words("absent" if all(absent.values()) else "absent_damaged", texts=which))
+    st.button(WORDS["absent_go_on"], key="absent-go-on", on_click=page.correct, kwargs={"absent_texts": frozenset()})
+    which = " and ".join(WORDS["absent_fields"][field] for field in absent)
+    raise UserError(WORDS("absent" if all(absent.values()) else "absent_damaged", texts=which))

@@ -15,9 +15,10 @@ from model.studies.corpus import FIELD, SUFFIXES, columns, texts
 from viz.session import Kept
 from viz.streamlit_patch import forget_upload, is_dropped
 from viz.text import strings
-from viz.theme import READABLE_WIDE
 from viz.waiting import ask_each
-from viz.widgets.layout import split
+from viz.widgets.layout import note, split
+
+WORDS = strings("measures")
 
 MOST_TEXTS, MEGABYTES = 1000, 5   # limits per upload; the command line has none
 BATCH = 8                         # texts per question: other visitors are served between batches
@@ -60,37 +61,37 @@ def uploader(label: str, key: str, **options: object) -> Any:
 def given_texts(key: str, suffixes: Sequence[str] = SUFFIXES) -> Given | None:
     """Draw a field for pasted texts and one for a file, which takes precedence. Return None while both are empty.
     Raises UserError if the input is too large."""
-    words, megabytes = strings("measures"), most_megabytes(MEGABYTES * 10**6)
-    st.caption(words("many_about", texts=MOST_TEXTS, megabytes=megabytes), width=READABLE_WIDE)
+    megabytes = most_megabytes(MEGABYTES * 10**6)
+    note(WORDS("many_about", texts=MOST_TEXTS, megabytes=megabytes))
     left, right = split()
-    pasted = left.text_area(words["paste"], key=f"{key}-paste", height=120, max_chars=MEGABYTES * 10**6 // 4,
-                            placeholder=words["paste_example"], on_change=_stop, args=(key, False))
+    pasted = left.text_area(WORDS["paste"], key=f"{key}-paste", height=120, max_chars=MEGABYTES * 10**6 // 4,
+                            placeholder=WORDS["paste_example"], on_change=_stop, args=(key, False))
     with right:
-        file = uploader(words["drop"], f"{key}-file", type=[suffix.removeprefix(".") for suffix in suffixes],
+        file = uploader(WORDS["drop"], f"{key}-file", type=[suffix.removeprefix(".") for suffix in suffixes],
                         max_upload_size=megabytes, on_change=_stop, args=(key, False))
     if file is None:
-        return (pasted.encode("utf-8", "replace"), words["pasted"]) if pasted.strip() else None
+        return (pasted.encode("utf-8", "replace"), WORDS["pasted"]) if pasted.strip() else None
     content = file.getvalue()
     if len(content) > MEGABYTES * 10**6:
-        raise UserError(words("many_large", name=file.name, texts=MOST_TEXTS, megabytes=MEGABYTES))
+        raise UserError(WORDS("many_large", name=file.name, texts=MOST_TEXTS, megabytes=MEGABYTES))
     return content, file.name
 
 
 def texts_of(given: Given, key: str) -> Texts | None:
     """Return (line, text) for every text, or None until the text column is chosen. Raises UserError if there are no
     texts or too many."""
-    words, (content, name) = strings("measures"), given
+    (content, name) = given
     offered = columns(io.BytesIO(content), name)
     field = offered[0] if len(offered) == 1 else FIELD
     if len(offered) > 1:
-        field = st.selectbox(words["many_column"], offered, offered.index(FIELD) if FIELD in offered else None,
-                             placeholder=words["many_column_pick"], key=f"{key}-column", on_change=_stop,
+        field = st.selectbox(WORDS["many_column"], offered, offered.index(FIELD) if FIELD in offered else None,
+                             placeholder=WORDS["many_column_pick"], key=f"{key}-column", on_change=_stop,
                              args=(key, False))
     if field is None:
         return None
     found = tuple(islice(texts(io.BytesIO(content), name, field), MOST_TEXTS + 1))
     if len(found) > MOST_TEXTS:
-        raise UserError(words("many_large", name=name, texts=MOST_TEXTS, megabytes=MEGABYTES))
+        raise UserError(WORDS("many_large", name=name, texts=MOST_TEXTS, megabytes=MEGABYTES))
     return found
 
 
@@ -102,17 +103,17 @@ def answers_over_texts(key: str, question: Callable[[str, Texts], Hashable]) -> 
     found = None if given is None else texts_of(given, key)
     if given is None or found is None:
         return None
-    words, place, stopped, total = strings("measures"), st.empty(), key in _STOPPED.value, len(found)
+    place, stopped, total = st.empty(), key in _STOPPED.value, len(found)
     questions = [question(given[1], found[start:start + BATCH]) for start in range(0, total, BATCH)]
-    place.button(words["many_go_on" if stopped else "many_stop"], key=f"{key}-stop", on_click=_stop,
+    place.button(WORDS["many_go_on" if stopped else "many_stop"], key=f"{key}-stop", on_click=_stop,
                  args=(key, not stopped))
     if stopped:
         answers = list(takewhile(lambda answer: answer is not None, map(sources.cached, questions)))
         if len(answers) < len(questions):
-            st.caption(words("many_stopped", done=BATCH * len(answers), total=total))
+            st.caption(WORDS("many_stopped", done=BATCH * len(answers), total=total))
             return given[1], total, answers
     else:
-        with closing(ask_each(questions, say=lambda number, text: words("many_progress", done=BATCH * number,
+        with closing(ask_each(questions, say=lambda number, text: WORDS("many_progress", done=BATCH * number,
                                                                         total=total))) as asked:
             answers = list(asked)
     place.empty()

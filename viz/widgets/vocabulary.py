@@ -11,6 +11,8 @@ from viz.session import Kept
 from viz.text import escape_markdown, strings
 from viz.widgets.layout import flex_row
 
+WORDS = strings("vocabulary")
+
 _DRAFT = Kept[tuple[str, ...]](())   # phrases assembled by clicking
 NAMED = 8   # most unknown words listed in an error
 READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained catalogue models that read any word
@@ -19,17 +21,17 @@ READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained catalogue mode
 def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageContext, sources.Entry], None]) -> None:
     """Draw the page for a text with words that a small model does not know: the words, an example that the model can
     read, a pretrained model that reads any text, and the vocabulary. offer(page, entry) draws the button of a model."""
-    words, card = strings("vocabulary"), record.card
+    card = record.card
     unknown = dict.fromkeys(text for each in record.maps for side in (each.queries, each.keys)
                             for text, lacks in zip(side.texts, side.unknown, strict=True) if lacks)
-    st.info(words("refused", model=escape_markdown(card.title), words=", ".join(
+    st.info(WORDS("refused", model=escape_markdown(card.title), words=", ".join(
         f"*{token_markdown(text)}*" for text in list(unknown)[:NAMED])))
     if record.query.text != page.state.text:   # the text comes from a field of the page, where it can be changed
         return
     example = example_of(card.id)
     with flex_row():
         if example:
-            st.button(words("example", text=escape_markdown(example)), key="known-example", type="primary",
+            st.button(WORDS("example", text=escape_markdown(example)), key="known-example", type="primary",
                       on_click=_read, args=(page, example))
         wanted = READERS["translate" if len(record.kinds) > 1 else "read"]
         for entry in sources.catalogue():
@@ -50,7 +52,7 @@ def warn_unknown(*records: AttentionRecord) -> bool:
 
 def example_of(model: str) -> str:
     """Return a sentence of words that a small model knows; "" for a model that reads any word."""
-    return strings("vocabulary")["examples"].get(model.split("@")[0].split("-")[0], "")
+    return WORDS["examples"].get(model.split("@")[0].split("-")[0], "")
 
 
 def _read(page: PageContext, text: str) -> None:
@@ -63,21 +65,21 @@ def vocabulary(model: str, title: str, use: Callable[[str], None], expanded: boo
     groups = sources.vocabulary(model)
     if not groups:
         return
-    words, draft = strings("vocabulary"), _DRAFT.value
-    with st.expander(words("title", model=escape_markdown(title)), expanded=expanded or bool(draft)):
-        st.markdown(words("lead", n=sum(map(len, groups.values()))))
+    draft = _DRAFT.value
+    with st.expander(WORDS("title", model=escape_markdown(title)), expanded=expanded or bool(draft)):
+        st.markdown(WORDS("lead", n=sum(map(len, groups.values()))))
         for name, phrases in groups.items():
             key = f"phrases-{name}"
             st.session_state[key] = None
-            st.pills(words["groups"].get(name, name), phrases, format_func=escape_markdown, key=key, wrap=True,
+            st.pills(WORDS["groups"].get(name, name), phrases, format_func=escape_markdown, key=key, wrap=True,
                      on_change=_add, args=(key,))
         text = sources.join_phrases(model, draft)
-        st.markdown(f"> {escape_markdown(text)}" if draft else f"> *{words['empty']}*")
+        st.markdown(f"> {escape_markdown(text)}" if draft else f"> *{WORDS['empty']}*")
         with flex_row():
-            st.button(words["use"], key="draft-use", type="primary", disabled=not draft, on_click=_use,
+            st.button(WORDS["use"], key="draft-use", type="primary", disabled=not draft, on_click=_use,
                       args=(use, text))
-            st.button(words["undo"], key="draft-undo", disabled=not draft, on_click=_put, args=(draft[:-1],))
-            st.button(words["clear"], key="draft-clear", disabled=not draft, on_click=_put, args=((),))
+            st.button(WORDS["undo"], key="draft-undo", disabled=not draft, on_click=_put, args=(draft[:-1],))
+            st.button(WORDS["clear"], key="draft-clear", disabled=not draft, on_click=_put, args=((),))
 
 
 def _add(key: str) -> None:

@@ -16,22 +16,23 @@ from viz.widgets.fragment import folded
 from viz.widgets.handout_button import handout
 from viz.widgets.layout import flex_row
 
+WORDS = strings("worksheet")
+
 FEWEST, MOST = 3, 5   # number of questions on a worksheet
 
 
 def worksheet_maker(page: PageContext) -> None:
     """Draw the worksheet's options and downloads in an expander."""
-    folded(strings("worksheet")["open"], lambda: _maker(page), key="worksheet")
+    folded(WORDS["open"], lambda: _maker(page), key="worksheet")
 
 
 def _maker(page: PageContext) -> None:
     from viz.handout.worksheet import questions, worksheet
 
-    words = strings("worksheet")
-    st.markdown(words["about"], width=READABLE)
-    text = st.text_area(words["sentence"], page.state.text, key="worksheet-sentence", height=68, width=READABLE)
-    grid = st.segmented_control(words["figure_choice"], ["head", "grid"], default="head", required=True,
-                                format_func=words["figures"].__getitem__, key="worksheet-figure") == "grid"
+    st.markdown(WORDS["about"], width=READABLE)
+    text = st.text_area(WORDS["sentence"], page.state.text, key="worksheet-sentence", height=68, width=READABLE)
+    grid = st.segmented_control(WORDS["figure_choice"], ["head", "grid"], default="head", required=True,
+                                format_func=WORDS["figures"].__getitem__, key="worksheet-figure") == "grid"
     model = page.state.model if "text" in sources.sides(page.state.model) else State().model
     try:
         state = replace(page.state, model=model)
@@ -40,7 +41,7 @@ def _maker(page: PageContext) -> None:
         view = complete_view(state, record)
         if not grid:
             every = head_ids(record[view.kind])
-            layer, head = st.selectbox(words["head_choice"], every, every.index(view.head_id),
+            layer, head = st.selectbox(WORDS["head_choice"], every, every.index(view.head_id),
                                        format_func=lambda each: head_label(*each), key=f"worksheet-head-{text}",
                                        width=160)
             view = replace(view, layer=layer, head=head)
@@ -50,11 +51,11 @@ def _maker(page: PageContext) -> None:
         return
     own = {item.id: (item.caption, item.said["answer"]) for item in handout().items if item.kind == "question"}
     offered |= own
-    said = {name: words("own", ask=ask) if name in own else ask for name, (ask, _) in offered.items()}
-    chosen = st.multiselect(words["questions"], list(offered), list(offered)[:FEWEST + 1], max_selections=MOST,
+    said = {name: WORDS("own", ask=ask) if name in own else ask for name, (ask, _) in offered.items()}
+    chosen = st.multiselect(WORDS["questions"], list(offered), list(offered)[:FEWEST + 1], max_selections=MOST,
                             format_func=said.__getitem__, key=f"worksheet-questions-{grid}")
     if len(chosen) < FEWEST:
-        st.caption(words["few"])
+        st.caption(WORDS["few"])
         return
 
     def made() -> bytes:
@@ -62,6 +63,6 @@ def _maker(page: PageContext) -> None:
 
     with flex_row(gap="small"):
         if pdf.browser():
-            st.download_button(words["pdf"], lambda: pdf.printed(made()), "worksheet.pdf", "application/pdf",
+            st.download_button(WORDS["pdf"], lambda: pdf.printed(made()), "worksheet.pdf", "application/pdf",
                                on_click="ignore", key="worksheet-pdf")
-        st.download_button(words["html"], made, "worksheet.html", "text/html", on_click="ignore", key="worksheet-html")
+        st.download_button(WORDS["html"], made, "worksheet.html", "text/html", on_click="ignore", key="worksheet-html")

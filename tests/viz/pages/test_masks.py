@@ -33,12 +33,12 @@ def test_methods_are_measured_on_the_mask_on_screen(turned):
     assert found["difference_renormalised"] < 1e-12
     row = turned["row"]
     if allowed[row].all():
-        assert "masks-leak" not in page.charts
+        assert "masks-methods-leak" not in page.charts
         return
     hidden, seen = np.flatnonzero(~allowed[row])[0], np.argmax(np.where(allowed[row], raised[row], 0))
     ends = [raised[row, seen] / (raised[row].sum() + raised[row, hidden] * (np.exp(step) - 1))
             for step in (MOVED[0], MOVED[-1])]
-    drawn = next(array(each["y"]) for each in page.charts["masks-leak"]["data"] if each["name"] == "0 after")
+    drawn = next(array(each["y"]) for each in page.charts["masks-methods-leak"]["data"] if each["name"] == "0 after")
     assert [drawn[0], drawn[-1]] == pytest.approx(ends)
 
 

@@ -36,6 +36,8 @@ from viz.widgets.picture import patch_strip, picture_options
 from viz.widgets.sidebar import add_model, choose_model
 from viz.widgets.vocabulary import warn_unknown
 
+WORDS = strings("compare")
+
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "window", "hide")
 OF_A_TEXT, OF_A_PICTURE = EDITS[:-1], ("zero", "mean", "temper", "hide")   # edits offered for texts and for pictures
 LONGEST = 1500   # most characters of the other sentence
@@ -109,11 +111,11 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
         options = {sha256: name for sha256, name in picture_options().items() if sha256 != asked.image}
         wanted = page["picture"]
         chosen = wanted if wanted in options else next(iter(options))
-        st.selectbox(strings("compare")["other_picture"], list(options), format_func=options.__getitem__, width=320,
+        st.selectbox(WORDS["other_picture"], list(options), format_func=options.__getitem__, width=320,
                      **bind(page.set, "picture", chosen))
         return Other(replace(asked, image=chosen), view.kind, here, True)
     if way == "text":
-        text = _text(page, strings("compare")["other"])
+        text = _text(page, WORDS["other"])
         return Other(_with_text(asked, text), view.kind, here, True) if text else None
     if way == "edit":
         edit = _edit(page, record, view)
@@ -125,7 +127,7 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
     known = [place for place in (wanted, here) if second[kind].has(*place)]
     head = known[0] if known else (second[kind].layers[0].index, 0)
     with flex_row("bottom"):
-        head_choice(strings("compare")["second_head"], second[kind], head,
+        head_choice(WORDS["second_head"], second[kind], head,
                     lambda second: page.set(layer_b=second[0], head_b=second[1]), "second")
         if way == "model":
             st.caption(f"{escape_markdown(second.card.title)} · {verdict(second)}", width="content")
@@ -140,10 +142,10 @@ def _with_text(asked: Query, text: str) -> Query:
 def _text(page: PageContext, label: str, shorter: bool = True) -> str:
     """Return the other sentence. Before one is typed, it is the twin or (if `shorter`) the sentence without its last
     word."""
-    words, text = strings("compare"), page.state.text
+    text = page.state.text
     example = example_for(text, page.state.text_b)
     start = (example and other_twin(example, text)) or (" ".join(text.split()[:-1]) if shorter else "")
-    st.text_input(label, max_chars=max(LONGEST, len(start)), help=words["other_help" if shorter else "donor_help"],
+    st.text_input(label, max_chars=max(LONGEST, len(start)), help=WORDS["other_help" if shorter else "donor_help"],
                   **bind(lambda other: page.set(other="" if other.strip() == start else other), "other",
                          page["other"].strip() or start))
     return page["other"].strip() or start
@@ -159,7 +161,7 @@ def _model(page: PageContext) -> str:
     st.session_state["ask_against"] = chosen
     with flex_row():
         listed = names if chosen in names else [*names, chosen]
-        choose_model(page, "against", strings("compare")["model"], listed, offers)
+        choose_model(page, "against", WORDS["model"], listed, offers)
         add_model(page, "against")
     return chosen
 
@@ -181,27 +183,27 @@ def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., N
 
 
 def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None:
-    words, edited = strings("compare"), _edited(page, record, view)
+    edited = _edited(page, record, view)
     offered = OF_A_TEXT if record.picture is None else OF_A_PICTURE
     if page["edit"] not in offered:
         page.set(edit="zero")
     edit, place = page["edit"], (view.kind, *edited)
     of_all = edit in ("window", "hide")
     if edited != view.head_id and not of_all:
-        head_choice(words["edited_head"], record[view.kind], edited,
+        head_choice(WORDS["edited_head"], record[view.kind], edited,
                     lambda edited: page.set(edit_layer=edited[0], edit_head=edited[1]), "edited")
-    choice_for(page, "edit", words("edit_all" if of_all else "edit", layer=edited[0], head=edited[1]),
-               {name: words["edits"][name] for name in offered})
+    choice_for(page, "edit", WORDS("edit_all" if of_all else "edit", layer=edited[0], head=edited[1]),
+               {name: WORDS["edits"][name] for name in offered})
     if edit == "hide":
         return _hidden_patch(page, record, view)
     if edit == "window":
         return _window(page)
     if edit == "patch":
-        text = _text(page, words["donor"], shorter=False)
+        text = _text(page, WORDS["donor"], shorter=False)
         return Patch(*place, _with_text(record.query, text)) if text else None
     if edit != "temper":
         return Silence(*place, edit)
-    slider_for(page, "t", words["temperature"], log_steps(0.01, 100, 5))
+    slider_for(page, "t", WORDS["temperature"], log_steps(0.01, 100, 5))
     return Temper(*place, page["t"])
 
 
@@ -215,14 +217,14 @@ def _hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hid
         if event.token is not None and tokens.place(event.token) is not None:
             page.set(hidden=event.token)
 
-    patch_strip(record, replace(view, token=token), key="compare-hide", says=strings("compare")["hide_which"],
+    patch_strip(record, replace(view, token=token), key="compare-hide", says=WORDS["hide_which"],
                 on_event=take)
     return Hide("source", token)
 
 
 def _window(page: PageContext) -> Window:
     """Draw the two fields of a window, and return the edit."""
-    words, fields = strings("compare")["window"], st.columns([1, 1, 3])
+    words, fields = WORDS["window"], st.columns([1, 1, 3])
     for place, (name, low) in enumerate((("width", 1), ("first", 0))):
         fields[place].number_input(words[name], low, WIDEST, help=words[f"{name}_help"],
                                    **bind(page.set, name, page[name]))

@@ -35,13 +35,14 @@ from viz.format import (
 )
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
 from viz.widgets.fields import segments
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_table import coloured_grid
-from viz.widgets.layout import bullets, flex_row, heading, split
+from viz.widgets.layout import bullets, flex_row, heading, prose, split
 from viz.widgets.picture import named_patches, picture_name
+
+WORDS = strings("compare")
 
 Pair = tuple[AttentionRecord, AttentionRecord]   # the two records
 Names = tuple[str, str]                          # the sides' names, as plain text
@@ -62,13 +63,13 @@ def of_sentences(one: str, other: str) -> Names:
     texts = one.split(), other.split()
     own = [" ".join(word for word in words if word not in others).strip(MARKS)
            for words, others in (texts, texts[::-1])]
-    return (own[0], own[1]) if all(own) and own[0] != own[1] else tuple(strings("compare")["sentences"])
+    return (own[0], own[1]) if all(own) and own[0] != own[1] else tuple(WORDS["sentences"])
 
 
 def names_of(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> Names:
     """Return the names of both sides: their sentences, pictures, models or heads, or the edit. The name of an edit
     includes its head unless that is the open one."""
-    words, way = strings("compare"), page["versus"]
+    way = page["versus"]
     names = head_label(*heads[0]), head_label(*heads[1])
     if way == "text" and records[0].picture is not None:
         first, second = (picture_name(record.query.image) or strings("pictures")["gone"] for record in records)
@@ -78,15 +79,15 @@ def names_of(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> 
     elif way == "model" and records[0].card.title != records[1].card.title:
         names = records[0].card.title, records[1].card.title
     elif way == "edit":
-        done = words["edits"][page["edit"]]
+        done = WORDS["edits"][page["edit"]]
         for edit in records[1].query.edits:
             if isinstance(edit, Window):
-                done = words("window_done", width=edit.width, first=edit.first)
+                done = WORDS("window_done", width=edit.width, first=edit.first)
             elif isinstance(edit, Hide):
-                done = words("hide_done", token=patch_name(records[1].maps[0].keys, edit.token))
+                done = WORDS("hide_done", token=patch_name(records[1].maps[0].keys, edit.token))
             elif (edit.layer, edit.head) != heads[1]:
                 done = f"{head_label(edit.layer, edit.head)} {done}"
-        names = words["as_it_stands"], done
+        names = WORDS["as_it_stands"], done
     one, other = (name if len(name) <= LONGEST else name[:LONGEST - 1].rstrip() + "…" for name in names)
     return one, other
 
@@ -112,14 +113,14 @@ class OpenHead:
 def open_head(page: PageContext, records: Pair, view: View, other: tuple[Kind, HeadId],
               aligned: Alignment) -> OpenHead:
     """Compare the open head on both sides. other: kind and head in the second record."""
-    words, (kind, head), here = strings("compare"), other, view.head_id
+    (kind, head), here = other, view.head_id
     shown = difference_views(*records, ((view.kind, *here), (kind, *head)), aligned)
     bound = max(float(np.abs(np.nan_to_num(shown[2].weights)).max()), EQUAL)
     names = names_of(page, records, (here, head))
     titles = [list(dict.fromkeys([name, head_label(*each)]))
               for name, each in zip(names, (here, head), strict=True)]
-    titles.append([words("difference", one=names[0], other=names[1]),
-                   *([words("bound", bound=bound)] if bound > EQUAL else [])])
+    titles.append([WORDS("difference", one=names[0], other=names[1]),
+                   *([WORDS("bound", bound=bound)] if bound > EQUAL else [])])
     return OpenHead(shown, bound, names, titles, aligned, head)
 
 
@@ -146,9 +147,9 @@ def map_beside_grid(records: Pair, found: OpenHead) -> bool:
 
 def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, places: tuple[int, ...]) -> None:
     """Draw the open head on both sides and the change: over pictures, or `places` of the three matrices."""
-    words, scales, over = strings("compare"), strings("heads"), over_pictures(records)
+    scales, over = strings("heads"), over_pictures(records)
     with flex_row("center"):
-        heading(words["picture"])
+        heading(WORDS["picture"])
         if not over:   # one setting for both matrices
             segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set, "scale",
                      view.scale)
@@ -158,10 +159,10 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, 
         focus, values = rows_over_pictures(records, view, found.shown, found.aligned, looked.token or 0)
         looked = replace(looked, token=focus)
         _three_over_pictures(page, records, view, focus, values, found.titles)
-        found.titles[2][1:] = [words("bound", bound=values[2].high)]   # the largest change in this row
+        found.titles[2][1:] = [WORDS("bound", bound=values[2].high)]   # the largest change in this row
     else:
         matrices(page, records, view, found, places)
-    st.caption(words["over_about" if over else "picture_about"])
+    st.caption(WORDS["over_about" if over else "picture_about"])
     if alone := alone_claim(found.aligned):
         st.caption(alone)
     saved = [" · ".join(title) for title in found.titles]
@@ -224,7 +225,7 @@ def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ..
         for group, weight in zip(aligned.columns, head.weights[row], strict=True):
             numbers[list(group.second if place else group.first)] = weight
         if place == 2:
-            found.append(PatchValues(numbers, name, strings("compare")["change"], "signed", high=bound))
+            found.append(PatchValues(numbers, name, WORDS["change"], "signed", high=bound))
         else:
             even, most = scale_of(record[view.kind], focus)
             numbers[list(hidden_tokens(record))] = np.nan
@@ -253,7 +254,7 @@ def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: in
 
 def _save_menu(comparison: SavedComparison) -> None:
     """Draw the downloads of the three pictures in one file and of the numbers. Each file is created on click."""
-    with st.popover(strings("compare")["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
+    with st.popover(WORDS["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
         if not opened.open:
             return
         with flex_row():
@@ -272,7 +273,7 @@ def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only
         changes = np.where(np.arange(len(changes))[:, None] == only, changes, 0)
     row, column = map(int, np.unravel_index(changes.argmax(), changes.shape))
     one, other = float(first[row, column]), float(second[row, column])
-    return strings("compare")("unchanged" if changes.max() <= EQUAL else "most",
+    return WORDS("unchanged" if changes.max() <= EQUAL else "most",
                               row=escape_markdown(aligned.rows[row].text),
                               column=escape_markdown(aligned.columns[column].text), one=format_weight(one),
                               other=format_weight(other), change=format_change(other - one))
@@ -282,14 +283,14 @@ def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
     """Return why an edit leaves the open head unchanged, or "" if the reason is unknown."""
     for edit in edits:
         if isinstance(edit, Silence | Patch) and here[0] <= edit.layer:
-            return strings("compare")("edited", layer=edit.layer)
+            return WORDS("edited", layer=edit.layer)
     return ""
 
 
 def alone_claim(aligned: Alignment) -> str:
     """Say how many rows and columns only one side has; "" if there are none."""
     rows, columns = (sum(not group.both for group in groups) for groups in (aligned.rows, aligned.columns))
-    return strings("compare")("alone", rows=rows, columns=columns, of_rows=len(aligned.rows),
+    return WORDS("alone", rows=rows, columns=columns, of_rows=len(aligned.rows),
                               of_columns=len(aligned.columns)) if rows or columns else ""
 
 
@@ -297,18 +298,18 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
                  choose: Callable[..., None] | None) -> None:
     """Draw the grid of the first record's heads, coloured by their change, or by their similarity to the second's open
     head. choose(head=…) opens a head together with its counterpart; None if heads have no counterparts."""
-    words, counterpart = strings("compare"), choose is not None
+    counterpart = choose is not None
     ranked = compared.frame()["divergence"]
     one, other = map(escape_markdown, names)
-    about = words["grid_about"] + ("" if counterpart else " " + words("grid_against", one=one, other=other))
-    heading(words["grid" if counterpart else "grid_alike"], help=about)
+    about = WORDS["grid_about"] + ("" if counterpart else " " + WORDS("grid_against", one=one, other=other))
+    heading(WORDS["grid" if counterpart else "grid_alike"], help=about)
     if counterpart and ranked.iloc[0] <= EQUAL:
-        st.markdown(words["grid_none"])
+        st.markdown(WORDS["grid_none"])
         return
     # the title refers to the dark heads
     values = ranked if counterpart else 1 - ranked[::-1]
     offered = (ranked[ranked > EQUAL] if counterpart else values)[:SHOWN]
-    colours = HeadValues(values.clip(lower=0).to_dict(), words["grid_value" if counterpart else "grid_likeness"],
+    colours = HeadValues(values.clip(lower=0).to_dict(), WORDS["grid_value" if counterpart else "grid_likeness"],
                          bound=max(values.abs().max(), EQUAL), ranked=True)
     coloured_grid(overview, view, colours, offered.items(), format_number, key="compare-grid", records=records,
                   choose=choose or page.set)
@@ -317,22 +318,22 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
 def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, ...]) -> None:
     """Draw both answers: probabilities side by side, generated texts, or the angle between vectors. names: the sides'
     names in Markdown."""
-    words, predictions = strings("compare"), [first.prediction, second.prediction]
+    predictions = [first.prediction, second.prediction]
     kinds = ["none" if each is None else each.kind for each in predictions]
     with st.container(key="aside-answers"):   # hidden in lecture mode
-        heading(words["answers"])
+        heading(WORDS["answers"])
     sides = {"one": names[0], "other": names[1]}
     angle = cosine(first, second)
     if angle is not None:
-        st.markdown(words("cosine", cosine=angle))
+        st.markdown(WORDS("cosine", cosine=angle))
     elif kinds == ["target", "target"]:
         texts = [" ".join(escape_markdown(best[0]) for best in each.texts) for each in predictions if each is not None]
-        st.markdown(words("answers_text", first=texts[0], second=texts[1], **sides))
+        st.markdown(WORDS("answers_text", first=texts[0], second=texts[1], **sides))
     elif not prediction_table(first, second):
-        st.markdown(words("answers_none", first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]], **sides))
+        st.markdown(WORDS("answers_none", first=WORDS["kinds"][kinds[0]], second=WORDS["kinds"][kinds[1]], **sides))
     else:
-        st.caption(words["answers_place"])
-        st.markdown(markdown_table(words("answers_head", **sides), [
+        st.caption(WORDS["answers_place"])
+        st.markdown(markdown_table(WORDS("answers_head", **sides), [
             [escape_markdown(token), _share(one), _share(other), _share(other - one, format_change)]
             for token, one, other in prediction_table(first, second, MOST_ANSWERS)]))
 
@@ -345,10 +346,10 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
                      choose: Callable[..., None]) -> None:
     """Draw the heads that change the answer when patched from the other sentence: all heads as a grid, and whole
     layers. records: of the first text, unedited and edited. choose(head=…) selects another head."""
-    words, effects = strings("compare")["patches"], patches.frame()["effect"]
+    words, effects = WORDS["patches"], patches.frame()["effect"]
     strongest = effects[effects.abs().sort_values(ascending=False, kind="stable").index[:SHOWN]]
     heading(words["title"])
-    st.markdown(_lead(records[0], patches), width=READABLE_WIDE)
+    prose(_lead(records[0], patches))
     left, right = split()
     with left:
         st.caption(words("grid", unit=words["logits_unit"] if patches.words else words["cosine_unit"]))
@@ -363,12 +364,12 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
         st.caption(words["layers"])
         figure(bars, names, {words["share"]: shares}, axes=(words["layer"], words["share"]),
                height=BARS_HIGH, key="compare-layers", alt=words("layers_alt", numbers=said))
-    st.markdown(bullets(patching_claims(patches)), width=READABLE_WIDE)
+    prose(bullets(patching_claims(patches)))
 
 
 def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
     """Describe the patched quantity and its value for both texts."""
-    words = strings("compare")["patches"]
+    words = WORDS["patches"]
     if patches.words is None or patches.place is None:
         return words("lead_cosine", plain=patches.plain)
     own, other = map(escape_markdown, patches.words)
@@ -381,7 +382,7 @@ def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
 def patching_claims(patches: PatchEffects) -> list[str]:
     """Describe how much single heads contribute, how many heads and which layers change the answer, and what this does
     not imply."""
-    words, shares = strings("compare")["patches"], np.array([patches.share(number) for number in patches.patched])
+    words, shares = WORDS["patches"], np.array([patches.share(number) for number in patches.patched])
     facts = {"n": len(patches.heads), "turned": sum(map(patches.turns, patches.patched)), "heads": ", ".join(
         f"**{head_label(*patches.heads[head])}** ({format_share(float(shares[head]), 0)})"
         for head in np.argsort(-shares, kind="stable")[:SHOWN])}

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
 from model.core.heads import Overview
 from model.core.record import AttentionRecord
@@ -15,9 +14,8 @@ from viz.format import format_number, head_label
 from viz.page import PageContext
 from viz.pages.compare.difference import EQUAL, SHOWN
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
 from viz.widgets.head_table import coloured_grid, plain_table
-from viz.widgets.layout import heading, split
+from viz.widgets.layout import heading, prose, split
 from viz.widgets.upload import answers_over_texts
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
     head on both sides."""
     words = strings("compare")["many"]
     heading(words["title"])
-    st.markdown(words["lead"], width=READABLE_WIDE)
+    prose(words["lead"])
     one, other = [(each.query.model, each.query.revision) for each in records]
     found = answers_over_texts("compare-many", lambda name, texts: ModelsQuery(
         one, other, tuple(text for _, text in texts), view.kind))
@@ -45,10 +43,10 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
     name, _, answers = found
     table = table_over(tuple(answers))
     first = table.iloc[0]
-    st.markdown(words("most" if np.isfinite(first["low"]) else "one",
+    prose(words("most" if np.isfinite(first["low"]) else "one",
                       texts=sum(len(answer.changed) for answer in answers), name=escape_markdown(name),
                       head=head_label(*table.index[0]), median=format_number(table["divergence"].median()),
-                      **{column: format_number(first[column]) for column in table}), width=READABLE_WIDE)
+                      **{column: format_number(first[column]) for column in table}))
     left, right = split(gap="large")
     with left:
         colours = HeadValues(table["divergence"].to_dict(), strings("compare")["grid_value"],

@@ -47,8 +47,10 @@ from viz.widgets.fragment import folded_formula
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
 from viz.widgets.head_table import plain_table
-from viz.widgets.layout import flex_row, heading, opening, split
+from viz.widgets.layout import flex_row, heading, note, opening, prose, split
 from viz.widgets.vocabulary import vocabulary
+
+WORDS = strings("coreference")
 
 ROLES = ("pronoun", "correct", "wrong")
 # for a head that attends to the nouns: (sign of weight A − weight B in this sentence, sign in the twin)
@@ -118,15 +120,14 @@ def render(page: PageContext) -> None:
 
 def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, rows: str) -> Twins:
     """Draw the sentence and its twin: notes, both grids, what to notice, the scatter plot and the numbers."""
-    words = strings("coreference")
     other = None if case.answer else twin_case(page, case)
     rows = "pronoun" if case.answer else rows
     if attention_map.kind.base is Kind.CAUSAL and not case.answer:
-        note = words["ask"]["causal" if rows == "later" else "causal_pronoun"]
+        note = WORDS["ask"]["causal" if rows == "later" else "causal_pronoun"]
         st.info(note.format(model=escape_markdown(page.record().card.title),
                             it=f"*{escape_markdown(case.word('pronoun'))}*"))
-        names = words["ask"]["row_names"]
-        st.segmented_control(words["ask"]["rows"], list(names), format_func=names.get, required=True, wrap=True,
+        names = WORDS["ask"]["row_names"]
+        st.segmented_control(WORDS["ask"]["rows"], list(names), format_func=names.get, required=True, wrap=True,
                              **bind(page.set, "rows", rows))
     place = words_of(attention_map.queries, case)
     here, there = noun_weights(attention_map, place), None
@@ -134,12 +135,12 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
         record = page.ask(sources.open_query(page.state.model, other.sentence))
         there = noun_weights(map_of(record), words_of(map_of(record).queries, other))[rows][:, ::-1]
     uniform = (len(place.correct) + len(place.wrong)) / len(attention_map.keys)
-    looker = case.word("pronoun") if rows == "pronoun" else words["ask"]("behind", it=case.word("pronoun"))
+    looker = case.word("pronoun") if rows == "pronoun" else WORDS["ask"]("behind", it=case.word("pronoun"))
     heads = tuple((attention_map.kind, *head) for head in head_ids(attention_map))
     twins = Twins(heads, here[rows], there, uniform, (case.word("correct"), case.word("wrong"), looker))
     _grids(page, attention_map, case, other, twins)
     inference, counts = sentence_claims(twins)
-    st.markdown("\n\n".join(inference), width=READABLE_WIDE)
+    prose("\n\n".join(inference))
     if there is not None:
         _scatter(page, twins, there, counts)
     _table(twins)
@@ -148,7 +149,7 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
 
 def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Case | None, twins: Twins) -> None:
     """Draw every head coloured by the noun it prefers, here and in the twin, and the open head's numbers."""
-    words, (a, b, _) = strings("coreference")["grid"], twins.words
+    words, (a, b, _) = WORDS["grid"], twins.words
     place, bold = _open(page, twins), {"a": f"*{escape_markdown(a)}*", "b": f"*{escape_markdown(b)}*"}
     sides = [("here", case, twins.here)] + ([] if other is None or twins.there is None
                                             else [("there", other, twins.there)])
@@ -167,7 +168,7 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
                               height=GRID, key=f"coref_{side}",
                               on_event=lambda event: page.set(head=event.head))
             picture_button(drawn, (page.ask(query),))
-    st.caption(words("same", reach=format_weight(reach), **bold), width=READABLE_WIDE)
+    note(words("same", reach=format_weight(reach), **bold))
     with flex_row("center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")
         if st.button(words["open_button"], key="coref_open", type="tertiary"):
@@ -185,7 +186,7 @@ def _open(page: PageContext, twins: Twins) -> int:
 
 def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
     """Describe the open head's weights in both sentences."""
-    words, (_, layer, head) = strings("coreference")["grid"], twins.heads[place]
+    words, (_, layer, head) = WORDS["grid"], twins.heads[place]
     facts = bold | {"head": head_label(layer, head), "paper": paper_head_label(layer, head)}
     for side, weights in (("here", twins.here), ("there", twins.there)):
         if weights is not None:
@@ -197,9 +198,9 @@ def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
 
 def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[str]) -> None:
     """Draw a scatter plot of the heads in both sentences, and what to notice in it."""
-    words, (a, b, _) = strings("coreference")["scatter"], twins.words
+    words, (a, b, _) = WORDS["scatter"], twins.words
     heading(words["title"], 3)
-    st.markdown(words("lead", a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE_WIDE)
+    prose(words("lead", a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"))
     short = {"a": fitting_name(a, NOUN), "b": fitting_name(b, NOUN)}
     axes = words("x", **short), words("y", **short)
     corners = tuple(corner.format(**short) for corner in words["corners"])
@@ -214,7 +215,7 @@ def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[st
 
 def _table(twins: Twins) -> None:
     """Draw the table of all heads, ordered by their preference for the right noun, with their weight on both nouns."""
-    words, (a, b, _) = strings("coreference")["table"], twins.words
+    words, (a, b, _) = WORDS["table"], twins.words
     sides = {"here": twins.here} | ({} if twins.there is None else {"there": twins.there})
     table = head_frame([head[1:] for head in twins.heads], {
         f"{side}_{name}": numbers.astype(float).round(4) for side, weights in sides.items()
@@ -240,7 +241,7 @@ def sentence_case(page: PageContext) -> Case | None:
 
 def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> None:
     """Draw the three words with suggestions, and the tokens, where a click sets one of the words."""
-    words, text = strings("coreference")["ask"], case.sentence
+    words, text = WORDS["ask"], case.sentence
     place = words_of(attention_map.queries, case)
 
     def click(event: Selection) -> None:
@@ -265,7 +266,7 @@ def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> 
 
 def twin_case(page: PageContext, case: Case) -> Case | None:
     """Return the twin's case: from the example or the set, or as typed by the reader."""
-    words = strings("coreference")["ask"]
+    words = WORDS["ask"]
     example, same = example_for(case.sentence, None), same_sentence(case.sentence)
     known = None if example is None else other_twin(example, case.sentence)
     if same is not None and (other := twin_of(same)) is not None:
@@ -288,7 +289,7 @@ def twin_case(page: PageContext, case: Case) -> Case | None:
 def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
     """Describe the largest weight on a noun here and in the twin, and how many heads have each verdict, with the
     clearest change."""
-    words, (a, b, it) = strings("coreference")["claims"], (f"*{escape_markdown(word)}*" for word in twins.words)
+    words, (a, b, it) = WORDS["claims"], (f"*{escape_markdown(word)}*" for word in twins.words)
     top, heads = int(np.argmax(twins.here.max(1))), [head_label(*head[1:]) for head in twins.heads]
     facts = {"a": a, "b": b, "it": it, "head": heads[top], "paper": paper_head_label(*twins.heads[top][1:]),
              "weight": format_weight(float(twins.here[top].max())), "noun": (a, b)[int(twins.here[top].argmax())]}
@@ -310,9 +311,9 @@ def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
 
 def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: Report | None) -> None:
     """Draw the section on silencing, or a message for a model without word predictions."""
-    words = strings("coreference")["proof"]
+    words = WORDS["proof"]
     heading(words["title"], 3)
-    st.markdown(words["lead"], width=READABLE_WIDE)
+    prose(words["lead"])
     question = AnswersQuery(page.state.model, sources.revision(page.state.model), (case,))
     try:
         plain: Answers = page.ask(question)
@@ -331,7 +332,7 @@ def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: R
 
 def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice: tuple[str, str], share: float) -> None:
     """Draw the effect of silencing each of the top-ranked heads individually."""
-    words, (a, b) = strings("coreference")["proof"], choice
+    words, (a, b) = WORDS["proof"], choice
     heads = [twins.heads[place] for place in twins.order[:SILENCED]]
     questions = [replace(question, edits=frozenset({Silence(*head)})) for head in heads]
     shares = [float(answers.share[0]) for answers in page.ask_each(questions)]
@@ -347,14 +348,14 @@ def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[
     silenced individually."""
     most = int(np.abs(np.array(shares) - plain).argmax())
     turned = sum((share - 0.5) * (plain - 0.5) < 0 for share in shares)
-    return strings("coreference")["proof"]("most", head=head_label(*heads[most][1:]), share=format_share(shares[most]),
+    return WORDS["proof"]("most", head=head_label(*heads[most][1:]), share=format_share(shares[most]),
                                            turned=turned, n=len(heads),
                                            change=format_signed(100 * (shares[most] - plain), "+.1f"))
 
 
 def _whole_set(page: PageContext, set_report: Report) -> None:
     """Draw the model's answers to the whole set, with and without the best head."""
-    words, cases = strings("coreference")["proof"], set_report.cases
+    words, cases = WORDS["proof"], set_report.cases
     if not toggle_for(page, "proof_set", words("set_switch", n=len(cases))):
         return
     question = AnswersQuery(page.state.model, sources.revision(page.state.model), cases)

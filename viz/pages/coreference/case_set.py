@@ -21,13 +21,14 @@ from viz.figures.heads import accuracies
 from viz.format import format_share, format_weight, head_label, paper_head_label, rank
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
 from viz.widgets.fields import choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.head_table import plain_table
-from viz.widgets.layout import heading, split
+from viz.widgets.layout import heading, note, prose, split
 from viz.widgets.measured import is_shipped, measured_line
 from viz.widgets.upload import uploader
+
+WORDS = strings("coreference")
 
 ROWS = 5         # number of unusable rows listed
 SMALL = 50_000_000   # larger models run on a whole set only on request, since they need more than seconds
@@ -35,11 +36,11 @@ SMALL = 50_000_000   # larger models run on a whole set only on request, since t
 
 def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
     """Draw the section. Return the report, or None before the set is answered."""
-    words = strings("coreference")["set"]
+    words = WORDS["set"]
     heading(words["title"], 3)
-    st.markdown(words["lead"], width=READABLE_WIDE)
+    prose(words["lead"])
     choice_for(page, "set", words["which"], words["names"])
-    st.caption(words["about"][page["set"]], width=READABLE_WIDE)
+    note(words["about"][page["set"]])
     cases = _cases(page["set"])
     if cases is None:
         return None
@@ -76,13 +77,13 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
     """Return the chosen sentences, or the reader's own from the uploaded file."""
     if chosen != "own":
         return shipped_cases(chosen)
-    file = uploader(strings("coreference")["set"]["drop"], "coref_file", type="csv")
+    file = uploader(WORDS["set"]["drop"], "coref_file", type="csv")
     if file is None:
         return None
     try:
         cases, left_out = read_cases(file.getvalue(), file.name)
         if left_out:
-            words, rows = strings("coreference")["set"], " ".join(left_out[:ROWS])
+            words, rows = WORDS["set"], " ".join(left_out[:ROWS])
             st.warning(escape_markdown(words("left_out", count=len(left_out), rows=rows)))
         return cases
     except UserError as error:
@@ -93,7 +94,7 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
 def _picture(set_report: Report) -> None:
     """Draw all heads' accuracies, with the chance level, the null distribution and the head chosen on other
     sentences."""
-    words = strings("coreference")["set"]
+    words = WORDS["set"]
     best, high = set_report.heads.index(set_report.best), format_share(set_report.luck.high)
     lines = [(set_report.baselines["chance"], words["chance"])]
     if set_report.held_out is not None:
@@ -111,7 +112,7 @@ def _picture(set_report: Report) -> None:
 
 def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
     """Draw the same set for the same architecture with random weights."""
-    words = strings("coreference")["set"]
+    words = WORDS["set"]
     if not toggle_for(page, "untrained", words["untrained"], help=words["untrained_help"]):
         return
     try:
@@ -127,7 +128,7 @@ def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
 
 def percent(interval: MeanInterval) -> str:
     """Format a share with its interval."""
-    words = strings("coreference")["claims"]
+    words = WORDS["claims"]
     if np.isnan(interval.low):
         return words("share_alone", value=format_share(interval.value))
     return words("share", value=format_share(interval.value), low=format_share(interval.low, 0),
@@ -136,7 +137,7 @@ def percent(interval: MeanInterval) -> str:
 
 def set_claims(set_report: Report) -> list[str]:
     """Describe the heads' results on the set, the held-out accuracy first."""
-    words, best, held_out = strings("coreference")["claims"], set_report.best, set_report.held_out
+    words, best, held_out = WORDS["claims"], set_report.best, set_report.held_out
     facts = {"head": head_label(best.layer, best.head), "paper": paper_head_label(best.layer, best.head),
              "tied": rank(best.accuracy.value, [head.accuracy.value for head in set_report.heads], format_share)[1],
              "best": percent(best.accuracy), "n": len(set_report.heads), "luck": format_share(set_report.luck.mean),

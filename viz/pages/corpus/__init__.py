@@ -12,17 +12,19 @@ from viz.widgets.fields import choice_for
 from viz.widgets.head_picker import kind_choice
 from viz.widgets.layout import heading
 
+WORDS = strings("corpus")
+
 PAGE = Page("record", controls=(Choice("over", "set", ("set", "file", "text", "rule")), *head_map.CONTROLS,
                                  *own_rule.CONTROLS), reads="both")
 
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words, record = strings("corpus"), page.record()
-    heading(words["question"], 2)
+    record = page.record()
+    heading(WORDS["question"], 2)
     over = page["over"] if reads_texts(record) else "text"
     if reads_texts(record):
-        choice_for(page, "over", words["over"], words["sets"])
+        choice_for(page, "over", WORDS["over"], WORDS["sets"])
     if over == "set":
         head_map.draw_map(page)
         return

@@ -18,6 +18,8 @@ from viz.widgets.layout import flex_row, heading
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
+WORDS = strings("atlas")
+
 FIT = "fit_"      # prefix of pattern fits in the names of an atlas's measures
 NEAR = 5          # number of similar heads
 SHOWN = 3         # number of strongest examples
@@ -26,24 +28,23 @@ AROUND = 9        # tokens shown on each side of the marked ones
 
 def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> None:
     """Draw the card. measure: the measure with examples, if the atlas has any."""
-    words = strings("atlas")
-    heading(words("card", head=head_label(*head)))
+    heading(WORDS("card", head=head_label(*head)))
     st.markdown(behaviour_sentence(atlas, head, _chance(page, atlas)))
     near = neighbours(atlas.wide(), head, NEAR)
     if near:
         with st.container(key="aside-near"):   # hidden in lecture mode
-            st.caption(words["near"])
-            pills(words["near"], [(other, f"{head_label(*other)}  {far:z.2f}") for other, far in near], page.set,
+            st.caption(WORDS["near"])
+            pills(WORDS["near"], [(other, f"{head_label(*other)}  {far:z.2f}") for other, far in near], page.set,
                   "head", None, "atlas-near")
-    st.button(words["open"], key="atlas-open", on_click=_open, args=(page, atlas, head))
+    st.button(WORDS["open"], key="atlas-open", on_click=_open, args=(page, atlas, head))
     measure = measure if measure in atlas.measures else atlas.measures[0]
     examples = atlas.examples(*head, measure)
     titles = {row.measure: row.title for row in atlas.tables["measures"].itertuples()}
-    st.markdown(f"**{words('examples', title=titles[measure])}**")
+    st.markdown(f"**{WORDS('examples', title=titles[measure])}**")
     if not len(examples):
-        st.caption(words["no_examples"])
+        st.caption(WORDS["no_examples"])
         return
-    st.caption(words["strips"])
+    st.caption(WORDS["strips"])
     _strips(page, atlas, head, examples)
 
 
@@ -59,7 +60,7 @@ def best_fit(atlas: Atlas, head: HeadId) -> tuple[str, "Series"] | None:
 
 def behaviour_sentence(atlas: Atlas, head: HeadId, chance: PatternChance | None) -> str:
     """Describe the head's best pattern in comparison with uniform and random weights."""
-    words, best = strings("atlas")["behaviour"], best_fit(atlas, head)
+    words, best = WORDS["behaviour"], best_fit(atlas, head)
     if best is None:
         return words("none", head=head_label(*head))
     name, row = best
@@ -85,19 +86,18 @@ def _chance(page: PageContext, atlas: Atlas) -> PatternChance | None:
 
 def _strips(page: PageContext, atlas: Atlas, head: HeadId, examples: "DataFrame") -> None:
     """Draw the strongest examples, then one per tenth of the sentences from the highest to the lowest."""
-    words = strings("atlas")
     strongest = examples[(examples["sample"] == STRONGEST) & (examples["rank"] < SHOWN)]
     others = examples[(examples["sample"] != STRONGEST) & ~examples["text"].isin(strongest["text"])]
     tenths = others[others["rank"] == 0].sort_values("decile", ascending=False)
     with st.container(height=440, border=False, key="atlas-strips"):
-        for rows, label in ((strongest, words["strongest"]), (tenths, words["tenth"])):
+        for rows, label in ((strongest, WORDS["strongest"]), (tenths, WORDS["tenth"])):
             for row in rows.to_dict("records"):
                 key = f"{row['sample']}-{row['decile']}-{row['rank']}"
                 with flex_row("top", key=f"atlas-strip-{key}"):
                     st.button(format_weight(row["value"]), key=f"atlas-go-{key}", width=84, on_click=_open,
-                              args=(page, atlas, head, row), help=words["go_help"])
+                              args=(page, atlas, head, row), help=WORDS["go_help"])
                     with st.container(width="stretch"):
-                        said = "" if min(row["query"], row["key"]) < 0 else words(
+                        said = "" if min(row["query"], row["key"]) < 0 else WORDS(
                             "weight", query=token_markdown(row["tokens"][row["query"]]),
                             weight=format_weight(row["weight"]),
                             key=token_markdown((row["keys"] if len(row["keys"]) else row["tokens"])[row["key"]]))

@@ -18,13 +18,15 @@ from viz.page import PageContext
 from viz.page_controls import Places, Words
 from viz.pages.corpus.card import head_card
 from viz.text import escape_markdown, strings
-from viz.theme import PAPER, READABLE_WIDE
+from viz.theme import PAPER
 from viz.widgets.fields import bind, text_value
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_table import plain_table
-from viz.widgets.layout import flex_row, heading
+from viz.widgets.layout import flex_row, heading, prose
 from viz.widgets.measured import measured_line
+
+WORDS = strings("atlas")
 
 COMPONENTS = ("pc1", "pc2")
 AXES = {"across": "entropy", "up": "distance", "colour": "special"}   # the controls with their defaults
@@ -52,9 +54,8 @@ class HeadDots:
 
 def draw_map(page: PageContext) -> None:
     """Draw the map, the open head's card, and the links to other corpora."""
-    words = strings("atlas")
     with st.container(key="aside-map"):   # hidden in lecture mode
-        st.markdown(words["lead"], width=READABLE_WIDE)
+        prose(WORDS["lead"])
     atlas = _atlas(page, page["folder"])
     axes, beside = _axes(page, atlas), page["beside"]
     left, right = st.columns([1, 1] if beside else [7, 5], gap="large")
@@ -67,8 +68,8 @@ def draw_map(page: PageContext) -> None:
     with st.container() if beside else right:
         head_card(page, atlas, open_head(page, atlas), axes["across"])
     _chosen(page, atlas)
-    folded(words["more"], lambda: _sources(page), key="atlas-sources")
-    folded_formula({"title": words["code"], "text": ""}, lambda: (principal_components,), key="atlas-code")
+    folded(WORDS["more"], lambda: _sources(page), key="atlas-sources")
+    folded_formula({"title": WORDS["code"], "text": ""}, lambda: (principal_components,), key="atlas-code")
 
 
 def _atlas(page: PageContext, named: str) -> Atlas:
@@ -91,7 +92,6 @@ def open_head(page: PageContext, atlas: Atlas) -> HeadId:
 
 def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
     """Draw the choice of x, y and colour, and return it. Measures that the atlas lacks are replaced by the defaults."""
-    words = strings("atlas")
     titles = titles_of(atlas)
     chosen = {}
     with flex_row("bottom"):
@@ -99,17 +99,17 @@ def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
             options = list(titles) if control != "colour" else [name for name in titles if name not in COMPONENTS]
             value = page[control]
             chosen[control] = value if value in options else start if start in options else options[0]
-            st.selectbox(words["axes"][control], options, format_func=lambda name: titles[name], width=330,
+            st.selectbox(WORDS["axes"][control], options, format_func=lambda name: titles[name], width=330,
                          **bind(page.set, control, chosen[control]))
     return chosen
 
 
 def titles_of(atlas: Atlas) -> dict[str, str]:
     """Return {measure: title} of all possible axes."""
-    words, table = strings("atlas"), atlas.tables["measures"]
-    groups = words["groups"]
+    table = atlas.tables["measures"]
+    groups = WORDS["groups"]
     titles = {row.measure: groups(row.group, title=row.title, unit=row.unit) for row in table.itertuples()}
-    return titles | {name: words["components"][name] for name in COMPONENTS}
+    return titles | {name: WORDS["components"][name] for name in COMPONENTS}
 
 
 def dots_of(atlas: Atlas, axes: dict[str, str], chosen: tuple[int, ...], head: HeadId) -> HeadDots:
@@ -127,7 +127,7 @@ def dots_of(atlas: Atlas, axes: dict[str, str], chosen: tuple[int, ...], head: H
 
 
 def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: HeadId) -> None:
-    words, titles, first = strings("atlas"), titles_of(atlas), key == "atlas-map"
+    titles, first = titles_of(atlas), key == "atlas-map"
     dots = dots_of(atlas, axes, page["heads"] if first else (), head)
     heading(escape_markdown(atlas.about["title"]))
     st.caption(corpus_sentence(atlas))
@@ -142,39 +142,38 @@ def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: 
 
     figure(atlas_scatter, dots, axes=(titles[axes["across"]], titles[axes["up"]]),
            colour=titles[axes["colour"]], key=key, on_pick=pick,
-           alt=words("alt", n=len(dots.names), across=titles[axes["across"]], up=titles[axes["up"]],
+           alt=WORDS("alt", n=len(dots.names), across=titles[axes["across"]], up=titles[axes["up"]],
                      head=head_label(*head)))
-    st.caption(words["how"])
+    st.caption(WORDS["how"])
     if set(COMPONENTS) & {axes["across"], axes["up"]}:
         _, shares = principal_components(atlas.wide())
-        st.caption(words("plane", first=format_share(shares[0], 0), second=format_share(shares[1], 0)))
+        st.caption(WORDS("plane", first=format_share(shares[0], 0), second=format_share(shares[1], 0)))
 
 
 def _chosen(page: PageContext, atlas: Atlas) -> None:
     """Draw a table of the selected heads."""
-    words, heads = strings("atlas"), atlas.heads
+    heads = atlas.heads
     chosen = [heads[place] for place in page["heads"] if place < len(heads)]
     if not chosen:
         return
-    heading(words("chosen", n=len(chosen)))
+    heading(WORDS("chosen", n=len(chosen)))
     names = {row.measure: row.measure.replace("_", " ") for row in atlas.tables["measures"].itertuples()}
-    plain_table(atlas.wide().loc[chosen].round(3), {"head": words["head"]} | names, key="atlas-chosen",
-                alt=words("chosen", n=len(chosen)))
-    st.button(words["clear"], key="atlas-clear", on_click=lambda: page.set(heads=()))
+    plain_table(atlas.wide().loc[chosen].round(3), {"head": WORDS["head"]} | names, key="atlas-chosen",
+                alt=WORDS("chosen", n=len(chosen)))
+    st.button(WORDS["clear"], key="atlas-clear", on_click=lambda: page.set(heads=()))
 
 
 def _sources(page: PageContext) -> None:
     """Draw the choice of another corpus for the map, and of a second map beside it."""
-    words = strings("atlas")
-    st.markdown(words["sources"], width=READABLE_WIDE)
+    prose(WORDS["sources"])
     if not sources.catalogue_only():
-        st.text_input(words["folder"], on_change=_take, args=(page, "folder"), placeholder=words["folder_example"],
+        st.text_input(WORDS["folder"], on_change=_take, args=(page, "folder"), placeholder=WORDS["folder_example"],
                       **text_value("atlas-folder", page["folder"]))
     names = {offer.id: offer.title for offer in sources.catalogue() if offer.on_disk and not offer.pictures}
-    options = {"": words["nothing"]} | names
+    options = {"": WORDS["nothing"]} | names
     if page["beside"] not in options:
         options[page["beside"]] = page["beside"]
-    st.selectbox(words["beside"], list(options), format_func=lambda name: options.get(name, name),
+    st.selectbox(WORDS["beside"], list(options), format_func=lambda name: options.get(name, name),
                  accept_new_options=not sources.catalogue_only(),
                  **bind(page.set, "beside", page["beside"]))
 
@@ -185,11 +184,11 @@ def _take(page: PageContext, control: str) -> None:
 
 def corpus_sentence(atlas: Atlas) -> str:
     """Describe the measured corpus."""
-    words, about = strings("atlas"), atlas.about
+    about = atlas.about
     files = ", ".join(file["name"] for file in about["files"])
-    sentence = words("corpus", texts=about["texts"], tokens=about["tokens"], heads=len(atlas.heads),
+    sentence = WORDS("corpus", texts=about["texts"], tokens=about["tokens"], heads=len(atlas.heads),
                      files=escape_markdown(files))
-    return sentence + (" " + words("cut", n=about["cut"]) if about["cut"] else "")
+    return sentence + (" " + WORDS("cut", n=about["cut"]) if about["cut"] else "")
 
 
 def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: str) -> FigureSpec:

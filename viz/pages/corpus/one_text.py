@@ -25,11 +25,13 @@ from viz.widgets.layout import heading, split
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+WORDS = strings("measures")
+
 
 def draw_text(page: PageContext, record: AttentionRecord) -> None:
     """Draw each head's best pattern, the table, and the effect of silencing."""
-    words, view = strings("measures"), page.view()
-    st.markdown(words["lead"], width=READABLE)
+    view = page.view()
+    st.markdown(WORDS["lead"], width=READABLE)
     fitted: HeadFits = page.ask(FitsQuery(record.query, view.kind))
     measures: HeadMeasures = page.ask(MeasuresQuery(record.query, view.kind))
     question = SilencingQuery(record.query, view.kind)
@@ -38,61 +40,61 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
     counts = ", ".join(f"{TITLES[name]} {count}" for name, count in best["pattern"].value_counts().items())
     left, right = split(7, 5, gap="large")
     with left:
-        heading(words["grid"])
-        figure(pattern_grid, best, TITLES, axes=tuple(words["axes"]), key="measures-grid",
-               alt=words("grid_alt", n=len(best), counts=counts))
-        st.caption(words("grid_about", worst=WORST))
+        heading(WORDS["grid"])
+        figure(pattern_grid, best, TITLES, axes=tuple(WORDS["axes"]), key="measures-grid",
+               alt=WORDS("grid_alt", n=len(best), counts=counts))
+        st.caption(WORDS("grid_about", worst=WORST))
     with right:   # claims about all heads
-        st.markdown("\n".join([f"##### {words['notice']}", *(f"- {claim}" for claim in pattern_claims(best)),
-                               f"- {words['one_text']}"]))
+        st.markdown("\n".join([f"##### {WORDS['notice']}", *(f"- {claim}" for claim in pattern_claims(best)),
+                               f"- {WORDS['one_text']}"]))
     measures_table(page, measures, fitted, silencing)
     if silencing is not None:
         _effects(best.join(silencing.frame()), silencing.measure)
     elif record.prediction is not None and record.verification.status == "verified":
-        if asked_on_click(page, question, words["silence"], "silence") is not None:
+        if asked_on_click(page, question, WORDS["silence"], "silence") is not None:
             st.rerun()
-        st.caption(words["silence"]("about", n=len(best)))
-    text = [f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", f"**{words['patterns_title']}**"]
+        st.caption(WORDS["silence"]("about", n=len(best)))
+    text = [f"$$\n{WORDS['formula']}\n$$\n\n{WORDS['formula_words']}", f"**{WORDS['patterns_title']}**"]
     papers = "\n".join(f"- {pattern.title}: {pattern.paper}" for pattern in PATTERNS)
-    folded_formula({"title": words["formula_title"], "text": "\n\n".join([*text, papers])}, _proof,
+    folded_formula({"title": WORDS["formula_title"], "text": "\n\n".join([*text, papers])}, _proof,
                    key="measures-formula")
 
 
 def _effects(effects: "DataFrame", measure: str) -> None:
     """Draw each head's effect of silencing against its pattern's fit. measure: how the effect is measured."""
-    words, changes = strings("measures"), effects["silenced"]
+    changes = effects["silenced"]
     place = changes.idxmax()
-    heading(words["effects"])
-    axes = (words["effects_axes"]["x"], words["effects_axes"][measure])
+    heading(WORDS["effects"])
+    axes = (WORDS["effects_axes"]["x"], WORDS["effects_axes"][measure])
     left, right = split(7, 5, gap="large")
     with left:
         figure(silencing_effects, effects, TITLES, axes=axes, key="measures-effects",
-               alt=words("effects_alt", n=len(changes), head=head_label(*place), most=changes[place]))
+               alt=WORDS("effects_alt", n=len(changes), head=head_label(*place), most=changes[place]))
     with right:
-        st.markdown("\n\n".join([words[f"silenced_{measure}"], *effect_claims(effects)]))
+        st.markdown("\n\n".join([WORDS[f"silenced_{measure}"], *effect_claims(effects)]))
 
 
 def pattern_claims(best: "DataFrame") -> list[str]:
     """Describe how many heads fit which pattern best, and how well. best: one row per head, with pattern and fit."""
-    words, counts, fits = strings("measures"), best["pattern"].value_counts(), best["fit"]
+    counts, fits = best["pattern"].value_counts(), best["fit"]
     top = fits.idxmax()
-    return [words("counts", counts=", ".join(words("count", title=TITLES[pattern], count=count)
+    return [WORDS("counts", counts=", ".join(WORDS("count", title=TITLES[pattern], count=count)
                                              for pattern, count in counts.items()), n=len(best)),
-            words("top", head=head_label(*top), title=TITLES[best["pattern"][top]], fit=fits[top],
+            WORDS("top", head=head_label(*top), title=TITLES[best["pattern"][top]], fit=fits[top],
                   tied=rank(fits[top], fits, "{:.2f}".format)[1])]
 
 
 def effect_claims(effects: "DataFrame") -> list[str]:
     """Describe the effect of silencing each head. effects: one row per head, with pattern, fit and silenced (the
     answer's change)."""
-    words, changes = strings("measures"), effects["silenced"]
+    changes = effects["silenced"]
     top = changes.idxmax()
-    sentences = [words("effects_most", head=head_label(*top), most=format_number(changes[top]),
+    sentences = [WORDS("effects_most", head=head_label(*top), most=format_number(changes[top]),
                        tied=rank(changes[top], changes, format_number)[1],
                        title=escape_markdown(TITLES[effects["pattern"][top]]), fit=effects["fit"][top])]
     rho = spearman(effects["fit"].to_numpy(), changes.to_numpy())
-    sentences += [words("effects_rank", n=len(changes), rho=rho)] if np.isfinite(rho) else []
-    return [*sentences, words("effects_quiet", median=changes.median())]
+    sentences += [WORDS("effects_rank", n=len(changes), rho=rho)] if np.isfinite(rho) else []
+    return [*sentences, WORDS("effects_quiet", median=changes.median())]
 
 
 def _proof() -> tuple[Callable, ...]:

@@ -11,7 +11,6 @@ from model.studies.atlas.summary import Averages, as_csv
 from viz.page import PageContext
 from viz.provenance import public_name, versions
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
 from viz.widgets.head_table import (
     AVERAGES,
     CORPUS,
@@ -21,16 +20,18 @@ from viz.widgets.head_table import (
     column_config,
     saved_corpus,
 )
-from viz.widgets.layout import flex_row
+from viz.widgets.layout import flex_row, note
 from viz.widgets.upload import answers_over_texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+WORDS = strings("measures")
+
 
 def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None:
     """Draw the fields for texts, and every head's averages over them."""
-    st.caption(strings("measures")["many_command"], width=READABLE_WIDE)
+    note(WORDS["many_command"])
     try:
         found = answers_over_texts("many", lambda name, texts: TextsQuery(
             model, revision, kind, tuple(Item(line, name, line, text) for line, text in texts)))
@@ -46,35 +47,34 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
 
 def _shown(page: PageContext, result: CorpusResult) -> None:
     """Draw the result: the table, its download, and the link to the coloured grid."""
-    words, averages = strings("measures"), result.averages
+    averages = result.averages
     counts = {"heads": len(averages.heads), "texts": averages.texts, "tokens": averages.tokens}
-    st.markdown(words("many_done", name=escape_markdown(result.name), model=escape_markdown(result.model), **counts))
+    st.markdown(WORDS("many_done", name=escape_markdown(result.name), model=escape_markdown(result.model), **counts))
     if averages.cut:
-        st.caption(words("many_cut", count=averages.cut))
-    st.caption(words["many_table_about"])
+        st.caption(WORDS("many_cut", count=averages.cut))
+    st.caption(WORDS["many_table_about"])
     # the best mean fit, then each measure's mean, standard deviation and number of texts
     names = [f"{each.name}_{what}" for each in MEASURES if each.name in averages.names for what in ("mean", "sd", "n")]
     table = averages.frame()[["pattern", "fit", "fit_n", *names]]
     table = table.rename(columns=lambda name: name.removesuffix("_mean"))
-    clickable_table(page, table, _columns(table), key="many-table", alt=words(
+    clickable_table(page, table, _columns(table), key="many-table", alt=WORDS(
         "many_kept", name=result.name, model=public_name(result.model), **counts))
     with flex_row("bottom"):
         provenance = {"model": public_name(result.model), "revision": result.revision, "file": result.name,
                       "versions": versions()}
-        st.download_button(words["many_csv"], lambda: as_csv(averages, provenance).encode("utf-8"),
+        st.download_button(WORDS["many_csv"], lambda: as_csv(averages, provenance).encode("utf-8"),
                            "clearhead-heads-over-texts.csv", "text/csv", on_click="ignore", key="many-csv")
-        colour = st.selectbox(words["many_colour"], averages.names, format_func=lambda name: AVERAGES[name],
+        colour = st.selectbox(WORDS["many_colour"], averages.names, format_func=lambda name: AVERAGES[name],
                               key="many-colour", width=320)
-        if st.button(words["many_open"], key="many-open"):
+        if st.button(WORDS["many_open"], key="many-open"):
             page.open_page("heads", colour=FROM_FILE + colour)
 
 
 def _columns(table: "DataFrame") -> dict[str, object]:
-    words = strings("measures")
     config = column_config(table)
     for name in table:
         of, _, what = name.rpartition("_")
         if what in ("sd", "n"):
-            title = words["many_columns"](what, name=words["measure_names"].get(of, words["columns"]["fit"]))
+            title = WORDS["many_columns"](what, name=WORDS["measure_names"].get(of, WORDS["columns"]["fit"]))
             config[name] = st.column_config.NumberColumn(title, format="%.3f" if what == "sd" else "%d")
     return config

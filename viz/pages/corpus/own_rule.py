@@ -23,8 +23,10 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, choice_for
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_table import coloured_grid, plain_table
-from viz.widgets.layout import bullets, flex_row, heading, split
+from viz.widgets.layout import bullets, flex_row, heading, prose, split
 from viz.widgets.upload import MOST_TEXTS, given_texts
+
+WORDS = strings("rule")
 
 CONTROLS = (Choice("cases", "trees", ("trees", "set", "own")), Words("looks_from", "VERB", 200),
             Words("looks_at", "nsubj", 200))
@@ -33,19 +35,18 @@ SHOWN = 6   # number of heads offered as buttons
 
 def draw_rule(page: PageContext) -> None:
     """Draw the rule, its key figures, and every head's score."""
-    words = strings("rule")
-    st.markdown(words["lead"], width=READABLE_WIDE)
-    choice_for(page, "cases", words["cases"], words["sets"])
+    prose(WORDS["lead"])
+    choice_for(page, "cases", WORDS["cases"], WORDS["sets"])
     given = _cases(page["cases"])
     with flex_row():
         for name in ("looks_from", "looks_at"):
-            st.text_input(words[name], max_chars=200, help=words["help"],
+            st.text_input(WORDS[name], max_chars=200, help=WORDS["help"],
                           **bind(page.set, name, page[name]))
     if not given:
         return
     model, sides = page.state.model, [rule.read_side(page[name], given) for name in ("looks_from", "looks_at")]
     if sources.catalogue_only() and any(isinstance(side, re.Pattern) for side in sides):
-        raise UserError(words["no_expressions"])
+        raise UserError(WORDS["no_expressions"])
     marked = rule.mark(given, (sides[0], sides[1]))
     report: rule.RuleReport = page.ask(rule.RuleQuery(model, sources.revision(model), marked))
     said = st.empty()   # the untrained model takes as long again
@@ -53,9 +54,9 @@ def draw_rule(page: PageContext) -> None:
     _heads(page, report, marked)
     untrained = _untrained(page, marked)
     said.markdown(bullets(claims(report, untrained)), width=READABLE_WIDE)
-    st.download_button(words["json"], lambda: _as_json(page, report, untrained), "clearhead-rule.json",
+    st.download_button(WORDS["json"], lambda: _as_json(page, report, untrained), "clearhead-rule.json",
                        "application/json", on_click="ignore", key="rule-json")
-    folded_formula(words["formula"], lambda: (rule.tests_of, rule.best_offset, rule.null_of), key="rule-code")
+    folded_formula(WORDS["formula"], lambda: (rule.tests_of, rule.best_offset, rule.null_of), key="rule-code")
 
 
 def _cases(chosen: str) -> Sequence[Any]:
@@ -65,7 +66,7 @@ def _cases(chosen: str) -> Sequence[Any]:
     if chosen == "set":
         return SHIPPED.read_text(encoding="utf-8").splitlines()
     given = given_texts("rule", (*corpus.SUFFIXES, SUFFIX))
-    st.caption(strings("rule")["own"])
+    st.caption(WORDS["own"])
     if given is None:
         return ()
     content, name = given
@@ -87,7 +88,7 @@ def _untrained(page: PageContext, marked: tuple[rule.Marked, ...]) -> rule.RuleR
 
 def claims(report: rule.RuleReport, untrained: rule.RuleReport | None) -> list[str]:
     """Describe the key figures, the held-out sentences first, then position, chance and random weights."""
-    words, best, (offset, share) = strings("rule")["claims"], report.accuracy_of_best, report.offset
+    words, best, (offset, share) = WORDS["claims"], report.accuracy_of_best, report.offset
     facts = {"best": head_label(*report.best), "accuracy": format_share(best.value), "share": format_share(share),
              "offset": true_minus(f"{offset:+d}"), "chance": format_share(report.null.mean),
              "rarely": format_share(report.null.high), "p": f"{report.null.p_value:.3f}", "pairs": report.pairs,
@@ -109,7 +110,7 @@ def claims(report: rule.RuleReport, untrained: rule.RuleReport | None) -> list[s
 def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked, ...]) -> None:
     """Draw the grid coloured by accuracy, and the table of every head; a click opens the head on a sentence of the
     rule."""
-    words, view, table = strings("rule"), page.view(), report.frame()
+    view, table = page.view(), report.frame()
     text = next(each.text for each in marked if each.pairs)
 
     def choose(head: tuple[int, int]) -> None:
@@ -118,17 +119,17 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
 
     left, right = split(gap="large")
     with left:
-        heading(words["grid"])
+        heading(WORDS["grid"])
         accuracy = table["accuracy"]
         coloured_grid(page.ask(OverviewQuery(page.query(), view.kind)), view,
-                      HeadValues(accuracy.to_dict(), words["accuracy"], bound=1.0, ranked=True),
+                      HeadValues(accuracy.to_dict(), WORDS["accuracy"], bound=1.0, ranked=True),
                       accuracy[:SHOWN].items(), format_share, key="rule", records=(page.record(),), choose=choose)
     with right:
-        heading(words["table"])
+        heading(WORDS["table"])
         shares = ["accuracy", "low", "high"]
-        formats = {words["columns"][name]: "%.1f" for name in shares} | {words["columns"]["weight"]: "%.3f"}
-        plain_table(table.assign(**100 * table[shares]), words["columns"], key="rule-table", formats=formats,
-                    alt=words("table_alt", looking=page["looks_from"], n=len(table), wanted=page["looks_at"]))
+        formats = {WORDS["columns"][name]: "%.1f" for name in shares} | {WORDS["columns"]["weight"]: "%.3f"}
+        plain_table(table.assign(**100 * table[shares]), WORDS["columns"], key="rule-table", formats=formats,
+                    alt=WORDS("table_alt", looking=page["looks_from"], n=len(table), wanted=page["looks_at"]))
 
 
 def _as_json(page: PageContext, report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:

@@ -47,6 +47,8 @@ from viz.widgets.layout import flex_row, heading, split
 from viz.widgets.picture import open_picture, patch_strip
 from viz.widgets.vocabulary import warn_unknown
 
+WORDS = strings("heads")
+
 COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # colours of the grid
 PAGE = Page("record", controls=(COLOUR, *PREDICT), reads="both")
 PICTURE = 430   # height in pixels that fits below the sentence, with its text, on a screen of 900
@@ -63,10 +65,10 @@ def render(page: PageContext) -> None:
     """Draw the page."""
     introduce(page)
     _title(page)
-    record, words = page.record(), strings("heads")
+    record = page.record()
     _warnings(page, record)
     fragment(page, _picture, record)
-    folded_formula(words["formula"], _proof, key="heads-formula")
+    folded_formula(WORDS["formula"], _proof, key="heads-formula")
 
 
 def _proof() -> tuple[Callable, ...]:
@@ -82,19 +84,19 @@ def _example(page: PageContext) -> Example | None:
 
 def _title(page: PageContext) -> None:
     """Draw the question, and the button tired ⇄ wide, which exchanges the word in the example sentence."""
-    words, example = strings("heads"), _example(page)
+    example = _example(page)
 
     def swapped() -> None:
         page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
 
     with flex_row("center", horizontal_alignment="distribute"):
-        heading(words["question"], 4, width="content")
+        heading(WORDS["question"], 4, width="content")
         if not page.state.present:
             tour_button()
         if example is not None and example.twin and example.swap:
             texts = {example.text: example.swap[0], example.twin: example.swap[1]}
             st.session_state["twin"] = page.state.text
-            st.segmented_control(words["swap"], list(texts), format_func=texts.__getitem__, key="twin",
+            st.segmented_control(WORDS["swap"], list(texts), format_func=texts.__getitem__, key="twin",
                                  on_change=swapped, label_visibility="collapsed")
 
 
@@ -166,7 +168,7 @@ def _circuit(name: str, page: PageContext, record: AttentionRecord, view: View) 
 def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:
     """Draw a button that opens the head with the largest weight for the pair; without a pair, from the token to one
     other than its neighbours. Draws nothing if that head is open or the token is a patch."""
-    token, words = view.token or 0, strings("heads")
+    token = view.token or 0
     if view.pair:
         layer, head, weight = heads.rank_heads_for_pair(attention_map, *view.pair)[0]
         best: Link | None = Link(layer, head, view.pair[1], weight)
@@ -174,8 +176,8 @@ def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:
         best = None if attention_map.queries.patches else next(iter(links_from(attention_map, token)), None)
     if best is not None and (best.layer, best.head) != view.head_id:
         a, b = token_label(attention_map.queries, token), token_label(attention_map.keys, best.other)
-        st.button(words("offer", head=head_label(best.layer, best.head), a=a, b=b, weight=format_weight(best.weight)),
-                  key="offer", help=None if view.pair else words["first_help"],
+        st.button(WORDS("offer", head=head_label(best.layer, best.head), a=a, b=b, weight=format_weight(best.weight)),
+                  key="offer", help=None if view.pair else WORDS["first_help"],
                   on_click=page.set, kwargs={"head": (best.layer, best.head)})
 
 
@@ -202,20 +204,20 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
 def _grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
     """Draw all heads of this kind, with the choices of order and colour. The tooltip shows the pair's weight, if any,
     and the head's measures."""
-    words, attention_map = strings("heads"), record[view.kind]
+    attention_map = record[view.kind]
     overview = page.ask(OverviewQuery(page.query(), view.kind))
     ranked: list[tuple[int, int, float]] = []
-    said, orders = dict[str, dict[HeadId, float]](), {"layer": words["order_layer"]}
+    said, orders = dict[str, dict[HeadId, float]](), {"layer": WORDS["order_layer"]}
     if view.pair:
         ranked = heads.rank_heads_for_pair(attention_map, *view.pair)
-        said[words["pair"]], orders["pair"] = heads.pair_weights(attention_map, *view.pair), words["order_pair"]
+        said[WORDS["pair"]], orders["pair"] = heads.pair_weights(attention_map, *view.pair), WORDS["order_pair"]
     if measures is not None:
         said |= {name: measures.by_head(name) for name in measures.values}
         orders |= {name: f"by {BY_NAME[name].title}" for name in measures.values}
     order = view.order if view.order in orders else "layer"
     with flex_row("center"):
-        heading(words["grid"], help=words["grid_help"])
-        select(words["order"], orders, page.set, "order", order, quiet=True)
+        heading(WORDS["grid"], help=WORDS["grid_help"])
+        select(WORDS["order"], orders, page.set, "order", order, quiet=True)
         values = _colours(page, view.kind, measures)
     ordered = None if order == "layer" else ranked if order == "pair" or measures is None else measures.ranked(order)
     silences = bool(st.session_state.get("click-silences")) if record.verification.status == "verified" else None
@@ -226,7 +228,7 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
     drawn = head_grid(overview, shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1, key="grid",
                       on_event=lambda event: _take(page, event, view))
     picture_button(drawn, (record,), beside=None if silences is None else lambda: st.toggle(
-        words["silences"], key="click-silences", help=words["silences_help"]))   # not stored in links
+        WORDS["silences"], key="click-silences", help=WORDS["silences_help"]))   # not stored in links
 
 
 def _take(page: PageContext, event: GridEvent, view: View) -> None:
@@ -245,15 +247,15 @@ def _take(page: PageContext, event: GridEvent, view: View) -> None:
 def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> HeadValues | None:
     """Draw the choice of the grid's colours. Returns None for weights, else a measure of this text or its average over
     a file of texts. A link to averages shows weights if the file is gone."""
-    words, query, named = strings("heads"), page.query(), measures.values if measures else ()
+    query, named = page.query(), measures.values if measures else ()
     result = saved_corpus(query.model, query.revision, kind)
-    options = {"": words["colour_none"]}
-    options |= {name: words("colour_text", title=BY_NAME[name].title) for name in named}
+    options = {"": WORDS["colour_none"]}
+    options |= {name: WORDS("colour_text", title=BY_NAME[name].title) for name in named}
     if result is not None:
-        options |= {FROM_FILE + name: words("colour_file", title=AVERAGES[name], name=result.name)
+        options |= {FROM_FILE + name: WORDS("colour_file", title=AVERAGES[name], name=result.name)
                     for name in result.averages.names}
     chosen = page["colour"] if page["colour"] in options else ""
-    select(words["colour"], options, page.set, "colour", chosen, quiet=True)
+    select(WORDS["colour"], options, page.set, "colour", chosen, quiet=True)
     if chosen.startswith(FROM_FILE) and result is not None:
         name = chosen.removeprefix(FROM_FILE)
         return HeadValues(result.averages.by_head(name), f"{AVERAGES[name]}, {result.name}")
@@ -264,17 +266,17 @@ def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeas
                      choose: Callable[..., None]) -> DeltaGenerator | None:
     """Draw buttons for the top-ranked heads of the pair, then the open head's measures and the top heads of each
     measure. Without a pair, return the placeholder for the ranking of the token in focus."""
-    words, place = strings("heads"), None
-    heading(words["first"])
+    place = None
+    heading(WORDS["first"])
     if view.pair is None:
         place = st.container()
     else:
         a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
-        st.markdown(words("first_pair", a=a, b=b))
-        pills(words["first"], map(_ranked, heads.rank_heads_for_pair(attention_map, *view.pair)[:SHOWN]), choose,
+        st.markdown(WORDS("first_pair", a=a, b=b))
+        pills(WORDS["first"], map(_ranked, heads.rank_heads_for_pair(attention_map, *view.pair)[:SHOWN]), choose,
               "head", view.head_id, "rank_pair")
     if measures is not None:
-        with st.expander(words["measures"]):
+        with st.expander(WORDS["measures"]):
             for name in measures.values:
                 left, right = st.columns([5, 6], vertical_alignment="center")
                 title = f"[{BY_NAME[name].title}]({term_link(terms()[name])})"
@@ -296,22 +298,22 @@ def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -
     title in Markdown."""
     number, values = measures.heads.index(here), measures.values[name].tolist()
     place, tied = rank(values[number], values)
-    return strings("heads")("measure_line", title=title, here=head_label(*here), value=format_weight(values[number]),
+    return WORDS("measure_line", title=title, here=head_label(*here), value=format_weight(values[number]),
                             unit=BY_NAME[name].unit, rank=place, tied=tied, n=len(values),
                             uniform=format_weight(measures.uniform[name][number]))
 
 
 def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View) -> None:
     """Draw the heads with the largest weights from the token in focus and to it; a click opens a head."""
-    words, token = strings("heads"), token_label(attention_map.queries, view.token or 0)
+    token = token_label(attention_map.queries, view.token or 0)
     ranking = page.ask(TokenRankingQuery(page.query(), view.kind, view.token or 0), height=0)
     sides: tuple[tuple[str, tuple[Link, ...], Tokens], ...] = (
         ("first_from", ranking.from_token, attention_map.keys), ("first_at", ranking.at_token, attention_map.queries))
     for side, links, others in sides:
         if links:
-            title = words(side, token=token)
-            st.markdown(title, help=words["first_help"])
-            pills(title, [((link.layer, link.head), words(
+            title = WORDS(side, token=token)
+            st.markdown(title, help=WORDS["first_help"])
+            pills(title, [((link.layer, link.head), WORDS(
                 f"{side}_link", head=head_label(link.layer, link.head), weight=format_weight(link.weight),
                 other=token_markdown(others.texts[link.other]))) for link in links[:EACH]], page.set, "head",
                   view.head_id, f"rank_{side}")
@@ -320,13 +322,13 @@ def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View
 def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
     """Draw the name of the open head, the display options, and the head as a matrix, as lines, or over its text or
     picture."""
-    words, other = strings("heads"), "picture" if record.picture is None else "text"
+    other = "picture" if record.picture is None else "text"
     # the reason for this scale of a long matrix; "" if the user chose the scale or it makes no difference
     tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
-    why = "" if tenth is None else words("scale_chosen", weight=format_weight(tenth))
+    why = "" if tenth is None else WORDS("scale_chosen", weight=format_weight(tenth))
     with flex_row("center"):
-        heading(words("head_title", layer=view.layer, head=view.head))
-        segments(words["lens"], {lens: words["lenses"][lens] for lens in LENSES if lens != other}, page.set, "lens",
+        heading(WORDS("head_title", layer=view.layer, head=view.head))
+        segments(WORDS["lens"], {lens: WORDS["lenses"][lens] for lens in LENSES if lens != other}, page.set, "lens",
                  view.lens)
         _filters(page, record, view, why)
     if view.lens == "picture":
@@ -343,30 +345,30 @@ def _gate(record: AttentionRecord, view: View) -> None:
     layer, token = record[view.kind].layer(view.layer), view.token or 0
     if isinstance(layer, Layer) and layer.gate is not None:
         passes = layer.gate[view.head]
-        st.caption(strings("heads")("gate", token=token_label(record[view.kind].queries, token),
+        st.caption(WORDS("gate", token=token_label(record[view.kind].queries, token),
                                     share=format_share(passes[token]), mean=format_share(passes.mean())))
 
 
 def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -> None:
     """Draw the display filters, once their menu is opened; none changes the model's numbers. why: the reason for the
     scale."""
-    words, choose = strings("heads"), page.set
-    with st.popover(words["show"], key="filters", on_change="rerun") as opened:
+    choose = page.set
+    with st.popover(WORDS["show"], key="filters", on_change="rerun") as opened:
         if not opened.open:
             return
-        select(words["scale"], {scale: words["scales"][scale] for scale in SCALES}, choose, "scale", view.scale)
+        select(WORDS["scale"], {scale: WORDS["scales"][scale] for scale in SCALES}, choose, "scale", view.scale)
         if why:
-            st.caption(f"{words['scales'][view.scale]}, {why}")
+            st.caption(f"{WORDS['scales'][view.scale]}, {why}")
         for name in ("transpose", "words", "hide_special"):
-            toggle(words[name], choose, name, getattr(view, name))
-        slider(words["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
+            toggle(WORDS[name], choose, name, getattr(view, name))
+        slider(WORDS["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
                key="slider-keep", turn=lambda share: choose(keep=share))
-        toggle(words["renormalise"], choose, "renormalise", view.renormalise)
+        toggle(WORDS["renormalise"], choose, "renormalise", view.renormalise)
         if 1 in record[view.kind].queries.segments and view.kind.base is not Kind.CROSS:
-            segments(words["quadrant"], {quadrant: words["quadrants"][quadrant or "all"] for quadrant in QUADRANTS},
+            segments(WORDS["quadrant"], {quadrant: WORDS["quadrants"][quadrant or "all"] for quadrant in QUADRANTS},
                      choose, "quadrant", view.quadrant)
         others = [head for head in head_ids(record[view.kind]) if head != view.head_id]
-        st.multiselect(words["overlay"], others, max_selections=MOST_TOGETHER,
+        st.multiselect(WORDS["overlay"], others, max_selections=MOST_TOGETHER,
                        format_func=lambda head: head_label(*head),
                        **bind(lambda overlay: choose(overlay=tuple(overlay)), "overlay", list(view.overlay)))
 
@@ -389,7 +391,7 @@ def _edited(edit: str) -> dict[str, Any]:
 def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw one-click actions: predict the head, or repeat the question with this head silenced, with another word, or
     with this head taken from the twin."""
-    words, example = strings("heads"), _example(page)
+    example = _example(page)
     # an imported file has no model to run again
     asks = record.verification.status not in ("imported", "recorded")
     ways = {"silenced": _edited("zero")} if asks else {}
@@ -397,10 +399,10 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
         other = {"other": other_twin(example, page.state.text)}
         ways |= {"swapped": {"versus": "text"} | other, "patched": _edited("patch") | other}
     with flex_row("center", gap="small", key="heads-what-if"):
-        heading(words["what_if"], width="content")
+        heading(WORDS["what_if"], width="content")
         for way, controls in ways.items():
-            if st.button(words[f"compare_{way}"], key=f"compare-{way}", icon=ICONS[way],
-                         help=words["compare_help"] if way == "silenced" else None):
+            if st.button(WORDS[f"compare_{way}"], key=f"compare-{way}", icon=ICONS[way],
+                         help=WORDS["compare_help"] if way == "silenced" else None):
                 page.open_page("compare", **controls)
         start_button(page, record, view)
         if asks:
@@ -416,7 +418,7 @@ def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
     if place is None:
         return
     start, end = place
-    label = strings("heads")("swap_word", word=text[start:end])
+    label = WORDS("swap_word", word=text[start:end])
     typed = st.text_input(label, key=f"swap-{start}-{end}", max_chars=60, label_visibility="collapsed", width=260,
                           placeholder=label).strip()
     if typed and typed != text[start:end]:
@@ -429,7 +431,7 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
     sentence if it contains that pair. Empty without a pair."""
     if view.pair is None:
         return []
-    words, attention_map, here = strings("heads")["claims"], record[view.kind], view.head_id
+    words, attention_map, here = WORDS["claims"], record[view.kind], view.head_id
     weights = heads.pair_weights(attention_map, *view.pair)
     place, tied = rank(weights[here], weights.values())
     b = token_label(attention_map.keys, view.pair[1])
@@ -460,7 +462,7 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
 
 def row_claim(record: AttentionRecord, view: View) -> str:
     """Return a Markdown sentence on the open head's row in focus: the keys with the largest weights."""
-    attention_map, token, words = record[view.kind], view.token or 0, strings("heads")["row"]
+    attention_map, token, words = record[view.kind], view.token or 0, WORDS["row"]
     layer, keys = attention_map.layer(view.layer), attention_map.keys
     facts = {"head": head_label(*view.head_id), "a": token_label(attention_map.queries, token)}
     if layer.sees_nothing[view.head, token]:

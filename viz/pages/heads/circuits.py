@@ -25,14 +25,15 @@ from viz.format import (
 )
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
 from viz.widgets.fields import pills
 from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences
 from viz.widgets.handout_button import data_table
 from viz.widgets.head_table import coloured_grid
-from viz.widgets.layout import flex_row, heading, split
+from viz.widgets.layout import flex_row, heading, note, prose, split
 from viz.widgets.vocabulary import warn_unknown
+
+WORDS = strings("circuits")
 
 WRITERS = 8     # most writers per side of the matrix
 LARGEST = 10    # rows of the table of the largest products
@@ -49,7 +50,7 @@ def draw_section(name: str, page: PageContext, record: AttentionRecord, view: Vi
 
 def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the pair's score as a sum over the components that wrote its query and its key."""
-    words, attention_map = strings("circuits")["why"], record[view.kind]
+    words, attention_map = WORDS["why"], record[view.kind]
     if view.pair is None:
         st.caption(words["pair"])
         return
@@ -61,7 +62,7 @@ def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
                     error=format_difference(abs(found.total - found.score)))]
     claims += [words("term", name=words["terms"][name], value=format_change(value))
                for name, value in found.terms]
-    st.markdown(" ".join(claims), width=READABLE_WIDE)
+    prose(" ".join(claims))
     shown, table = found.grouped(WRITERS), found.frame().head(LARGEST)
     numbers = np.block([[shown.parts, shown.parts.sum(1, keepdims=True)],
                         [shown.parts.sum(0, keepdims=True), np.array([[shown.parts.sum()]])]])
@@ -76,7 +77,7 @@ def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
                height=430, style=CellStyle("signed", square=False, ruler=False), key="heads-why-matrix",
                alt=words("alt", **facts, a=texts[0], b=texts[1], part=format_change(first["value"]),
                          query=first["query_from"], key=first["key_from"]))
-        st.caption(words("about", most=WRITERS), width=READABLE_WIDE)
+        note(words("about", most=WRITERS))
     with right:
         heading(words["largest"])
         st.markdown(markdown_table(words["table"], [
@@ -112,11 +113,11 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
     vector."""
     from pandas import DataFrame
 
-    words, token = strings("circuits")["writes"], view.token or 0
+    words, token = WORDS["writes"], view.token or 0
     found = page.ask(AddsQuery(page.query(), view.kind, view.layer, view.head, token), height=0)
     label = token_label(record[view.kind].queries, token)
-    st.markdown(words("claim", token=label, head=head_label(*view.head_id), length=format_number(found.length),
-                      stream=format_number(found.stream), share=format_share(found.share)), width=READABLE_WIDE)
+    prose(words("claim", token=label, head=head_label(*view.head_id), length=format_number(found.length),
+                      stream=format_number(found.stream), share=format_share(found.share)))
     if not found.promoted and record.query.image is None and getattr(record.prediction, "vector", None) is not None:
         _cosine(page, view)
         return
@@ -126,11 +127,11 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
     lines = [f"**{words[name]}** " + ", ".join(f"{token_markdown(text)} ({format_change(value)})"
                                                for text, value in getattr(found, name))
              for name in ("promoted", "demoted")]
-    st.markdown(f"{words['moves']}:\n\n" + "\n\n".join(lines), width=READABLE_WIDE)
+    prose(f"{words['moves']}:\n\n" + "\n\n".join(lines))
     lens = page.ask(LensQuery(page.query(), token), height=0)
     _split(page, view, label, lens)
     heading(words["lens"])
-    st.caption(words["lens_about"], width=READABLE_WIDE)
+    note(words["lens_about"])
     table = DataFrame({
         "layer": [words["embedding"] if layer < 0 else str(layer) for layer in lens.layers],
         "tokens": [" ".join(map(visible_token, each)) for each in lens.tokens],
@@ -143,7 +144,7 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
 def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
     """Draw the logit difference between an answer and a rival (by default the model's top two), split by head and
     layer, in the grid."""
-    words, query = strings("circuits")["writes"], page.query()
+    words, query = WORDS["writes"], page.query()
     heading(words["split"])
     with flex_row():
         typed = [st.text_input(words[name], max_chars=60, width=180, help=words["answer_help"], key=f"writes-{name}",
@@ -161,7 +162,7 @@ def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
 
 def _cosine(page: PageContext, view: View) -> None:
     """Draw the cosine of this text's vector with another text's, split by head and layer."""
-    words, text = strings("circuits")["writes"], page.state.text
+    words, text = WORDS["writes"], page.state.text
     heading(words["cosine"])
     default = comparison_text(text, page.state.text_b)
     other = st.text_input(words["other"], max_chars=300, key="writes-other", placeholder=default).strip() or default
@@ -177,10 +178,9 @@ def _cosine(page: PageContext, view: View) -> None:
 
 def _attribution(page: PageContext, view: View, found: Writes, label: str, axis: str, claim: str) -> None:
     """Draw the parts of a logit difference or cosine as the grid's colours and as bars per layer."""
-    words, query = strings("circuits")["writes"], page.query()
-    st.markdown(claim + " " + words("sums", total=format_number(found.total, 4),
-                                    error=format_difference(abs(found.total - found.difference))),
-        width=READABLE_WIDE)
+    words, query = WORDS["writes"], page.query()
+    prose(claim + " " + words("sums", total=format_number(found.total, 4),
+                                    error=format_difference(abs(found.total - found.difference))))
     left, right = split(11, 13)
     with left:
         kind = Kind.CAUSAL if view.kind is Kind.CROSS else view.kind

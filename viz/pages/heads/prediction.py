@@ -23,6 +23,8 @@ from viz.widgets.handout_button import BETWEEN, add_to_handout
 from viz.widgets.head_picker import real_head
 from viz.widgets.layout import flex_row, heading, split
 
+WORDS = strings("predict")
+
 # most tokens of the text, most marks in a link, and the stride: a mark is query · STRIDE + key
 LONGEST, MOST, STRIDE = 256, 400, 1000
 PREDICT = (Choice("predict", "", ("cover", "shown")), Places("marks", STRIDE * STRIDE, MOST))
@@ -67,19 +69,18 @@ def _leave(page: PageContext) -> None:
 
 def covered_head(page: PageContext, record: AttentionRecord) -> None:
     """Draw the covered head and the instructions."""
-    words = strings("predict")
     left, right = split(1, 2, gap="large")
     with left:
-        heading(words["title"])
+        heading(WORDS["title"])
         record, view = real_head(page, token=False)
-        st.markdown(words("ask", token=token_markdown(record[view.kind].queries.texts[view.token or 0])))
-        st.button(words["leave"], key="predict-leave", type="tertiary", on_click=_leave, args=(page,))
+        st.markdown(WORDS("ask", token=token_markdown(record[view.kind].queries.texts[view.token or 0])))
+        st.button(WORDS["leave"], key="predict-leave", type="tertiary", on_click=_leave, args=(page,))
     with right:
         if max(len(record[view.kind].queries), len(record[view.kind].keys)) > LONGEST:
-            st.info(words("long", longest=LONGEST))
+            st.info(WORDS("long", longest=LONGEST))
             return
         shown, may = _shown(record, view)
-        segments(words["lens"], words["lenses"], page.set, "lens", _plain(view).lens)
+        segments(WORDS["lens"], WORDS["lenses"], page.set, "lens", _plain(view).lens)
         head_view(cover(shown, may), replace(_plain(view), pair=None), height=HIGH,
                   guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
                   on_event=lambda event: _take(page, _name(record, view), event))
@@ -121,26 +122,26 @@ def _marks(page: PageContext) -> tuple[tuple[int, int], ...]:
 
 def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the score below the revealed head: each row's, and the mean."""
-    words, (shown, may) = strings("predict"), _shown(record, view)
+    (shown, may) = _shown(record, view)
     result = score(shown, may, _marks(page))
     with st.container(border=True, key="predict-score"):
         if result.rows:
-            for place, name, label in zip(st.columns(3), ("found", "best", "uniform"), words["labels"], strict=True):
+            for place, name, label in zip(st.columns(3), ("found", "best", "uniform"), WORDS["labels"], strict=True):
                 place.metric(label, format_weight(result.mean(name)))
-            far = words("far", far=result.above_chance) if math.isfinite(result.above_chance) else ""
-            st.markdown(f"{words['rows']} {far}")
-            st.markdown(markdown_table(words["head"], [
+            far = WORDS("far", far=result.above_chance) if math.isfinite(result.above_chance) else ""
+            st.markdown(f"{WORDS['rows']} {far}")
+            st.markdown(markdown_table(WORDS["head"], [
                 [escape_markdown(shown.rows[row.row].text), str(row.count),
                  *map(format_weight, (row.found, row.best, row.uniform))] for row in result.rows]))
         else:
-            st.markdown(words["nothing"])
+            st.markdown(WORDS["nothing"])
         with flex_row(gap="small"):
-            st.button(words["again"], key="predict-again", type="tertiary", on_click=restart, args=(page,))
-            st.button(words["leave"], key="predict-leave", type="tertiary", on_click=_leave, args=(page,))
+            st.button(WORDS["again"], key="predict-again", type="tertiary", on_click=restart, args=(page,))
+            st.button(WORDS["leave"], key="predict-leave", type="tertiary", on_click=_leave, args=(page,))
 
 
 def start_button(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the start button if the text is short enough."""
     if page["predict"] == "" and max(len(record[view.kind].queries), len(record[view.kind].keys)) <= LONGEST:
-        st.button(strings("predict")["title"], key="predict-begin", icon=":material/visibility_off:",
-                  help=strings("predict")["help"], on_click=restart, args=(page,))
+        st.button(WORDS["title"], key="predict-begin", icon=":material/visibility_off:",
+                  help=WORDS["help"], on_click=restart, args=(page,))

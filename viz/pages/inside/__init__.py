@@ -21,7 +21,7 @@ from viz.widgets.fields import choice_for
 from viz.widgets.figure import columns_switch
 from viz.widgets.head_picker import real_head, sentence_strip
 from viz.widgets.layout import flex_row
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
 
 TOKENS = ("animal", "street", "it", "tired")
 WANTED, ITSELF = TOKENS.index("animal"), TOKENS.index("it")
@@ -36,10 +36,9 @@ PAGE = Page("head", controls=(
     position("to", 99_999)))
 
 
-def render(page: PageContext) -> None:
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    lesson = Lesson(page, "inside")
-    lesson.header()
     with lesson.section("hand") as words:
         lesson.fragment(_hand, words)
     with lesson.section("journey") as words:
@@ -49,9 +48,8 @@ def render(page: PageContext) -> None:
         else:
             lesson.fragment(_steps, words, here)
     if here is not None and here.path.weights.any():
-        lesson.further("geometry", lambda: _geometry(lesson, here))
-        lesson.further("average", lambda: _average(lesson, here))
-    lesson.end()
+        lesson.further(_geometry, here)
+        lesson.further(_average, here)
 
 
 def _hand(page: PageContext, lesson: Lesson, words: Section) -> None:
@@ -156,7 +154,8 @@ def _step(lesson: Lesson, step: str, here: StepContext) -> None:
                     width=READABLE)
 
 
-def _geometry(lesson: Lesson, here: StepContext) -> None:
+@section
+def _geometry(page: PageContext, words: Section, here: StepContext) -> None:
     """Draw queries and keys as lengths and angles: the score is the query's length times the key's projection onto the
     query's direction."""
     path, key = here.path, here.key
@@ -164,14 +163,13 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
     cosines, lengths = np.cos(np.radians(angles)), np.linalg.norm(path.keys, axis=-1)
     at = np.nan_to_num(lengths[:, None] * np.stack([cosines, np.sin(np.radians(angles))], -1))
     long, names = float(np.linalg.norm(path.query)), list(map(here.name, range(len(lengths))))
-    with lesson.section("geometry") as words:
-        words.tell(angle=angles[key], length=lengths[key], query=long, token=escape_markdown(here.token),
-                   key=escape_markdown(names[key]), along=at[key, 0], dot=path.dots[key], d_k=len(path.query),
-                   spread=len(path.query) ** -0.5, low=np.nanmin(cosines), high=np.nanmax(cosines),
-                   **_nearest(here, angles))
-        words.figure(vector_plane, Points(at, names, path.weights), height=400,
-                     arrows=[("q", np.array([long, 0.0]))], key="inside-angles")
-        words.explain(head_steps.angle, vector_plane)
+    words.tell(angle=angles[key], length=lengths[key], query=long, token=escape_markdown(here.token),
+               key=escape_markdown(names[key]), along=at[key, 0], dot=path.dots[key], d_k=len(path.query),
+               spread=len(path.query) ** -0.5, low=np.nanmin(cosines), high=np.nanmax(cosines),
+               **_nearest(here, angles))
+    words.figure(vector_plane, Points(at, names, path.weights), height=400,
+                 arrows=[("q", np.array([long, 0.0]))])
+    words.explain(head_steps.angle, vector_plane)
 
 
 def _nearest(here: StepContext, angles: np.ndarray) -> dict[str, str | float]:
@@ -183,17 +181,17 @@ def _nearest(here: StepContext, angles: np.ndarray) -> dict[str, str | float]:
             "largest": format_weight(weights[top])}
 
 
-def _average(lesson: Lesson, here: StepContext) -> None:
+@section
+def _average(page: PageContext, words: Section, here: StepContext) -> None:
     """Draw the values in a plane, their convex hull, and the output as an arrow from their mean."""
     path, total = here.path, float(here.path.weights.sum())
-    with lesson.section("average") as words:
-        if words.hidden():
-            return
-        values = path.values[path.allowed]
-        centre, axes, share = head_steps.plane(values)
-        at, names = (values - centre) @ axes.T, [here.name(int(key)) for key in np.flatnonzero(path.allowed)]
-        words.tell(values=len(values), share=share, sum=total, token=escape_markdown(here.token),
-                   length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max())
-        words.figure(vector_plane, Points(at, names, path.weights[path.allowed]), around=head_steps.hull(at).tolist(),
-                     arrows=[(words["output"], (path.mixed / total - centre) @ axes.T)], height=460, key="inside-hull")
-        words.explain(head_steps.plane, head_steps.hull)
+    if words.hidden():
+        return
+    values = path.values[path.allowed]
+    centre, axes, share = head_steps.plane(values)
+    at, names = (values - centre) @ axes.T, [here.name(int(key)) for key in np.flatnonzero(path.allowed)]
+    words.tell(values=len(values), share=share, sum=total, token=escape_markdown(here.token),
+               length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max())
+    words.figure(vector_plane, Points(at, names, path.weights[path.allowed]), around=head_steps.hull(at).tolist(),
+                 arrows=[(words["output"], (path.mixed / total - centre) @ axes.T)], height=460)
+    words.explain(head_steps.plane, head_steps.hull)

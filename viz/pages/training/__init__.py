@@ -16,13 +16,15 @@ from viz.page_controls import Choice, Number, Words, position
 from viz.pages.training.film import film_stage
 from viz.pages.training.own_run import HEADS, LAYERS, TRAINING, background_training, end_training, own_training
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
+from viz.theme import READABLE_WIDE as READABLE_WIDE
 from viz.widgets.fields import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, folded_formula, offer_model, pause, repeat
 from viz.widgets.head_table import plain_table
-from viz.widgets.layout import heading, opening, split
+from viz.widgets.layout import heading, opening, prose, split
 from viz.widgets.measured import measured_line
+
+WORDS = strings("training")
 
 OWN = "own"
 DECODERS = ("induction", "stories")   # our own decoders
@@ -56,8 +58,7 @@ def render(page: PageContext) -> None:
 
 def _chosen(page: PageContext) -> str:
     """Return the training to show: a shipped one, or the reader's own."""
-    words = strings("training")
-    known = sources.films() | {OWN: words["own"]}
+    known = sources.films() | {OWN: WORDS["own"]}
     chosen = page["film"] if page["film"] in known else next(iter(known))
 
     def changed() -> None:
@@ -65,7 +66,7 @@ def _chosen(page: PageContext) -> str:
         page.set(film=st.session_state["view_film"], step=-1, open="", says="")
 
     st.session_state["view_film"] = chosen
-    st.segmented_control(words["film"], list(known), format_func=known.__getitem__, required=True, wrap=True,
+    st.segmented_control(WORDS["film"], list(known), format_func=known.__getitem__, required=True, wrap=True,
                          key="view_film", on_change=changed)
     return chosen
 
@@ -82,9 +83,9 @@ def _next(page: PageContext, frames: tuple[int, ...]) -> None:
 
 def _induction(page: PageContext) -> None:
     """Draw the section on decoders: their choice, every head by both scores, what to notice, and the numbers."""
-    words = strings("training")["habits"]
+    words = WORDS["habits"]
     heading(words["title"], 3)
-    st.markdown(words["lead"], width=READABLE_WIDE)
+    prose(words["lead"])
     offers, chosen = {offer.id: offer for offer in sources.catalogue()}, page["decoder"]
     # available decoders, the sidebar's model if its type is unknown, and a link's model
     ours = [model for model, offer in offers.items() if model in DECODERS or (offer.writes and offer.on_disk)]
@@ -119,7 +120,7 @@ def _induction(page: PageContext) -> None:
 
 def habit_claims(scores: InductionScores, model: str) -> list[str]:
     """Describe a decoder's heads on random tokens: the best scores, and how reliably the best matching head copies."""
-    words, names = strings("training")["habits"], [head_label(layer, head) for layer, head in scores.heads]
+    words, names = WORDS["habits"], [head_label(layer, head) for layer, head in scores.heads]
     back, match = int(scores.previous.argmax()), int(scores.prefix.argmax())
     sentences = [words("best", model=escape_markdown(model), match=names[match], prefix=scores.prefix[match],
                        back=names[back], previous=scores.previous[back], uniform=scores.uniform)]

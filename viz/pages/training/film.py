@@ -28,6 +28,8 @@ from viz.widgets.fragment import PLAYING, pause
 from viz.widgets.handout_button import picture_button
 from viz.widgets.layout import bullets, flex_row, heading, split
 
+WORDS = strings("training")
+
 ANSWERS = 3      # most answers listed per snapshot
 
 
@@ -61,7 +63,7 @@ class Story:
     def lines(self) -> tuple[dict[str, np.ndarray], list[str]]:
         """Return the third panel's lines (each head's main score, and the best head's for each other score) and the
         names of the highlighted ones."""
-        words = strings("training")["traits"]
+        words = WORDS["traits"]
         drawn = {words(self.main, head=head_name(head)): scores
                  for head, scores in zip(self.traits.heads, self.traits.of(self.main).T)}
         bold = []
@@ -75,7 +77,7 @@ class Story:
 def claims(story: Story, step: int) -> list[str]:
     """Return Markdown sentences: when the main head formed, the heads that support it, and the current loss and
     accuracy."""
-    words, traits = strings("training")["claims"], story.traits
+    words, traits = WORDS["claims"], story.traits
 
     def facts(trait: str) -> dict[str, Any]:
         best, (start, end) = story.best(trait), story.formed(trait) or (0, 0)
@@ -116,7 +118,6 @@ def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int,
 def film_stage(page: PageContext, model: str, film: Film, last: int, growing: bool) -> None:
     """Draw a training's snapshots. last: the axis's last step. growing: whether the training is still running, so that
     snapshots are scored one by one."""
-    words = strings("training")
     chosen = page["step"]
     step = film.frames[-1] if chosen < 0 else min(film.frames, key=lambda frame: abs(frame - chosen))
     story = Story(film, _traits(page, model, film.frames, growing), film.frames)
@@ -124,7 +125,7 @@ def film_stage(page: PageContext, model: str, film: Film, last: int, growing: bo
     with left:
         _steps(page, film.frames, step, growing)
         _curves(story, step, last)
-        st.markdown(f"**{words['claims']['title']}**\n" + bullets(claims(story, step)))
+        st.markdown(f"**{WORDS['claims']['title']}**\n" + bullets(claims(story, step)))
     with right:
         _heads(page, model, story, step)
 
@@ -139,19 +140,18 @@ def _traits(page: PageContext, model: str, steps: tuple[int, ...], growing: bool
 
 def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool) -> None:
     """Draw the slider over the snapshots and the play button."""
-    words = strings("training")
     with flex_row("bottom"):
         if len(frames) > 1:
-            slider(words["step"], frames, step, say=lambda value: f"{value:,}", key="slider-step",
+            slider(WORDS["step"], frames, step, say=lambda value: f"{value:,}", key="slider-step",
                    # selecting the last snapshot follows the newest one of a running training
                    turn=lambda chosen: page.set(step=-1 if chosen == frames[-1] else chosen))
         if growing:
             if page["step"] >= 0:
-                st.button(words["newest"], key="newest", on_click=lambda: page.set(step=-1))
+                st.button(WORDS["newest"], key="newest", on_click=lambda: page.set(step=-1))
         elif PLAYING.value:
-            st.button(words["pause"], key="pause", on_click=pause)
+            st.button(WORDS["pause"], key="pause", on_click=pause)
         else:
-            st.button(words["play"], key="play", icon=":material/play_arrow:", on_click=_play,
+            st.button(WORDS["play"], key="play", icon=":material/play_arrow:", on_click=_play,
                       args=(page, frames, step))
 
 
@@ -162,48 +162,47 @@ def _play(page: PageContext, frames: tuple[int, ...], step: int) -> None:
 
 
 def _curves(story: Story, step: int, last: int) -> None:
-    words, film = strings("training"), story.film
-    panels = words["panels"]
+    film = story.film
+    panels = WORDS["panels"]
     drawn, bold = story.lines()
     formed = story.formed(story.main)
-    moment = None if formed is None else (*formed, words["formed"][story.main])
-    guessing = (film.guessing, words("guessing", words=film.about["config"]["vocabulary"], loss=film.guessing))
+    moment = None if formed is None else (*formed, WORDS["formed"][story.main])
+    guessing = (film.guessing, WORDS("guessing", words=film.about["config"]["vocabulary"], loss=film.guessing))
     best = story.best(story.main)
     ends = [float(curve[-1]) if len(curve) else np.nan for curve in (film.loss, film.right)]
     figure(training, (film.step, film.loss, film.right), (story.steps, drawn, bold),
-           titles=(panels["loss"], panels["right"], panels["heads"]), at=(step, words("at", step=step)),
+           titles=(panels["loss"], panels["right"], panels["heads"]), at=(step, WORDS("at", step=step)),
            formed=moment, guessing=guessing, last=last, key="training",
-           alt=words("alt", steps=last, loss=ends[0], right=ends[1], head=head_name(story.traits.heads[best]),
+           alt=WORDS("alt", steps=last, loss=ends[0], right=ends[1], head=head_name(story.traits.heads[best]),
                      score=story.traits.of(story.main)[-1, best]))
-    st.caption(words["grey"][story.main])
+    st.caption(WORDS["grey"][story.main])
 
 
 def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     """Draw all heads at the snapshot with one of them open, and the snapshot's answer."""
-    words = strings("training")
     picture = _picture(page, model)
-    text = "" if picture else page["says"] or words["texts"][model.split("-")[0]]
+    text = "" if picture else page["says"] or WORDS["texts"][model.split("-")[0]]
     query = sources.open_query(f"{model}@{step}", text, image=picture and picture.sha256)
     if picture is None:   # show the field even if the model does not know the text's words
-        start = words["texts"][model.split("-")[0]]
-        st.text_input(words["text"], help=words["text_help"], placeholder=start,
+        start = WORDS["texts"][model.split("-")[0]]
+        st.text_input(WORDS["text"], help=WORDS["text_help"], placeholder=start,
                       **bind(page.set, "says", page["says"] or start))
     record: AttentionRecord = page.ask(query)
     kind, layer, head = open_head_id(page, record, story)
     if picture is not None and record.picture is not None:
-        select(words["picture"], {entry.key: entry.name for entry in pictures.examples()[model]}, page.set, "says",
+        select(WORDS["picture"], {entry.key: entry.name for entry in pictures.examples()[model]}, page.set, "says",
                picture.key)
         ink = 1 - record.picture[..., 0] / 127.5   # paper is −1, ink is 1
         figure(tiles, [[(picture.name, ink)]], height=180, key="film-picture",
-               alt=words("picture_alt", name=picture.name))
+               alt=WORDS("picture_alt", name=picture.name))
     if len(record.kinds) > 1:
-        segments(words["kind"], {name: words["kinds"][name] for name in record.kinds},
+        segments(WORDS["kind"], {name: WORDS["kinds"][name] for name in record.kinds},
                  lambda which: page.set(open=f"{which}.0.0"), "which", kind)
-    heading(words("grid", step=step), help=words["grid_help"])
+    heading(WORDS("grid", step=step), help=WORDS["grid_help"])
     drawn = head_grid(page.ask(OverviewQuery(query, kind)), GridState((layer, head)), height=190, key="film_grid",
                       on_event=lambda event: page.set(open=f"{kind}.{event.head[0]}.{event.head[1]}"))
     picture_button(drawn, (record,))
-    heading(words("head", layer=layer, head=head, step=step))
+    heading(WORDS("head", layer=layer, head=head, step=step))
     row, pair = pair_of(record, kind)
     view = View(kind, layer, head, row, pair)
     picture_button(head_view(displayed_head(record, view), view, height=400, key="film_head"), (record,))
@@ -235,5 +234,5 @@ def _answer(record: AttentionRecord, row: int | None) -> None:
     answers = ", ".join(f"**{escape_markdown(text)}** {probability:z.3f}" for text, probability in
                         zip(prediction.texts[place][:ANSWERS], prediction.probabilities[place]))
     tokens = record.maps[-1].queries
-    words = strings("training")["predicted" if record.picture is None else "predicted_at"]
+    words = WORDS["predicted" if record.picture is None else "predicted_at"]
     st.markdown(words.format(token=f"*{token_markdown(tokens.texts[row])}*", answers=answers))

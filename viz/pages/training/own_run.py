@@ -15,9 +15,10 @@ from viz.page import PageContext
 from viz.pages.training.film import film_stage
 from viz.session import Kept
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
 from viz.widgets.fields import choice_for, slider_for
-from viz.widgets.layout import flex_row
+from viz.widgets.layout import flex_row, note, prose
+
+WORDS = strings("training")
 
 LAYERS, HEADS = ("1", "2", "3", "4"), ("1", "2", "4", "8")
 RATES = (2e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 6e-3, 1e-2, 2e-2)
@@ -37,8 +38,8 @@ def end_training() -> None:
 
 def own_training(page: PageContext) -> None:
     """Draw the settings, start and stop, and the snapshots so far."""
-    words = strings("training")["settings"]
-    st.markdown(words["lead"], width=READABLE_WIDE)
+    words = WORDS["settings"]
+    prose(words["lead"])
     training = TRAINING.value
     running = training is not None and training.running
     _settings(page, running)
@@ -51,7 +52,7 @@ def own_training(page: PageContext) -> None:
 
 
 def _settings(page: PageContext, running: bool) -> None:
-    words = strings("training")["settings"]
+    words = WORDS["settings"]
     with flex_row("bottom", gap="medium"):
         choice_for(page, "task", words["task"], words["tasks"])
         for field, options in (("layers", LAYERS), ("heads", HEADS)):
@@ -64,8 +65,7 @@ def _settings(page: PageContext, running: bool) -> None:
         if not running:
             st.button(words["start" if TRAINING.value is None else "again"], type="primary", key="train",
                       on_click=_start, args=(page,))
-    st.caption(f"{words['about'][page['task']]} {words('limit', most=LIMITS.trainings)}",
-               width=READABLE_WIDE)
+    note(f"{words['about'][page['task']]} {words('limit', most=LIMITS.trainings)}")
 
 
 def _start(page: PageContext) -> None:
@@ -114,7 +114,7 @@ class _LeasedPage(PageContext):
 
 
 def _progress(training: Training, news: Status) -> None:
-    words = strings("training")["settings"]
+    words = WORDS["settings"]
     if news.state == "failed":
         st.error(escape_markdown(news.failure))
     elif news.state in ("done", "stopped"):
@@ -137,7 +137,7 @@ def _with_news(film: Film, news: Status) -> Film:
 
 def background_training(training: Training) -> None:
     """Draw one line on a training that continues while another is shown, and renew its lease."""
-    words = strings("training")["settings"]
+    words = WORDS["settings"]
 
     def look() -> None:
         training.renew()
