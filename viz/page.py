@@ -95,9 +95,29 @@ class PageContext:
         """This page's own controls by name."""
         return {control.name: control.start for control in self.about.controls} | self.state.controls_of(self.name)
 
-    def __getitem__(self, control: str) -> Any:
-        """Return the value of one of this page's own controls."""
-        return self.controls[control]
+    @property
+    def model(self) -> str:
+        """The sidebar's model."""
+        return self.state.model
+
+    @property
+    def revision(self) -> str:
+        """The revision of the sidebar's model. Raises UserError if the model is not on this disk."""
+        return sources.revision(self.model)
+
+    @property
+    def text(self) -> str:
+        """The sidebar's text."""
+        return self.state.text
+
+    @property
+    def present(self) -> bool:
+        """Whether the page is in lecture mode."""
+        return self.state.present
+
+    def __getitem__(self, control: str | tuple[str, ...]) -> Any:
+        """Return the value of one of this page's own controls, or a list for several."""
+        return self.controls[control] if isinstance(control, str) else list(map(self.controls.__getitem__, control))
 
     def query(self, edits: Iterable[Edit] = (), **changes: Any) -> Query:
         """Return the sidebar's query with `edits` and with `changes` to its fields (model, text, text_b, target,
@@ -184,6 +204,11 @@ class PageContext:
         """Request another page in a callback, which cannot open it itself; the frame or a caller of `follow` opens
         it."""
         session().next_page = name, controls
+
+    def open_head(self, **changes: Any) -> None:
+        """Change the state, as `set` does, and request the page Heads, in a callback."""
+        self.set(**changes)
+        self.open_next("heads")
 
     def follow(self) -> None:
         """Open the page requested with `open_next`, if any."""

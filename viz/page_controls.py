@@ -66,6 +66,11 @@ def stepped(name: str, start: float, options: Iterable[float]) -> Number:
     return Number(name, start, min(options), max(options), all(isinstance(each, int) for each in options), options)
 
 
+def counted(name: str, count: int) -> Number:
+    """Return a whole number from 0, its default, below `count`."""
+    return Number(name, 0, 0, count - 1, whole=True)
+
+
 def position(name: str, most: int) -> Number:
     """Return the number of something that the reader chooses, up to `most`; −1 as long as nothing is chosen."""
     return Number(name, -1, -1, most, whole=True)

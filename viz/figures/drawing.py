@@ -112,6 +112,10 @@ class FigureSpec:
         """Change properties of the y axis."""
         self.update_layout(yaxis=properties)
 
+    def update_axes(self, **properties: object) -> None:
+        """Change properties of both axes."""
+        self.update_layout(xaxis=properties, yaxis=properties)
+
     @property
     def traces(self) -> list[dict]:
         """The traces as added, with unescaped strings."""

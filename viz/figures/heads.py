@@ -89,8 +89,7 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
                      "colorbar": {"title": {"text": layer_word, "side": "top"}, "thickness": 10, "outlinewidth": 0,
                                   "tickformat": "d", "orientation": "h", "y": 0, "yanchor": "top", "ypad": 8,
                                   "dtick": -(-len(set(layers)) // 12)}})
-    for update in (figure.update_xaxes, figure.update_yaxes):
-        update(showticklabels=False, ticks="")
+    figure.update_axes(showticklabels=False, ticks="")
     return figure
 
 
@@ -99,8 +98,7 @@ def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, pr
     """Draw a dot per head. previous (x) and prefix (y): scores from 0 to 1, (head). named: indices of heads to
     highlight and label."""
     figure = chart(theme, *axes, height=380)
-    for update in (figure.update_xaxes, figure.update_yaxes):
-        update(range=[-0.04, 1.08], tickvals=[0, 0.25, 0.5, 0.75, 1])
+    figure.update_axes(range=[-0.04, 1.08], tickvals=[0, 0.25, 0.5, 0.75, 1])
     named_dots(figure, theme, names, previous, prefix, named, loud=named,
                hovertemplate="<b>%{hovertext}</b><br>%{x:.3f}<br>%{y:.3f}<extra></extra>")
     return figure
@@ -195,8 +193,7 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
     names, here, there, mass = [names[place] for place in order], here[order], there[order], mass[order]
     x, y = here[:, 0] - here[:, 1], there[:, 0] - there[:, 1]
     figure, reach = chart(theme, *axes, height=430), ROOM * max(0.05, float(np.abs([x, y]).max()))
-    for update in (figure.update_xaxes, figure.update_yaxes):
-        update(range=[-reach, reach], zeroline=True, zerolinecolor=MUTED[theme])
+    figure.update_axes(range=[-reach, reach], zeroline=True, zerolinecolor=MUTED[theme])
     figure.add_line([-reach, reach], [-reach, reach], FADED[theme], 1.5, "dot")
     loud = [] if chosen is None else [len(names) - 1]
     far = [place for place in np.argsort(-np.hypot(x, y), kind="stable").tolist() if place not in loud]

@@ -58,8 +58,7 @@ def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: S
     for arrow, (_, side) in zip(arrows, spots, strict=False):
         _arrow(figure, arrow, side, loud, float(sizes.min()))
     figure.update_layout(showlegend=False)
-    figure.update_xaxes(zeroline=True, zerolinecolor=MUTED[theme])
-    figure.update_yaxes(zeroline=True, zerolinecolor=MUTED[theme])
+    figure.update_axes(zeroline=True, zerolinecolor=MUTED[theme])
     return figure
 
 

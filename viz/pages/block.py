@@ -13,7 +13,7 @@ from viz.figures.base import UPRIGHT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, stepped
+from viz.page_controls import Choice, Number, counted, stepped
 from viz.text import escape_markdown
 from viz.widgets.figure import columns_switch, token_name, vector_strips
 from viz.widgets.handout_button import picture_button
@@ -23,10 +23,10 @@ from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_
 BOXES = ("in", "attention", "cross", "feed_forward",
          *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
 PAGE = Page("head", controls=(
-    *QUESTIONS, Choice("box", "attention", BOXES), Number("block", 0, 0, 999, whole=True),
+    *QUESTIONS, Choice("box", "attention", BOXES), counted("block", 1000),
     Number("word", 1, 0, 99_999, whole=True), Choice("which", "first", ("first", "last")),
     stepped("units", 8, range(33)), stepped("drop", 0.1, np.linspace(0, 0.9, 19).round(2)),
-    Number("draw", 0, 0, 99, whole=True), stepped("depth", 12, block.DEPTHS)))
+    counted("draw", 100), stepped("depth", 12, block.DEPTHS)))
 ROWS = 40         # largest number of tokens drawn of a tensor
 OUTLIER = 5       # an outlier is this many times the average dimension
 X = np.linspace(-1, 1, 201)
@@ -239,7 +239,7 @@ def _dropout(page: PageContext, words: Section, this_block: Block, tokens: Token
     zeros, length = int(((drawn == 0) & (row != 0)).sum()), np.linalg.norm(row)
     with controls_row():
         words.slider("drop")
-        words.button("again", draw=(seed + 1) % DRAWS)
+        words.again("draw")
     words.tell(token=token_name(tokens, word), rate=rate, draws=MANY, zeros=zeros, d=len(row),
                share=zeros / len(row), factor=1 / (1 - rate), before=length, after=np.linalg.norm(drawn),
                apart=np.linalg.norm(mean - row) / length)

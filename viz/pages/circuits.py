@@ -1,6 +1,7 @@
 """The page on circuits: each head's function, pairs of heads that compose, path patching, and known circuits."""
 import dataclasses
 import math
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -38,7 +39,7 @@ PAGE = Page("record", controls=(
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words, model = WORDS["page"], page.state.model
+    words, model = WORDS["page"], page.model
     prose(f"## {words['question']}\n\n{words['lead']}")
     question = MechanismsQuery(model, sources.revision(model))
     found: Mechanisms = page.ask(question)
@@ -79,12 +80,8 @@ def _grid(page: PageContext, values: dict[HeadId, float], label: str, key: str) 
     view = page.view()
     kind = Kind.CAUSAL if Kind.CAUSAL in page.record().kinds else Kind.SELF
 
-    def choose(head: HeadId) -> None:
-        page.set(kind=kind, head=head)
-        page.open_next("heads")
-
     coloured_grid(page.ask(OverviewQuery(page.query(), kind), height=0), view, HeadValues(values, label, signed=True),
-                  key=key, choose=choose, height=TALL)
+                  key=key, choose=partial(page.open_head, kind=kind), height=TALL)
 
 
 def _pairs(page: PageContext, found: Mechanisms) -> None:
@@ -113,8 +110,7 @@ def _pairs(page: PageContext, found: Mechanisms) -> None:
         event = st.session_state["circuits-pairs"]
         place = clicked_head(event, later if _clicked_column(event) == titles["later"] else earlier)
         if place is not None:
-            page.set(head=place)
-            page.open_next("heads")
+            page.open_head(head=place)
 
     data_table(shown, words["pairs_alt"], key="circuits-pairs", on_select=clicked, selection_mode="single-cell",
                formats={titles[name]: "%.3f" for name in ("score", "excess")},
@@ -155,7 +151,7 @@ def _paths(page: PageContext, found: Mechanisms) -> None:
 def _path_fields(page: PageContext, found: Mechanisms) -> None:
     """Draw the fields for the twin sentence, the two words, and the two ends of the path."""
     words, turned = WORDS["paths"], page.controls
-    example = words["examples"].get(page.state.model, words["examples"]["other"])
+    example = words["examples"].get(page.model, words["examples"]["other"])
     st.button(words["example"], key="paths-example", type="tertiary", icon=":material/edit_note:", on_click=page.set,
               kwargs=dict(zip(("text", "twin", "answer", "rival"), example, strict=True)))
     st.text_input(words["twin"], max_chars=300, **bind(page.set, "twin", turned["twin"]))
@@ -221,8 +217,8 @@ def _known(page: PageContext) -> None:
     last = max(measured.values(), key=lambda each: each.measured)
     table_button("circuits-known-table", DataFrame(rows, columns=titles_of), words["title"], lambda: st.caption(
         words("measured", day=last.measured, machine=last.machine)))
-    if page.state.model in measured:
-        measured_line(KnownCircuitsQuery(page.state.model, sources.revision(page.state.model)), "known", "mechanisms")
+    if page.model in measured:
+        measured_line(KnownCircuitsQuery(page.model, page.revision), "known", "mechanisms")
     note(words["sources"])
     folded(words["code"], lambda: st.code(source_listing(
         (mechanisms.composed, mechanisms.null_of, known_circuits.indirect_objects)), language="python"),

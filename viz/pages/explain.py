@@ -92,7 +92,7 @@ def _question(page: PageContext, way: str) -> AttributionQuery:
         return AttributionQuery(query, other=comparison_sentence(page), long_flow=controls["flow"])
     at = None if controls["at"] < 0 else controls["at"]
     if at is not None and way != "target":
-        at = min(at, len(page.state.text))
+        at = min(at, len(page.text))
     return AttributionQuery(query, at, controls["word"], controls["rival"], long_flow=controls["flow"])
 
 
@@ -130,7 +130,7 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
         sentence_strip(tokens, focus=min(chosen, len(tokens) - 1), pairs=False, key="explain_strip",
                        on_event=lambda event: page.set(at=max(1, event.token or 0)))
     elif way != "label":
-        at = controls["at"] if controls["at"] >= 0 else last_word(tokens, page.state.text)
+        at = controls["at"] if controls["at"] >= 0 else last_word(tokens, page.text)
 
         def take(event: Selection) -> None:
             if event.token is not None and not tokens.special[event.token]:
@@ -142,7 +142,7 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
         sentence_strip(tokens, focus=focus, pairs=False, key="explain_strip", on_event=take)
     with flex_row("bottom"):
         if way == "next":
-            button_setting(page, WORDS["after"], "explain_after", at=len(page.state.text))
+            button_setting(page, WORDS["after"], "explain_after", at=len(page.text))
         for name in ("word", "rival"):
             st.text_input(WORDS[name], max_chars=40, help=WORDS[f"{name}_help"], width=220,
                           **bind(page.set, name, controls[name]))
@@ -161,7 +161,7 @@ def matching_view(record: AttentionRecord, view: View) -> View:
 
 def comparison_sentence(page: PageContext) -> str:
     """Return the sentence to compare a vector with: the typed one or a default one."""
-    return page["other"].strip() or comparison_text(page.state.text, page.state.text_b)
+    return page["other"].strip() or comparison_text(page.text, page.state.text_b)
 
 
 def importance_section(page: PageContext, attribution: Attribution, view: View) -> None:
@@ -306,7 +306,7 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
 def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind: str) -> None:
     """Draw the set of texts, the question about it, and the result. Each text is one query, so that a click can stop
     the run and other visitors are served in between."""
-    words, model = WORDS["set"], page.state.model
+    words, model = WORDS["set"], page.model
     which = sources.text_set(model, kind, page["set"])
     heading(words["title"])
     st.markdown(words["lead"], width=READABLE)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
 from model.core.query import UserError
 from model.core.statistics import on_other_half
 from model.studies import syntax as test
@@ -65,7 +64,7 @@ def render(page: PageContext) -> None:
     sentences = _sentences(page["treebank"])
     if sentences is None:
         return
-    question = SyntaxQuery(page.state.model, sources.revision(page.state.model), sentences)
+    question = SyntaxQuery(page.model, page.revision, sentences)
     report: SyntaxReport = page.ask(question)
     measured_line(question, "grammar", "syntax")
     _one_sentence(page, report)
@@ -174,13 +173,8 @@ def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
                  format_func=lambda each: sentence_at(report, each).text)
     choice = _choice(page, report, relation)
     _draw(report, place, relation, choice, looks_of(report, place, relation, choice))
-    st.button(WORDS["open"], key="syntax-open", type="tertiary", on_click=_open_heads,
-              args=(page, sentence_at(report, place).text, choice))
-
-
-def _open_heads(page: PageContext, text: str, choice: HeadChoice) -> None:
-    page.set(text=text, head=(choice.layer, choice.head))
-    page.open_next("heads")
+    st.button(WORDS["open"], key="syntax-open", type="tertiary", on_click=page.open_head,
+              kwargs={"text": sentence_at(report, place).text, "head": (choice.layer, choice.head)})
 
 
 def _first(report: SyntaxReport) -> RelationScore:

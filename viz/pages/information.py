@@ -4,7 +4,6 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.query import UserError
 from model.core.statistics import entropy, x_log_x
 from model.lessons import information
 from model.lessons.information import Information
@@ -16,6 +15,7 @@ from viz.format import format_share, format_signed, head_label, markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Words, stepped
 from viz.text import escape_markdown
+from viz.widgets.fragment import says_why
 from viz.widgets.head_picker import real_head
 from viz.widgets.layout import split
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, lesson_page, section
@@ -50,7 +50,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
 @section
 def _toy(page: PageContext, words: Section) -> None:
     """Draw a toy head with a single function, its three numbers and the question."""
-    name, n = page["toy"], page["size"]
+    name, n = page["toy", "size"]
     weights = information.toy(name, n, page["sharp"])
     of_mean, of_rows = float(entropy(weights.mean(0), base=2)), float(entropy(weights, base=2).mean())
     numbers = {"mean": of_mean, "rows": of_rows, "mutual": of_mean - of_rows}
@@ -98,7 +98,7 @@ def _measured(page: PageContext, lesson: Lesson) -> Information | None:
         if which == "own":
             words.text("own", 1200, st.text_area)
         texts = {"one": [], "set": words["set"], "own": page["own"].splitlines()[:MOST_TEXTS]}[which]
-        queries = [sources.open_query(page.state.model, text) for text in texts if text.strip()] or [page.query()]
+        queries = [sources.open_query(page.model, text) for text in texts if text.strip()] or [page.query()]
         answers = page.ask_each([information.InformationQuery(query, view.kind) for query in queries],
                                 say=lambda number, text: words("progress", number=number + 1, all=len(queries)),
                                 on_error=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
@@ -109,7 +109,7 @@ def _measured(page: PageContext, lesson: Lesson) -> Information | None:
             return None
         pool = information.mean_over_texts(answered)
         st.caption(words("said", texts=pool.texts, tokens=pool.tokens, heads=len(pool.places),
-                         model=escape_markdown(page.state.model)))
+                         model=escape_markdown(page.model)))
         return pool
 
 
@@ -163,15 +163,12 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
 
 
 @section
+@says_why
 def _subspaces(page: PageContext, words: Section) -> None:
     """Draw the principal angles between the subspaces of a chosen layer's heads, compared with slices."""
     view, name = page.view(), page["matrix"]
     words.choice("matrix", "matrices")
-    try:
-        found = page.ask(information.SubspacesQuery(page.query(), view.kind, view.layer))
-    except UserError as error:
-        st.info(str(error))
-        return
+    found = page.ask(information.SubspacesQuery(page.query(), view.kind, view.layer))
     ranges = found.ranges[name]
     overlaps = {each: format_share(float(one.overlap.mean()), 0) if len(one.overlap) else "–"
                 for each, one in found.ranges.items()}
@@ -201,7 +198,7 @@ def _angles(name: str, angles: np.ndarray, colour: int) -> Line:
 @section
 def _bound(page: PageContext, words: Section) -> None:
     """Draw H(Y) minus the cross-entropy, which stays below I(X;Y), over how much a model has learned."""
-    learnt, bond = page["learnt"], page["bond"]
+    learnt, bond = page["learnt", "bond"]
     bound, here = information.bound(bond, SHARES), float(information.bound(bond, np.array([learnt])).cross_entropy[0])
     proved = bound.entropy - bound.cross_entropy
     left, right = split()

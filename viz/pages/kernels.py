@@ -15,7 +15,7 @@ from viz.figures.lines import Line, lines, regression
 from viz.figures.matrix import matrix, tiles
 from viz.format import format_share, markdown_table, true_minus
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Numbers, Switch, stepped
+from viz.page_controls import Choice, Number, Numbers, Switch, counted, stepped
 from viz.widgets.fields import log_steps
 from viz.widgets.handout_button import picture_button
 from viz.widgets.layout import split
@@ -48,11 +48,11 @@ SCORE_COLOURS = {"additive": 2, "scaled": 0, "plain": 1}
 PAGE = Page("nothing", controls=(
     *QUESTIONS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), stepped("h", 0.5, log_steps(0.1, 5, 12)),
     stepped("q", 0.5, np.linspace(-3, 3, 61).round(1)), Choice("keys", "line", kernels.LIFTS),
-    stepped("dk", 64, (4, 8, 16, 32, 64, 128, 256, 512)), Number("seed", 0, 0, SEEDS - 1, whole=True),
-    Switch("train"), Choice("guess_copy", "", LETTERS), Switch("copy"), Number("again", 0, 0, SEEDS - 1, whole=True),
+    stepped("dk", 64, (4, 8, 16, 32, 64, 128, 256, 512)), counted("seed", SEEDS),
+    Switch("train"), Choice("guess_copy", "", LETTERS), Switch("copy"), counted("again", SEEDS),
     stepped("pairs", 8, range(2, 9)), stepped("t", 6.3, log_steps(0.1, 100, 10)),
     stepped("noise", 0.25, (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)),
-    Number("asked", 2, 0, 7, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True),
+    Number("asked", 2, 0, 7, whole=True), counted("draw", SEEDS),
     DRAWN, stepped("k", 3, range(1, 1 + len(POINTS.start) // 2))))
 
 
@@ -80,7 +80,7 @@ def _copying(page: PageContext, words: Section) -> None:
 
     shipped, lengths, turned = shipped_runs(), np.array(kernels.LENGTHS), page.controls
     # lecture mode has a separate screen for the question, so the pictures are below it
-    left, right = ([st.container(), st.container()] if page.state.present
+    left, right = ([st.container(), st.container()] if page.present
                    else split(2, 3))
     with left:
         revealed = words.lesson.predict("guess_copy")
@@ -93,7 +93,7 @@ def _copying(page: PageContext, words: Section) -> None:
         return
     with left, controls_row():
         words.toggle("copy")
-        words.button("again", again=(turned["again"] + 1) % SEEDS, copy=True)
+        words.again("again", copy=True)
     with right:
         part = page.ask(CopyQuery(turned["again"])) if turned["copy"] else shipped["copying"]
     right_by = {kind: np.array(each) for kind, each in part["right"].items()}   # (seed, length)
@@ -139,7 +139,7 @@ def _regression(page: PageContext, words: Section) -> None:
         words.slider("h")
         words.slider("k")
         words.slider("q")
-    kernel, h, k, q, keys = turned["kernel"], turned["h"], turned["k"], turned["q"], x[:, None]
+    (kernel, h, k, q), keys = page["kernel", "h", "k", "q"], x[:, None]
     curves = [Line(words["estimate"], kernels.kernel_weights(X[:, None], keys, h, kernel) @ y),
               Line(words("nearest", k=k), kernels.nearest_weights(X[:, None], keys, k) @ y, 1, "dash")]
     weights = kernels.kernel_weights(np.array([[q]]), keys, h, kernel)[0]
@@ -163,8 +163,8 @@ def _regression(page: PageContext, words: Section) -> None:
 @section
 def _relabel(page: PageContext, words: Section) -> None:
     """Draw the same average in attention's terms beside the question, and with the dot product as the score."""
-    (x, y), turned = _points(page), page.controls
-    how, h, q = turned["keys"], turned["h"], turned["q"]
+    x, y = _points(page)
+    how, h, q = page["keys", "h", "q"]
     keys, query, everywhere = (kernels.lift(places, how) for places in (x, np.array([q]), X))
     rows = {"kernel": kernels.kernel_weights(query, keys, h)[0],
             "dot": kernels.dot_product_weights(query, keys, h * h)[0],
@@ -210,7 +210,7 @@ def _scores(page: PageContext, words: Section) -> None:
         with st.container(width=320):
             words.slider("dk")
         words.toggle("train")
-        words.button("again", seed=(seed + 1) % SEEDS, train=True)
+        words.again("seed", train=True)
     left, right = split() if page["train"] else (st.container(), None)
     with left:
         words.figure(lines, np.array(shipped["widths"]), over, log="x", height=360, bounds=guessing,
@@ -236,7 +236,7 @@ def _trained(words: Section, trained: dict[str, scores.Scored], guessing: list[t
 def _memory(page: PageContext, words: Section) -> None:
     """Draw the memory: stored pairs of digits and letters, queried with a damaged digit."""
     turned = page.controls
-    pairs, share, temperature = turned["pairs"], turned["noise"], turned["t"]
+    pairs, share, temperature = page["pairs", "noise", "t"]
     asked = min(turned["asked"], pairs - 1)
     keys, values = kernels.stored_pairs(pairs)
     query = kernels.damage(keys[asked], share, turned["draw"])
@@ -251,7 +251,7 @@ def _memory(page: PageContext, words: Section) -> None:
         words.slider("noise", say=lambda value: format_share(value, 0))
         words.slider("t")
         words.slider("pairs")
-        words.button("again", draw=(turned["draw"] + 1) % SEEDS)
+        words.again("draw")
     best, names = kernels.best_temperature(share), [f"{key} → {value}" for key, value in
                                                     zip(kernels.KEYS, kernels.VALUES, strict=True)]
     squared, on_right, there = _errors(pairs, share)

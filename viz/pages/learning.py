@@ -94,7 +94,7 @@ def _lengths(page: PageContext, words: Section) -> None:
     with drawn:
         words.figure(stacked_bars, words["rows"], pieces, axis="nats", height=230,
                      marks=[(floor, words("mark", floor=floor))])
-    with drawn if page.state.present else left, st.container(key="numbers", horizontal=True):
+    with drawn if page.present else left, st.container(key="numbers", horizontal=True):
         for name, value in (("loss", loss), ("bits", loss / np.log(2)), ("perplexity", np.exp(loss))):
             st.metric(words[name], _said(value))
     words.explain(x_log_x, entropy, learning.cross_entropy, learning.divergence, stacked_bars, notices_in=left)
@@ -152,7 +152,7 @@ def _targets(page: PageContext, words: Section) -> None:
 @section
 def _smoothing(page: PageContext, words: Section) -> None:
     """Draw the loss over the right word's probability, and the lowest possible loss over ε."""
-    epsilon, size, where = (page[name] for name in ("eps", "size", "where"))
+    epsilon, size, where = page["eps", "size", "where"]
     first, second, third = split(2, 2, 3)
     with first:
         words.slider("eps")
@@ -182,7 +182,7 @@ def _smoothing(page: PageContext, words: Section) -> None:
 @section
 def _adam(page: PageContext, words: Section) -> None:
     """Draw Adam's steps for a sequence of gradients, with the paper's settings and with the reader's."""
-    kind, beta2, epsilon = (page[name] for name in ("signal", "b2", "ae"))
+    kind, beta2, epsilon = page["signal", "b2", "ae"]
     gradients, steps = learning.signal(kind), np.arange(1, learning.DESCENT_STEPS + 1)
     paper, own = learning.adam(gradients), learning.adam(gradients, beta2=beta2, epsilon=epsilon)
     after = learning.AT + 20
@@ -205,7 +205,7 @@ def _adam(page: PageContext, words: Section) -> None:
 @section
 def _rate(page: PageContext, words: Section) -> None:
     """Draw the paper's learning rate and that of the short training."""
-    peak, warm_up, decay = (page[name] for name in ("rate", "warm", "decay"))
+    peak, warm_up, decay = page["rate", "warm", "decay"]
     ours = np.array([learning.scaled_rate(step, peak, warm_up, decay) for step in range(1, STEPS + 1)])
     highest, end = (float(each) for each in learning.rate(np.array([4000, 100_000]), 512, 4000))
     words.tell(highest=highest, end=end, peak=ours.max(), last=ours[-1], steps=STEPS, warm=warm_up)

@@ -12,7 +12,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, head_label, markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Places, Switch, stepped
+from viz.page_controls import Choice, Places, Switch, counted, stepped
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
 from viz.widgets.layout import split
@@ -28,11 +28,11 @@ SLIDERS = {"window": ("window", "dilated", "global", "bigbird"), "dilation": ("d
 PAGE = Page("head", asks_at=(("real", True),),
             controls=(
     *QUESTIONS, stepped("pad", 2, range(5)), Switch("ahead", True), Places("flips", N * N, N * N),
-    stepped("row", 3, range(N)), Number("seed", 0, 0, SEEDS - 1, whole=True),
+    stepped("row", 3, range(N)), counted("seed", SEEDS),
     Choice("method", "before", masking.METHODS), Choice("pattern", "bigbird", masking.NAMES),
     stepped("n", 32, (16, 32, 64, 128)), Switch("causal"), stepped("window", 2, (1, 2, 3, 4, 6, 8, 12, 16)),
     stepped("dilation", 2, range(1, 9)), stepped("global", 1, range(9)),
-    stepped("random", 2, range(9)), Number("draw", 0, 0, SEEDS - 1, whole=True), Switch("real")))
+    stepped("random", 2, range(9)), counted("draw", SEEDS), Switch("real")))
 
 
 @lesson_page
@@ -64,7 +64,7 @@ def _build(page: PageContext, words: Section, texts: list[str], rule: np.ndarray
             words.slider("pad")
         words.toggle("ahead")
         words.button("clear", flips=())
-        words.button("again", seed=(page["seed"] + 1) % SEEDS)
+        words.again("seed")
     pictures, right = split(9, 5)
     left, middle = pictures.columns([5, 4], gap="small")
     words.tell(n=N, open=allowed.sum(), cells=allowed.size, share=allowed.mean(),
@@ -86,7 +86,7 @@ def _build(page: PageContext, words: Section, texts: list[str], rule: np.ndarray
 @section
 def _methods(page: PageContext, words: Section, texts: list[str], allowed: np.ndarray,
                      scores: np.ndarray) -> None:
-    method, row = page["method"], page["row"]
+    method, row = page["method", "row"]
     by_method = {name: masking.masked_weights(scores, allowed, name) for name in masking.METHODS}
     if words.hidden():
         return
@@ -141,7 +141,7 @@ def _blind(page: PageContext, words: Section) -> None:
 
 
 def _shape(page: PageContext) -> masking.Shape:
-    return masking.Shape(*(page[name] for name in ("window", "dilation", "global", "random", "draw")))
+    return masking.Shape(*page["window", "dilation", "global", "random", "draw"])
 
 
 def _sparse(page: PageContext, lesson: Lesson) -> None:
@@ -152,8 +152,8 @@ def _sparse(page: PageContext, lesson: Lesson) -> None:
 
 @section
 def _patterns(page: PageContext, words: Section) -> None:
-    turned, shape = page.controls, _shape(page)
-    n, causal, name = turned["n"], turned["causal"], turned["pattern"]
+    shape = _shape(page)
+    n, causal, name = page["n", "causal", "pattern"]
     words.choice("pattern", "names")
     turning = [control for control, patterns in SLIDERS.items() if name in patterns]
     with controls_row():
@@ -161,7 +161,7 @@ def _patterns(page: PageContext, words: Section) -> None:
             with st.container(width=200):
                 words.slider(control)
         if "random" in turning:
-            words.button("again", draw=(turned["draw"] + 1) % SEEDS)
+            words.again("draw")
         words.toggle("causal")
     masks = {kind: masking.pattern(kind, n, shape, causal) for kind in masking.NAMES}
     shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}

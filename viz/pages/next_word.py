@@ -16,7 +16,7 @@ from viz.components.head_view import head_view
 from viz.figures.bars import bars
 from viz.format import format_weight, token_markdown
 from viz.page import Page, PageContext
-from viz.page_controls import Number, Steps
+from viz.page_controls import Number, Steps, counted
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import button_setting, slider_for
 from viz.widgets.figure import figure
@@ -30,7 +30,7 @@ WORDS = strings("next_word")
 
 OURS = ("stories", "induction")   # our own decoders
 PAGE = Page("record",
-            controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True),
+            controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), counted("top_k", 1001),
                       Number("top_p", 1.0, 0.01, 1)), answers=lambda offer: offer.writes or offer.id in OURS)
 # the values of the temperature, top-k and top-p
 CUTS = {"t": (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0),
@@ -62,7 +62,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
     read, and one to download."""
     offers = sources.catalogue()
     writers = sorted((offer for offer in offers if offer.writes), key=lambda offer: offer.size)
-    absent = sorted((offer for offer in writers if not offer.on_disk), key=lambda offer: offer.id != page.state.model)
+    absent = sorted((offer for offer in writers if not offer.on_disk), key=lambda offer: offer.id != page.model)
     with st.container(key="aside-ways"):   # hidden in lecture mode
         st.info(sentence)
         with flex_row():

@@ -11,7 +11,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix, tiles
 from viz.format import markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Switch, stepped
+from viz.page_controls import Choice, Number, Switch, counted, stepped
 from viz.widgets.fields import choice_for
 from viz.widgets.layout import split
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
@@ -22,8 +22,8 @@ PAPER = -0.75   # value of the gaps between patches
 TESTED = 250    # number of held-out digits (model/scratch/canvas.py)
 SMOOTH = 10     # steps averaged per point of a loss curve
 PAGE = Page("nothing", controls=(
-    *QUESTIONS, Number("picture", 0, 0, PICTURES - 1, whole=True), stepped("moved", PATCHES, range(PATCHES + 1)),
-    Number("draw", 0, 0, DRAWS - 1, whole=True), Number("side", SIDE, 1, SIDE * min(ROWS, COLUMNS), whole=True),
+    *QUESTIONS, counted("picture", PICTURES), stepped("moved", PATCHES, range(PATCHES + 1)),
+    counted("draw", DRAWS), Number("side", SIDE, 1, SIDE * min(ROWS, COLUMNS), whole=True),
     stepped("place", COLUMNS + 1, range(PATCHES)),
     Choice("count", str(COUNTS[0]), tuple(map(str, COUNTS))), Switch("run"),
     stepped("seed", 1, range(1, digit_patches.SEEDS + 1))))
@@ -56,8 +56,8 @@ def _shuffle(page: PageContext, words: Section) -> None:
         with controls_row():
             with st.container(width=260):
                 words.slider("moved")
-            words.button("again", draw=(turned["draw"] + 1) % DRAWS)
-            words.button("other", picture=(turned["picture"] + 1) % PICTURES)
+            words.again("draw")
+            words.again("picture", "other")
     with right:
         words.lesson.predict()
     if words.hidden():

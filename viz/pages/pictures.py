@@ -36,10 +36,11 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, position
 from viz.text import escape_markdown, strings
 from viz.widgets.export_menu import export_menu
-from viz.widgets.fields import choice_for, segments, toggle
+from viz.widgets.fields import choice_for, toggle
 from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences, folded, folded_formula, fragment, model_button
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
+from viz.widgets.head_picker import kind_choice
 from viz.widgets.layout import bullets, flex_row, heading, note, opening, prose, split
 from viz.widgets.picture import FETCHED, is_unknown, named_patches, open_picture, picture_models, picture_pills
 
@@ -60,7 +61,7 @@ SUM = 1e-4   # tolerance for probabilities that should sum to 1
 def render(page: PageContext) -> None:
     """Draw the page, or the offer to download a vision model if there is none."""
     words = opening("pictures")
-    if not is_unknown(page.state.model):
+    if not is_unknown(page.model):
         try:
             pictures.find(page.state.image or "")
         except UserError as error:
@@ -70,13 +71,13 @@ def render(page: PageContext) -> None:
     try:
         record = page.record()
     except NotOnDisk as missing:
-        if is_unknown(page.state.model):   # the frame offers to download a model that the user named
+        if is_unknown(page.model):   # the frame offers to download a model that the user named
             raise
         _ways_out(page, missing.reason)
         return
     picture_pills(page)
     offer = next((each for each in sources.catalogue() if each.id == FETCHED), None)
-    if offer is not None and not offer.on_disk and page.state.model != FETCHED:
+    if offer is not None and not offer.on_disk and page.model != FETCHED:
         model_button(page, offer)
     fragment(page, _picture, record)
     folded_formula(words["formula"], _proof, key="pictures-formula")
@@ -85,7 +86,7 @@ def render(page: PageContext) -> None:
 def _ways_out(page: PageContext, sentence: str) -> None:
     """Draw the offers if no vision model is on this disk: models to download, and models available."""
     offers = {offer.id: offer for offer in sources.catalogue()}
-    offer = offers.get(page.state.model) or offers.get(FETCHED)
+    offer = offers.get(page.model) or offers.get(FETCHED)
     st.info(escape_markdown(sentence) if offer is None else WORDS("none", model=escape_markdown(offer.title),
                                                                   good_for=escape_markdown(offer.good_for)))
     with flex_row():
@@ -147,12 +148,9 @@ def _shares_slider(page: PageContext, name: str, label: str, options: tuple[floa
 
 def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the focused token's row in every head, over the picture."""
-    kinds = strings("heads")
     with flex_row("center", horizontal_alignment="distribute"):
         heading(WORDS["every_head"], width="content", help=WORDS["every_head_help"])
-        if len(record.kinds) > 1:
-            segments(kinds["kind"], {kind: kind.label(kinds["kinds"]) for kind in record.kinds}, page.set, "kind",
-                     view.kind)
+        kind_choice(page, record, view)
     drawn = head_grid(rows_overview(record[view.kind], view), GridState(view.head_id),
                       behind=picture_behind(record, view, page["opacity"]),
                       height=LARGE + 60, key="picture-grid",

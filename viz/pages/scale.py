@@ -11,7 +11,7 @@ from viz.figures.lines import Line, lines, standing
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Switch, stepped
+from viz.page_controls import Choice, Switch, counted, stepped
 from viz.widgets.head_picker import real_head
 from viz.widgets.layout import split
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
@@ -25,10 +25,10 @@ TEMPERATURES = np.geomspace(0.1, 100, 31)
 OVERFLOWING = (512, 1024, 2048, 4096)   # values of d_k whose share of overflows is stated
 PAGE = Page("head", asks_at=(("real", True),), controls=(
     *QUESTIONS, stepped("dk", 512, STEPS), stepped("keys", 64, (8, 16, 32, 64)),
-    Number("seed", 0, 0, SEEDS - 1, whole=True),
+    counted("seed", SEEDS),
     Choice("draw", "normal", sqrt_dk.KINDS), Switch("real"), Switch("train"),
     stepped("width", 256, (4, 16, 64, 256, 512, 1024)),
-    Number("start", 0, 0, SEEDS - 1, whole=True), stepped("step", sqrt_dk.STEPS, range(0, sqrt_dk.STEPS + 1, EVERY))))
+    counted("start", SEEDS), stepped("step", sqrt_dk.STEPS, range(0, sqrt_dk.STEPS + 1, EVERY))))
 
 
 @lesson_page
@@ -98,7 +98,7 @@ def _variance(page: PageContext, words: Section) -> None:
         words.choice("draw", "draws")
         with st.container(width=220):
             words.slider("keys")
-        words.button("again", seed=(page["seed"] + 1) % SEEDS)
+        words.again("seed")
     words.tell(d_k=d_k, measured=dots.var(), spread=dots.std(), root=root, rows=sqrt_dk.draws(rest[0]),
                divided=(dots / root).var())
     left, middle, right = split(4, 3, 3)

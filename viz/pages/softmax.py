@@ -212,7 +212,7 @@ def _ends(page: PageContext, words: Section, row: Row) -> None:
 @section
 def _inside(page: PageContext, words: Section) -> None:
     """Draw T inside the model. The head uses T during the forward pass, so everything after it changes."""
-    temperature, scope = page["t"], page["scope"]
+    temperature, scope = page["t", "scope"]
     # T = 1 would change nothing
     toggle(words["switch"], lambda inside: page.set(inside=inside, t=temperature if temperature != 1 else SWITCHED),
            "inside", page["inside"])

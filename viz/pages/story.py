@@ -10,7 +10,7 @@ from model.lessons.story import Story, StoryQuery, clearest_head, lengths, looks
 from viz.components.story import CELLS, STEPS, Event, Scene, Step, story
 from viz.format import format_number, true_minus, visible_token
 from viz.page import Page, PageContext, pages
-from viz.page_controls import Choice, Number, Steps, Words
+from viz.page_controls import Choice, Number, Steps, Words, counted
 from viz.text import Texts, escape_markdown, strings
 from viz.widgets.fields import bind, button_setting
 from viz.widgets.fragment import offer_model
@@ -28,7 +28,7 @@ LESSONS = {"letters": "vectors", "pieces": "vectors", "vectors": "vectors", "pla
            "softmax": "softmax", "word": "next_word"}
 PAGE = Page("nothing", controls=(
     *QUESTIONS, Words("say", "", LONGEST), Choice("by", "", DECODERS), Steps("wrote", 10**7, WRITTEN),
-    Number("block", 0, 0, 999, whole=True), Number("at_head", AUTO, AUTO, 999, whole=True)))
+    counted("block", 1000), Number("at_head", AUTO, AUTO, 999, whole=True)))
 
 
 def render(page: PageContext) -> None:
@@ -52,7 +52,7 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
     picture and one for the question.
     """
     page.follow()   # opens the lesson chosen in the picture
-    words, lecture = lesson.prose["widgets"], page.state.present
+    words, lecture = lesson.prose["widgets"], page.present
     if lecture:
         lesson.header()
     else:

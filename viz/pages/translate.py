@@ -8,7 +8,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core import heads
-from model.core.query import Kind, KindHeadId, UserError, with_arrays
+from model.core.query import Kind, KindHeadId, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.view import View, displayed_head
 from model.lessons.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
@@ -23,7 +23,7 @@ from viz.page_controls import Choice, Switch, Words, position
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import button_setting, choice_for, toggle_for
 from viz.widgets.figure import figure
-from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat
+from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat, says_why
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
 from viz.widgets.layout import bullets, flex_row, heading, opening, prose, split
@@ -236,16 +236,13 @@ def _probabilities(now: WordView) -> None:
            key="translate-chances", alt=WORDS("chances_alt", first=texts[0], p=shares[0], rest=rest))
 
 
+@says_why
 def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
     """Draw the section on the choice between il and elle, or say that the model or sentence has none."""
     words = WORDS["decide"]
     heading(words["title"], 3)
     revision = sources.revision(model)
-    try:
-        decision: Decision = page.ask(DecisionQuery(model, revision, text, twin))
-    except UserError as error:
-        st.info(escape_markdown(error))
-        return
+    decision: Decision = page.ask(DecisionQuery(model, revision, text, twin))
     prose(words("lead", said=decision.said))
     left, right = split(gap="large")
     with left:

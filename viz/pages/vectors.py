@@ -6,7 +6,6 @@ import streamlit as st
 
 from model.ask import sources
 from model.core import statistics
-from model.core.query import UserError
 from model.lessons import vectors
 from model.lessons.vectors import LARGEST, MODELS
 from viz.figures.bars import bars, histogram
@@ -19,7 +18,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import button_setting
-from viz.widgets.fragment import offer_model
+from viz.widgets.fragment import offer_model, says_why
 from viz.widgets.layout import flex_row, split
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
@@ -176,6 +175,7 @@ def _closed(words: str) -> None:
 
 
 @section
+@says_why
 def _table(page: PageContext, words: Section) -> None:
     """Draw the embedding table's rows for the text above, and a word's neighbours."""
     model = page["table"]
@@ -190,11 +190,7 @@ def _table(page: PageContext, words: Section) -> None:
         return
     cut = vectors.cut(page["typed"], model)
     word = words.text("word", 40).strip()
-    try:
-        found: vectors.Table = page.ask(vectors.TableQuery(model, sources.revision(model), word, cut.ids[:ROWS]))
-    except UserError as error:
-        st.info(escape_markdown(error))
-        return
+    found: vectors.Table = page.ask(vectors.TableQuery(model, sources.revision(model), word, cut.ids[:ROWS]))
     shown, d_model = found.rows.shape
     st.markdown(words("rows", shown=shown, d_model=d_model))
     if shown:
@@ -226,10 +222,11 @@ def _near(words: Section, word: str, found: vectors.Table) -> None:
 
 
 @section
+@says_why
 def _contexts(page: PageContext, words: Section) -> None:
     """Draw one word in two contexts, layer by layer, compared with two uses of the same meaning and with unrelated
     words."""
-    model, pair, there = page["table"], page["case"], words.lesson.prose["table"]
+    (model, pair), there = page["table", "case"], words.lesson.prose["table"]
     words.choice("case", "cases")
     if pair == "own":
         word = words.text("shared", 40).strip()
@@ -241,12 +238,8 @@ def _contexts(page: PageContext, words: Section) -> None:
         _closed(words["closed"] if vectors.on_disk(model) else there["absent"])
         return
     others = words["others_chinese" if any(sign > "\u2e80" for sign in word) else "others"]
-    try:
-        first, second, third, unrelated = (sources.open_query(model, text) for text in (*texts, others))
-        senses: vectors.Contexts = page.ask(vectors.ContextsQuery(first, second, third, unrelated, word))
-    except UserError as error:
-        st.info(escape_markdown(error))
-        return
+    first, second, third, unrelated = (sources.open_query(model, text) for text in (*texts, others))
+    senses: vectors.Contexts = page.ask(vectors.ContextsQuery(first, second, third, unrelated, word))
     if senses.unknown:
         st.info(words("unknown", word=escape_markdown(word), model=there["models"][model]))
         return

@@ -1,4 +1,5 @@
 """Parts of a page: errors shown as sentences, fragments that rerun alone, and folded parts."""
+import functools
 import inspect
 import logging
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -38,6 +39,19 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
         st.error(WORDS["unknown_page_error"])
 
 
+def says_why(draw: Callable[..., None]) -> Callable[..., None]:
+    """Make a part of a page draw the reason, as a sentence, where it raises UserError; the rest of the page is
+    drawn."""
+    @functools.wraps(draw)
+    def drawn(*given: Any) -> None:
+        try:
+            draw(*given)
+        except UserError as error:
+            st.info(escape_markdown(error))
+
+    return drawn
+
+
 def fetch(page: PageContext, model: str) -> None:
     """Request a model in a callback; the frame then downloads it and shows progress and a stop button."""
     page.set(model=model)
@@ -66,7 +80,7 @@ def _offer_to_fetch(page: PageContext, missing: NotOnDisk, part: str) -> None:
         st.markdown(f"{escape_markdown(offer.title)}: {offer.size / 1e6:,.0f} MB, {escape_markdown(offer.licence)}. "
                     f"{escape_markdown(offer.good_for)}")
     if st.button(WORDS("fetch", model=escape_markdown(model)), key=f"fetch-{part}", type="primary"):
-        FETCHING.value = model, page.state.model
+        FETCHING.value = model, page.model
         st.rerun()
 
 

@@ -76,8 +76,7 @@ def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str,
     def clicked() -> None:
         place = clicked_head(st.session_state[key], heads)
         if place is not None:
-            page.set(head=place)
-            page.open_next("heads")
+            page.open_head(head=place)
 
     named_patterns = {"pattern": named(table)["pattern"].map(TITLES)} if "pattern" in table else {}
     shown = table.assign(**named_patterns).reset_index()

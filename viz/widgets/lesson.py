@@ -42,7 +42,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import streamlit as st
@@ -108,13 +108,13 @@ class Lesson:
         """Draw the duration and the lessons it builds on, without buttons in lecture mode."""
         known = pages()
         before = [earlier for earlier in self.prose["builds_on"]
-                  if earlier in known and not self.page.state.present]
+                  if earlier in known and not self.page.present]
         minutes = self.words("minutes", minutes=self.prose["minutes"])
         st.caption(f"{minutes} · {self.words['builds_on']}" if before else minutes, width="content")
         for other in before:
             st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=self.page.open_next,
                       args=(other,))
-        if self.page.state.controls_of(self.name) and not self.page.state.present:
+        if self.page.state.controls_of(self.name) and not self.page.present:
             st.button(self.words["start_again"], type="tertiary", key="start-again", on_click=forget,
                       args=(self.page, self.name))
 
@@ -125,14 +125,14 @@ class Lesson:
         if measured:
             answers = [answer | {"why": answer("why", **measured)} for answer in prompt["answers"]]
             prompt = prompt | {"answers": answers}
-        with st.container(border=not self.page.state.present, width=READABLE, key=f"predict-{control}"):
+        with st.container(border=not self.page.present, width=READABLE, key=f"predict-{control}"):
             ask(self.page, prompt, control, self.words["predict"])
         return self.open(control)
 
     def open(self, control: str = "guess") -> bool:
         """Return whether the covered part may be shown: the question is answered or everything is revealed. Always true
         in lecture mode, where the question has its own screen before the picture."""
-        return self.page.state.show or self.page.state.present or bool(self.page[control])
+        return self.page.state.show or self.page.present or bool(self.page[control])
 
     def _uncovered(self) -> list[bool]:
         return [self.page.state.show, *(self.open(name) for name in self._asked())]
@@ -156,7 +156,7 @@ class Lesson:
                 st.markdown(bullets(self.prose["remember"]), width=READABLE)
             else:
                 self.covered("remember")
-        if self.page.state.present:
+        if self.page.present:
             self.fragment(_hall_checks)
             return
         self.fragment(_checks)
@@ -168,7 +168,7 @@ class Lesson:
         """Draw a heading and its lead, and yield the section. Draw widgets and figures inside the block."""
         prose, lead = Section(self, name), self.prose[name].get("lead", "")
         title = "" if name in self.folded else f"### {prose['title']}"
-        if self.page.state.present:   # the lead is below the picture, in place of what to notice
+        if self.page.present:   # the lead is below the picture, in place of what to notice
             with st.container(key=f"section-{name}"):
                 st.markdown(title)
                 yield prose
@@ -183,7 +183,7 @@ class Lesson:
         """Draw an optional section with draw(page, lesson, *given), which is named after it, in an expander that is
         opened by hand or by a link that sets one of the controls `opened_by`. In lecture mode it is an ordinary
         screen."""
-        if self.page.state.present:
+        if self.page.present:
             draw(self.page, self, *given)
             return
         name = section_name(draw)
@@ -254,10 +254,13 @@ class Section(Texts):
         self.lesson, self.page, self.name, self.facts = lesson, lesson.page, name, dict[str, Any]()
         self.arrays: dict[str, np.ndarray] = {}   # the matrices drawn, by the key of their picture
 
+    def _number(self, control: str) -> Number:
+        """Return the declaration of a number."""
+        return next(each for each in self.page.about.controls if isinstance(each, Number) and each.name == control)
+
     def slider(self, control: str, options: Iterable[float] = (), **look: Any) -> None:
         """Draw a slider over `options`, by default those of the control. look: as in `slider_for`."""
-        declared = next(each for each in self.page.about.controls if each.name == control)
-        options = tuple(options) or cast(Number, declared).options
+        options = tuple(options) or self._number(control).options
         slider_for(self.page, control, self[control], options, help=self.get(f"{control}_help"), **look)
 
     def choice(self, control: str, options: str) -> None:
@@ -278,6 +281,12 @@ class Section(Texts):
     def button(self, label: str, **changes: Any) -> None:
         """Draw a button with the text self[label] that sets several controls at once."""
         button_setting(self.page, self[label], f"{self.name}-{label}", **changes)
+
+    def again(self, control: str, label: str = "again", **changes: Any) -> None:
+        """Draw a button, with the text self[label], that sets a whole number to the next one, and the last to 0.
+        changes: of other controls."""
+        value = (self.page[control] + 1) % (int(self._number(control).high) + 1)
+        self.button(label, **{control: value}, **changes)
 
     def presets(self, control: str, values: Mapping[str, object]) -> None:
         """Draw a row of buttons, named in the table `presets`, that set a control to one of these values."""
@@ -316,7 +325,7 @@ class Section(Texts):
         self.tell(**facts)
         words = self.lesson.words
         if notices := self.get("notice"):
-            column = nullcontext() if notices_in is None or self.page.state.present else notices_in
+            column = nullcontext() if notices_in is None or self.page.present else notices_in
             with column, st.container(key=f"notices-{self.name}"):
                 st.markdown(f"**{words['notice']}**\n{_listed(notices, self.facts)}", width=READABLE)
         texts = {"formula": "formula" in self and self._formula(),

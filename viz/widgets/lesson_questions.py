@@ -34,7 +34,7 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
     chosen, key = page[control], f"view_{control}"
     letters = LETTERS[:len(prompt["answers"])]
     st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
-    if page.state.present:
+    if page.present:
         _ask_hall(page, prompt, control, letters)
         return
     st.session_state[key] = None

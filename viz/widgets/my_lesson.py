@@ -47,7 +47,7 @@ def step(page: PageContext, by: int) -> None:
 def place_of(page: PageContext) -> tuple[str, str]:
     """Return the position in the presented list, in words, and the screen of this page to show; both are "" if no list
     is presented."""
-    items = handout().items if page.state.present and (_PLACE.value or page.name == HOME) else ()
+    items = handout().items if page.present and (_PLACE.value or page.name == HOME) else ()
     if not items:
         return "", ""
     if page.name == HOME:

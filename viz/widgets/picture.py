@@ -206,13 +206,13 @@ def fit_question(page: PageContext) -> None:
     them."""
     if not page.about.asks_with(page.controls):
         return
-    wanted, reads = page.about.reads, what_it_reads(page.state.model)
-    if wanted != "both" and wanted not in reads and not is_unknown(page.state.model):
+    wanted, reads = page.about.reads, what_it_reads(page.model)
+    if wanted != "both" and wanted not in reads and not is_unknown(page.model):
         if wanted == "picture":
-            _TEXT_MODEL.value = page.state.model
+            _TEXT_MODEL.value = page.model
             model = _PICTURE_MODEL.value or next(iter(picture_models()), FETCHED)
         else:
-            _PICTURE_MODEL.value = page.state.model
+            _PICTURE_MODEL.value = page.model
             model = _TEXT_MODEL.value or State().model
         page.correct(**vars(page.state.with_question(model=model)))
         reads = what_it_reads(model)
@@ -227,5 +227,5 @@ def fit_question(page: PageContext) -> None:
         page.correct(image=None)
     # swap the default texts for each other, or for a sentence whose words a small model knows
     plain, compared = State().text, WORDS["compared"]
-    if page.state.text in (plain, compared):
-        page.correct(text=compared if pictured and "text" in reads else example_of(page.state.model) or plain)
+    if page.text in (plain, compared):
+        page.correct(text=compared if pictured and "text" in reads else example_of(page.model) or plain)

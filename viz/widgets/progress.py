@@ -26,7 +26,7 @@ def resume(page: PageContext) -> None:
         return
     _RESUMED.value |= {page.name}
     left = known.get(page.name)
-    if left and not page.state.controls_of(page.name) and not page.state.present:
+    if left and not page.state.controls_of(page.name) and not page.present:
         page.set(passing=True, **left)
         st.rerun()
 

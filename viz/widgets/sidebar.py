@@ -98,7 +98,7 @@ def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
                  help=WORDS["texts_help" if beside else "text_help"], **text_value("ask_text", asked["text"]))
     if beside:
         return
-    if _reads(page.state.model, "chat", False):
+    if _reads(page.model, "chat", False):
         st.session_state["ask_chat"] = page.state.chat
         st.toggle(WORDS["chat"], key="ask_chat", on_change=_from_widget, args=(page, "chat"), help=WORDS["chat_help"])
     st.session_state["ask_example"] = None
@@ -109,7 +109,7 @@ def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
         for field in ("text_b", "target"):
             st.text_area(WORDS[field], on_change=_from_widget, args=(page, field), height=70,
                          help=WORDS[f"{field}_help"], **text_value(f"ask_{field}", asked[field]))
-            if asked[field] and not _reads(page.state.model, field):
+            if asked[field] and not _reads(page.model, field):
                 st.caption(WORDS("not_read", field=WORDS[field]))
     _import_widget(page)
 
@@ -126,7 +126,7 @@ def _reads(model: str, field: str, unknown: bool = True) -> bool:
 def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
     """Draw the choice of model and return the badge's placeholder. If this server accepts models outside the catalogue,
     draw the field that adds one, too."""
-    model = page.state.model
+    model = page.model
     offers, reads = {offer.id: offer for offer in sources.catalogue()}, page.about.reads
     names = [name for name, offer in offers.items() if page.about.answers(offer)
              and (reads == "both" or offer.pictures == (reads == "picture"))]
@@ -169,7 +169,7 @@ def fetch_model(page: PageContext) -> None:
     """Draw the progress of the page's model download, if any, with a stop button. Reruns the page when the model is on
     disk; raises UserError if the download failed."""
     model, needed_by = FETCHING.value
-    if not model or page.state.model not in (model, needed_by):
+    if not model or page.model not in (model, needed_by):
         return
     show_fetching(model)
 

@@ -26,7 +26,7 @@ def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageCon
                             for text, lacks in zip(side.texts, side.unknown, strict=True) if lacks)
     st.info(WORDS("refused", model=escape_markdown(card.title), words=", ".join(
         f"*{token_markdown(text)}*" for text in list(unknown)[:NAMED])))
-    if record.query.text != page.state.text:   # the text comes from a field of the page, where it can be changed
+    if record.query.text != page.text:   # the text comes from a field of the page, where it can be changed
         return
     example = example_of(card.id)
     with flex_row():

@@ -30,10 +30,10 @@ def _maker(page: PageContext) -> None:
     from viz.handout.worksheet import questions, worksheet
 
     st.markdown(WORDS["about"], width=READABLE)
-    text = st.text_area(WORDS["sentence"], page.state.text, key="worksheet-sentence", height=68, width=READABLE)
+    text = st.text_area(WORDS["sentence"], page.text, key="worksheet-sentence", height=68, width=READABLE)
     grid = st.segmented_control(WORDS["figure_choice"], ["head", "grid"], default="head", required=True,
                                 format_func=WORDS["figures"].__getitem__, key="worksheet-figure") == "grid"
-    model = page.state.model if "text" in sources.sides(page.state.model) else State().model
+    model = page.model if "text" in sources.sides(page.model) else State().model
     try:
         state = replace(page.state, model=model)
         state = state if text == state.text else state.with_question(text=text)

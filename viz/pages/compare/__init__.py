@@ -64,7 +64,7 @@ class Other:
 def render(page: PageContext) -> None:
     """Draw the page."""
     words = opening("compare", READABLE)
-    left, right = (st.container(), st.container()) if page.state.present else st.columns(
+    left, right = (st.container(), st.container()) if page.present else st.columns(
         [5, 6], gap="medium", vertical_alignment="bottom")
     with left:
         record, view = real_head(page, token=False)
@@ -89,7 +89,7 @@ def render(page: PageContext) -> None:
         if page["versus"] == "model":
             st.caption(words["same_heads" if same_heads(*records, kinds) else "other_heads"], width=READABLE)
     beside = map_beside_grid(records, found)
-    with left if beside and page.state.present else right:   # in lecture mode the map needs the whole height
+    with left if beside and page.present else right:   # in lecture mode the map needs the whole height
         change_section(records, view, found)
     if beside:
         with right:
@@ -142,7 +142,7 @@ def _with_text(asked: Query, text: str) -> Query:
 def _text(page: PageContext, label: str, shorter: bool = True) -> str:
     """Return the other sentence. Before one is typed, it is the twin or (if `shorter`) the sentence without its last
     word."""
-    text = page.state.text
+    text = page.text
     example = example_for(text, page.state.text_b)
     start = (example and other_twin(example, text)) or (" ".join(text.split()[:-1]) if shorter else "")
     st.text_input(label, max_chars=max(LONGEST, len(start)), help=WORDS["other_help" if shorter else "donor_help"],
@@ -153,7 +153,7 @@ def _text(page: PageContext, label: str, shorter: bool = True) -> str:
 
 def _model(page: PageContext) -> str:
     """Return the other model, which is chosen like in the sidebar: from the catalogue, or by hub id or folder."""
-    wanted, mine = page["against"], page.state.model
+    wanted, mine = page["against"], page.model
     offers = {offer.id: offer for offer in sources.catalogue()}
     names = [offer.id for offer in offers.values()
              if offer.id != mine and offer.pictures == (page.state.image is not None)]

@@ -173,7 +173,7 @@ def matrices(page: PageContext, records: Pair, view: View, found: OpenHead, plac
     """Draw some of the three matrices (two heads and their difference): side by side for short texts, with a larger
     difference below for longer ones. Choosing a row in one focuses it in all of them, and on the page Heads."""
     aligned, few = found.aligned, max(len(found.aligned.rows), len(found.aligned.columns)) <= FEW
-    in_a_row = few and not page.state.present
+    in_a_row = few and not page.present
     columns = [*st.columns(len(places) if in_a_row else min(len(places), 2), gap="small", vertical_alignment="bottom"),
                None]
     height = HIGH[0] if in_a_row else HIGH[1]

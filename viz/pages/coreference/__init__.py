@@ -43,7 +43,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, choice_for, toggle_for
 from viz.widgets.figure import figure
-from viz.widgets.fragment import folded_formula
+from viz.widgets.fragment import folded_formula, says_why
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
 from viz.widgets.head_table import plain_table
@@ -132,7 +132,7 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
     place = words_of(attention_map.queries, case)
     here, there = noun_weights(attention_map, place), None
     if other is not None:
-        record = page.ask(sources.open_query(page.state.model, other.sentence))
+        record = page.ask(sources.open_query(page.model, other.sentence))
         there = noun_weights(map_of(record), words_of(map_of(record).queries, other))[rows][:, ::-1]
     uniform = (len(place.correct) + len(place.wrong)) / len(attention_map.keys)
     looker = case.word("pronoun") if rows == "pronoun" else WORDS["ask"]("behind", it=case.word("pronoun"))
@@ -161,7 +161,7 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
             st.caption(escape_markdown(side_case.sentence))
             numbers = {noun: by_head(heads, column) for noun, column in zip((a, b), weights.T, strict=True)}
             values = by_head(heads, weights[:, 0] - weights[:, 1])
-            query = sources.open_query(page.state.model, side_case.sentence)
+            query = sources.open_query(page.model, side_case.sentence)
             overview = page.ask(OverviewQuery(query, attention_map.kind))
             colours = HeadValues(values, f"{a} − {b}", signed=True, bound=reach)
             drawn = head_grid(overview, GridState(twins.heads[place][1:], tooltip_values=numbers, values=colours),
@@ -231,7 +231,7 @@ def _table(twins: Twins) -> None:
 
 def sentence_case(page: PageContext) -> Case | None:
     """Return the case of the current sentence: the words chosen by the reader, completed by suggestions."""
-    text, example = page.state.text, example_for(page.state.text, None)
+    text, example = page.text, example_for(page.text, None)
     chosen = tuple(page[role] for role in ROLES)
     if not any(chosen) and same_sentence(text) is None and example is not None and example.rival:
         first, second = example.pair[1], example.rival
@@ -309,17 +309,14 @@ def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
     return sentences, counts
 
 
+@says_why
 def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: Report | None) -> None:
     """Draw the section on silencing, or a message for a model without word predictions."""
     words = WORDS["proof"]
     heading(words["title"], 3)
     prose(words["lead"])
-    question = AnswersQuery(page.state.model, sources.revision(page.state.model), (case,))
-    try:
-        plain: Answers = page.ask(question)
-    except UserError as error:
-        st.info(escape_markdown(error))
-        return
+    question = AnswersQuery(page.model, page.revision, (case,))
+    plain: Answers = page.ask(question)
     st.caption(words["ways"]["answer" if case.answer else plain.way])
     a, b = (case.answer, case.other) if case.answer else twins.words[:2]
     share = float(plain.share[0])
@@ -358,7 +355,7 @@ def _whole_set(page: PageContext, set_report: Report) -> None:
     words, cases = WORDS["proof"], set_report.cases
     if not toggle_for(page, "proof_set", words("set_switch", n=len(cases))):
         return
-    question = AnswersQuery(page.state.model, sources.revision(page.state.model), cases)
+    question = AnswersQuery(page.model, page.revision, cases)
     head = (Kind(set_report.best.kind), set_report.best.layer, set_report.best.head)
     accuracies = [percent(accuracy_intervals(correctness(page.ask(each).scores[:, None]), frames_of(cases))[0])
                   for each in (question, replace(question, edits=frozenset({Silence(*head)})))]

@@ -23,6 +23,7 @@ from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import choice_for, toggle_for
 from viz.widgets.figure import figure
+from viz.widgets.fragment import says_why
 from viz.widgets.head_table import plain_table
 from viz.widgets.layout import heading, note, prose, split
 from viz.widgets.measured import is_shipped, measured_line
@@ -44,7 +45,7 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
     cases = _cases(page["set"])
     if cases is None:
         return None
-    question = CasesQuery(page.state.model, sources.revision(page.state.model), cases)
+    question = CasesQuery(page.model, page.revision, cases)
     known = sources.cached(question) is not None or is_shipped(question)
     if not known and card.parameters > SMALL and not page["run"]:
         st.button(words("run", n=len(cases), model=escape_markdown(card.title)),
@@ -110,17 +111,14 @@ def _picture(set_report: Report) -> None:
            alt=words("alt", n=len(set_report.heads), cases=set_report.n, best=percent(interval), high=high))
 
 
+@says_why
 def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
     """Draw the same set for the same architecture with random weights."""
     words = WORDS["set"]
     if not toggle_for(page, "untrained", words["untrained"], help=words["untrained_help"]):
         return
-    try:
-        twin = sources.untrained(page.state.model)
-        twin_report = report(page.ask(CasesQuery(twin, sources.revision(twin), cases)), rows)
-    except UserError as error:
-        st.info(escape_markdown(error))
-        return
+    twin = sources.untrained(page.model)
+    twin_report = report(page.ask(CasesQuery(twin, sources.revision(twin), cases)), rows)
     held_out = "–" if twin_report.held_out is None else percent(twin_report.held_out.accuracy)
     st.markdown(words("untrained_said", best=percent(twin_report.best.accuracy), p=f"{twin_report.luck.p_value:z.3f}",
                       held_out=held_out))

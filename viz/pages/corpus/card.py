@@ -123,9 +123,8 @@ def strip(row: dict[str, Any]) -> str:
 def _open(page: PageContext, atlas: Atlas, head: HeadId, row: dict[str, Any] | None = None) -> None:
     """Open the head on *Heads*, at the example's cell or on the sidebar's sentence."""
     wanted: dict[str, Any] = {"kind": atlas.kind, "head": head}
-    if row is not None or atlas.about["model"] != page.state.model:
-        wanted |= {"model": atlas.about["model"], "text": page.state.text if row is None else row["text"]}
+    if row is not None or atlas.about["model"] != page.model:
+        wanted |= {"model": atlas.about["model"], "text": page.text if row is None else row["text"]}
     if row is not None and row["query"] >= 0 and row["key"] >= 0:
         wanted |= {"token": int(row["query"]), "pair": (int(row["query"]), int(row["key"]))}
-    page.set(**wanted)
-    page.open_next("heads")
+    page.open_head(**wanted)

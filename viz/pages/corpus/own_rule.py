@@ -3,6 +3,7 @@ import io
 import json
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -44,7 +45,7 @@ def draw_rule(page: PageContext) -> None:
                           **bind(page.set, name, page[name]))
     if not given:
         return
-    model, sides = page.state.model, [rule.read_side(page[name], given) for name in ("looks_from", "looks_at")]
+    model, sides = page.model, [rule.read_side(page[name], given) for name in ("looks_from", "looks_at")]
     if sources.catalogue_only() and any(isinstance(side, re.Pattern) for side in sides):
         raise UserError(WORDS["no_expressions"])
     marked = rule.mark(given, (sides[0], sides[1]))
@@ -78,7 +79,7 @@ def _cases(chosen: str) -> Sequence[Any]:
 
 def _untrained(page: PageContext, marked: tuple[rule.Marked, ...]) -> rule.RuleReport | None:
     """Return the report for the same model with random weights, or None if there is none."""
-    twin = sources.untrained(page.state.model)
+    twin = sources.untrained(page.model)
     try:
         answer: rule.RuleReport = page.ask(rule.RuleQuery(twin, sources.revision(twin), marked), height=0)
     except UserError:
@@ -113,17 +114,14 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
     view, table = page.view(), report.frame()
     text = next(each.text for each in marked if each.pairs)
 
-    def choose(head: tuple[int, int]) -> None:
-        page.set(text=text, head=head)
-        page.open_next("heads")
-
     left, right = split(gap="large")
     with left:
         heading(WORDS["grid"])
         accuracy = table["accuracy"]
         coloured_grid(page.ask(OverviewQuery(page.query(), view.kind)), view,
                       HeadValues(accuracy.to_dict(), WORDS["accuracy"], bound=1.0, ranked=True),
-                      accuracy[:SHOWN].items(), format_share, key="rule", records=(page.record(),), choose=choose)
+                      accuracy[:SHOWN].items(), format_share, key="rule", records=(page.record(),), 
+                      choose=partial(page.open_head, text=text))
     with right:
         heading(WORDS["table"])
         shares = ["accuracy", "low", "high"]
@@ -134,7 +132,7 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
 
 def _as_json(page: PageContext, report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:
     """Return the complete report with its provenance, as JSON."""
-    model = page.state.model
+    model = page.model
     return json.dumps({"model": public_name(model), "revision": sources.revision(model),
                        "from": page["looks_from"], "to": page["looks_at"], **report.as_object(),
                        "untrained": untrained and untrained.as_object(), "versions": versions()}, indent=1)

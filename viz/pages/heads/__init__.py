@@ -79,7 +79,7 @@ def _proof() -> tuple[Callable, ...]:
 
 def _example(page: PageContext) -> Example | None:
     """Return the example that contains the text; None if there is none, or for a picture."""
-    return None if page.state.image is not None else example_for(page.state.text, page.state.text_b)
+    return None if page.state.image is not None else example_for(page.text, page.state.text_b)
 
 
 def _title(page: PageContext) -> None:
@@ -87,15 +87,15 @@ def _title(page: PageContext) -> None:
     example = _example(page)
 
     def swapped() -> None:
-        page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
+        page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.text))
 
     with flex_row("center", horizontal_alignment="distribute"):
         heading(WORDS["question"], 4, width="content")
-        if not page.state.present:
+        if not page.present:
             tour_button()
         if example is not None and example.twin and example.swap:
             texts = {example.text: example.swap[0], example.twin: example.swap[1]}
-            st.session_state["twin"] = page.state.text
+            st.session_state["twin"] = page.text
             st.segmented_control(WORDS["swap"], list(texts), format_func=texts.__getitem__, key="twin",
                                  on_change=swapped, label_visibility="collapsed")
 
@@ -126,7 +126,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         return
     question = MeasuresQuery(page.query(), view.kind)
     measures, claims = sources.cached(question), head_claims(record, view, *_twin(page)) or [row_claim(record, view)]
-    if not page.state.present:   # lecture mode leaves more room for the picture
+    if not page.present:   # lecture mode leaves more room for the picture
         with flex_row("center", gap="small", key="heads-lead"):
             st.markdown(claims.pop(0), width="content")
             _offer(page, record[view.kind], view)
@@ -143,9 +143,9 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     with left:
         _grid(page, record, view, measures)
         # no buttons in lecture mode
-        of_token = None if page.state.present else _look_here_first(record[view.kind], view, measures, page.set)
-        st.markdown(" ".join(claims[:2] if page.state.present else claims))
-    if not page.state.present:
+        of_token = None if page.present else _look_here_first(record[view.kind], view, measures, page.set)
+        st.markdown(" ".join(claims[:2] if page.present else claims))
+    if not page.present:
         _what_if(page, record, view)
         for name in ("why", "writes"):
             folded(strings("circuits")[name]["title"], partial(_circuit, name, page, record, view), key=f"heads-{name}")
@@ -376,7 +376,7 @@ def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -
 def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
     """Return the twin sentence's record and example if the text has a twin."""
     example = _example(page)
-    twin = None if example is None or not example.rival else other_twin(example, page.state.text)
+    twin = None if example is None or not example.rival else other_twin(example, page.text)
     try:
         return (None, None) if twin is None else (page.ask(page.query(text=twin)), example)
     except UserError:
@@ -396,7 +396,7 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
     asks = record.verification.status not in ("imported", "recorded")
     ways = {"silenced": _edited("zero")} if asks else {}
     if example is not None and example.twin:
-        other = {"other": other_twin(example, page.state.text)}
+        other = {"other": other_twin(example, page.text)}
         ways |= {"swapped": {"versus": "text"} | other, "patched": _edited("patch") | other}
     with flex_row("center", gap="small", key="heads-what-if"):
         heading(WORDS["what_if"], width="content")
@@ -411,7 +411,7 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw a field that replaces the word in focus, and compare as soon as a word is entered."""
-    text = page.state.text
+    text = page.text
     # otherwise the queries are the target's tokens
     of_text = view.kind.base is Kind.SELF or Kind.CROSS not in record.kinds
     place = word_at(record[view.kind].queries, view.token, text) if of_text else None

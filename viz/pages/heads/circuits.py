@@ -162,7 +162,7 @@ def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
 
 def _cosine(page: PageContext, view: View) -> None:
     """Draw the cosine of this text's vector with another text's, split by head and layer."""
-    words, text = WORDS["writes"], page.state.text
+    words, text = WORDS["writes"], page.text
     heading(words["cosine"])
     default = comparison_text(text, page.state.text_b)
     other = st.text_input(words["other"], max_chars=300, key="writes-other", placeholder=default).strip() or default

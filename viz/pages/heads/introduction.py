@@ -22,7 +22,7 @@ def introduce(page: PageContext) -> None:
     """Draw the introduction on a browser's first visit, unless it opened a link with a view."""
     if _SHOWN.value is None:
         _SHOWN.value = not st.query_params and st.context.cookies.get(COOKIE) != "1"
-    if not _SHOWN.value or page.state.present:
+    if not _SHOWN.value or page.present:
         return
     words = strings("introduction")
     with flex_row("center", gap="xsmall", key="introduction"):

@@ -5,7 +5,7 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.query import UserError
+from model.core.query import UserError as UserError
 from model.studies import induction
 from model.studies.induction import InductionMeanQuery, InductionScores
 from model.training import processes as films
@@ -19,7 +19,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE as READABLE_WIDE
 from viz.widgets.fields import choice_for
 from viz.widgets.figure import figure
-from viz.widgets.fragment import PLAYING, folded_formula, offer_model, pause, repeat
+from viz.widgets.fragment import PLAYING, folded_formula, offer_model, pause, repeat, says_why
 from viz.widgets.head_table import plain_table
 from viz.widgets.layout import heading, opening, prose, split
 from viz.widgets.measured import measured_line
@@ -81,6 +81,7 @@ def _next(page: PageContext, frames: tuple[int, ...]) -> None:
         page.set(step=following, passing=True)
 
 
+@says_why
 def _induction(page: PageContext) -> None:
     """Draw the section on decoders: their choice, every head by both scores, what to notice, and the numbers."""
     words = WORDS["habits"]
@@ -89,16 +90,12 @@ def _induction(page: PageContext) -> None:
     offers, chosen = {offer.id: offer for offer in sources.catalogue()}, page["decoder"]
     # available decoders, the sidebar's model if its type is unknown, and a link's model
     ours = [model for model, offer in offers.items() if model in DECODERS or (offer.writes and offer.on_disk)]
-    unlisted = [model for model in (page.state.model, chosen) if model not in offers or model == chosen]
+    unlisted = [model for model in (page.model, chosen) if model not in offers or model == chosen]
     options = {model: offers[model].title if model in offers else model for model in (*ours, *unlisted)}
     choice_for(page, "decoder", words["which"], options)
     offer_model(page, "smollm2", "habits")
-    try:
-        question = InductionMeanQuery(chosen, sources.revision(chosen))
-        scores: InductionScores = page.ask(question)
-    except UserError as error:
-        st.info(escape_markdown(error))
-        return
+    question = InductionMeanQuery(chosen, sources.revision(chosen))
+    scores: InductionScores = page.ask(question)
     measured_line(question, "habits", "induction")
     names, most = [head_label(layer, head) for layer, head in scores.heads], int(scores.prefix.argmax())
     loud = list(dict.fromkeys(int(place) for score in (scores.previous, scores.prefix)
