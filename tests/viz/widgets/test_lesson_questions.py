@@ -10,7 +10,7 @@ def page(prompt, chosen, show=False):
     from viz.widgets.lesson_questions import ask
 
     class Asking(dict):
-        state, set = State(show=show), None
+        state, present, set = State(show=show), False, None
 
     ask(Asking(guess=chosen), prompt, "guess", "Predict first")
 
@@ -44,7 +44,7 @@ def lecture(prompt, chosen):
     controls = st.session_state.setdefault("controls", {"guess": chosen})
 
     class Asking(dict):
-        name, state, set = "lesson", State(present=True), controls.update
+        name, state, present, set = "lesson", State(), True, controls.update
 
     ask(Asking(controls), prompt, "guess")
 
