@@ -66,9 +66,8 @@ def _see(page: PageContext, lesson: Lesson) -> tuple[Trace, AttentionRecord] | N
                 st.info(escape_markdown(error))
                 return None
             if len(trace.blocks) > 1:
-                with st.container(width=320):
-                    words.slider("block", range(len(trace.blocks)), closed=True,
-                                 say=lambda place: _name(lesson, trace, trace.blocks[place]))
+                words.slider("block", range(len(trace.blocks)), closed=True,
+                             say=lambda place: _name(lesson, trace, trace.blocks[place]), width=320)
             lesson.fragment(_parts, words, trace, record)
     return trace, record
 

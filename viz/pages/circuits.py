@@ -19,7 +19,7 @@ from viz.format import format_change, format_number, format_share, head_label, m
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Words, position
 from viz.text import strings
-from viz.widgets.fields import bind, choice_for, select
+from viz.widgets.fields import choice_for, select, text_for
 from viz.widgets.fragment import asked_on_click, folded, fragment, source_listing
 from viz.widgets.handout_button import data_table, table_button
 from viz.widgets.head_table import clickable_table, clicked_head, coloured_grid
@@ -154,13 +154,13 @@ def _path_fields(page: PageContext, found: Mechanisms) -> None:
     example = words["examples"].get(page.model, words["examples"]["other"])
     st.button(words["example"], key="paths-example", type="tertiary", icon=":material/edit_note:", on_click=page.set,
               kwargs=dict(zip(("text", "twin", "answer", "rival"), example, strict=True)))
-    st.text_input(words["twin"], max_chars=300, **bind(page.set, "twin", turned["twin"]))
+    text_for(page, "twin", words["twin"], 300)
     heads = {number: head_label(*head) for number, head in enumerate(found.heads)}
     first = found.heads[0][0]
     later = {number: name for number, name in heads.items() if found.heads[number][0] > first}
     with flex_row("bottom"):
         for name in ("answer", "rival"):
-            st.text_input(words[name], max_chars=60, width=130, **bind(page.set, name, turned[name]))
+            text_for(page, name, words[name], 60, width=130)
         select(words["sender"], {-1: words["all"]} | heads, page.set, "sender", turned["sender"])
         select(words["receiver"], {-1: words["logits"]} | later, page.set, "into", turned["into"])
         if turned["into"] >= 0:

@@ -173,7 +173,7 @@ def _tiles(page: PageContext, words: Section) -> None:
                   f"{state.l:z.4f}", f"{float(state.answer[0]):z.4f}"] for state in taken[:step]]
         if table:
             table[-1] = [f"**{cell}**" for cell in table[-1]]
-        st.markdown(markdown_table(words["table_head"], table))
+        words.table(table)
     words.explain(cost.steps, cost.agreement)
 
 
@@ -221,10 +221,10 @@ def _types(page: PageContext, words: Section) -> None:
              for place, (kind, style) in enumerate(zip(cost.TYPES, ("solid", "dash", "dot", "solid"), strict=True))]
     words.figure(lines, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy",
                  marks=[(n, f"n = {n:,}")], height=360)
-    st.markdown(markdown_table(words["table_head"], [
+    words.table([
         [names[kind], *(order if order == "1" else f"{order} = {number:,.4g}" for order, number in
                         zip(words["orders"][kind], cost.table(kind, n, d, k, r).values(), strict=True))]
-        for kind in cost.TYPES]))
+        for kind in cost.TYPES])
     with st.expander(words["assumed"]):
         moved = {kind: cost.order_sensitivity(kind) for kind in cost.TYPES}
         st.markdown(markdown_table(words["assumed_head"], [

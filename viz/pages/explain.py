@@ -38,7 +38,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Switch, Words, position
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.fields import bind, button_setting, choice_for, toggle_for
+from viz.widgets.fields import button_setting, choice_for, text_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_picker import real_head, sentence_strip
@@ -121,8 +121,7 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
         return
     st.caption(WORDS["click"][way])
     if way == "vector":
-        st.text_input(WORDS["other"], max_chars=300, placeholder=comparison_sentence(page), help=WORDS["other_help"],
-                      **bind(page.set, "other", controls["other"]))
+        text_for(page, "other", WORDS["other"], 300, placeholder=comparison_sentence(page), help=WORDS["other_help"])
         return
     tokens = record[kind_of(record)].queries
     if way == "target":
@@ -144,8 +143,7 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
         if way == "next":
             button_setting(page, WORDS["after"], "explain_after", at=len(page.text))
         for name in ("word", "rival"):
-            st.text_input(WORDS[name], max_chars=40, help=WORDS[f"{name}_help"], width=220,
-                          **bind(page.set, name, controls[name]))
+            text_for(page, name, WORDS[name], 40, help=WORDS[f"{name}_help"], width=220)
 
 
 def matching_view(record: AttentionRecord, view: View) -> View:

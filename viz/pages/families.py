@@ -20,7 +20,7 @@ from viz.figures.diagrams import wiring
 from viz.figures.drawing import Markup, markup
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
-from viz.format import markdown_table, token_markdown, visible_token
+from viz.format import token_markdown, visible_token
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.text import escape_markdown
@@ -56,7 +56,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
         lesson.fragment(_steps)
     with lesson.section("open") as words:
         with st.expander(words["claims"]):
-            st.markdown(markdown_table(words["head"], words["rows"]).replace("---:", "---"))
+            words.table(words["rows"], "head", numbers=False)
         words.explain()
 
 

@@ -8,7 +8,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Words
 from viz.text import Texts, escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.fields import bind
+from viz.widgets.fields import text_for
 from viz.widgets.layout import heading
 
 WORDS = strings("glossary")
@@ -23,8 +23,7 @@ def render(page: PageContext) -> None:
     heading(WORDS["question"], 2)
     with st.container(width=READABLE):
         st.markdown(WORDS["lead"])
-        st.text_input(WORDS["find"], max_chars=60, placeholder=WORDS["example"],
-                      **bind(page.set, "find", page["find"]))
+        text_for(page, "find", WORDS["find"], 60, placeholder=WORDS["example"])
     if opened:
         with st.container(key="opened"):
             _card(opened, WORDS, wide=True)

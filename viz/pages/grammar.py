@@ -27,7 +27,7 @@ from viz.format import head_label, visible_token
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, position
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import bind, choice_for
+from viz.widgets.fields import choice_for, select
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
 from viz.widgets.handout_button import data_table
@@ -159,9 +159,9 @@ def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
     relation = page["relation"] if page["relation"] in names else _first(report).name
     places = drawable(report, relation)
     with flex_row():
-        offered = [name for name in names if name in RELATIONS or name == relation]
-        st.selectbox(WORDS["relation"], offered, format_func=lambda name: WORDS["relation_names"].get(name, name),
-                     width=280, **bind(page.set, "relation", relation))
+        offered = {name: WORDS["relation_names"].get(name, name) for name in names
+                   if name in RELATIONS or name == relation}
+        select(WORDS["relation"], offered, page.set, "relation", relation, width=280)
         choice_for(page, "drawn", WORDS["drawn"], WORDS["drawn_names"])
     if not places:
         st.info(WORDS("no_sentence", words=LONGEST))
@@ -169,8 +169,7 @@ def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
     # a phone shows the shortest sentence whole
     place = page["tree"] if page["tree"] in places else min(
         places, key=lambda each: sentence_width(*_tree(sentence_at(report, each))))
-    st.selectbox(WORDS["which_sentence"], places, **bind(page.set, "tree", place),
-                 format_func=lambda each: sentence_at(report, each).text)
+    select(WORDS["which_sentence"], {each: sentence_at(report, each).text for each in places}, page.set, "tree", place)
     choice = _choice(page, report, relation)
     _draw(report, place, relation, choice, looks_of(report, place, relation, choice))
     st.button(WORDS["open"], key="syntax-open", type="tertiary", on_click=page.open_head,

@@ -11,7 +11,7 @@ from viz.figures.bars import bars
 from viz.figures.heads import by_layer, head_map
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
-from viz.format import format_share, format_signed, head_label, markdown_table
+from viz.format import format_share, format_signed, head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Words, stepped
 from viz.text import escape_markdown
@@ -41,7 +41,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
     if lesson.open():
         lesson.fragment(_bound)
         with lesson.section("said") as words:
-            st.markdown(markdown_table(words["table_head"], words["rows"]).replace("---:", "---"))
+            words.table(words["rows"], numbers=False)
             words.explain()
     else:
         lesson.covered("rest")
@@ -156,9 +156,8 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
         words.figure(lines, wanted[pairs][order], [Line(words["kept"], drawn[pairs][order], 0, "dots"),
                                                    Line(words["equal"], wanted[pairs][order], None, "dash")],
                      height=300, kind="kept")
-        st.markdown(markdown_table(words("table_head", head=labels[here]),
-                                   [[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"]
-                                    for each in near]))
+        words.table([[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"]
+                                    for each in near], head=labels[here])
     words.explain(information.divergences, information.classical, information.smacof, information.stress)
 
 
@@ -184,9 +183,9 @@ def _subspaces(page: PageContext, words: Section) -> None:
         drawn += [_angles(words["pairs"], ranges.angles, 0)] if len(ranges.angles) else []
         words.figure(lines, np.arange(1, ranges.width + 1), drawn, y_range=(0, 95), height=360)
     with right:
-        st.markdown(markdown_table(words["table_head"], [
+        words.table([
             [words["matrices"][each], overlaps[each], format_share(one.width / found.d_model, 0), "0%"]
-            for each, one in found.ranges.items()]))
+            for each, one in found.ranges.items()])
     words.explain(information.bases, information.principal_angles, information.restricted)
 
 

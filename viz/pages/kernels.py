@@ -13,7 +13,7 @@ from viz.components.sketch import Axes
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines, regression
 from viz.figures.matrix import matrix, tiles
-from viz.format import format_share, markdown_table, true_minus
+from viz.format import format_share, true_minus
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch, counted, stepped
 from viz.widgets.fields import log_steps
@@ -207,8 +207,7 @@ def _scores(page: PageContext, words: Section) -> None:
             for kind, each in ((kind, np.maximum(runs[kind], 1e-4)) for kind in scores.KINDS)]
     guessing = [(chance, words["guessing"])]
     with controls_row():
-        with st.container(width=320):
-            words.slider("dk")
+        words.slider("dk", width=320)
         words.toggle("train")
         words.again("seed", train=True)
     left, right = split() if page["train"] else (st.container(), None)
@@ -226,9 +225,9 @@ def _trained(words: Section, trained: dict[str, scores.Scored], guessing: list[t
     curves = [Line(words["names"][kind], run.loss.reshape(-1, SMOOTH).mean(1), SCORE_COLOURS[kind])
               for kind, run in trained.items()]
     words.figure(lines, np.arange(SMOOTH, scores.STEPS + 1, SMOOTH), curves, height=360, bounds=guessing, kind="train")
-    st.markdown(markdown_table(words["table_head"], [
+    words.table([
         [words["names"][kind], format_share(run.right[-SMOOTH:].mean(), 0), f"{run.bits:z.2f}",
-         f"{run.seconds * 1e6:,.0f}"] for kind, run in trained.items()]))
+         f"{run.seconds * 1e6:,.0f}"] for kind, run in trained.items()])
     st.caption(words("table_about", timed=scores.TIMED))
 
 

@@ -10,7 +10,7 @@ from viz.figures.bars import bars
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
-from viz.format import format_share, head_label, markdown_table
+from viz.format import format_share, head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Places, Switch, counted, stepped
 from viz.widgets.handout_button import picture_button
@@ -60,8 +60,7 @@ def _squares(page: PageContext, lesson: Lesson) -> None:
 def _build(page: PageContext, words: Section, texts: list[str], rule: np.ndarray, allowed: np.ndarray,
            scores: np.ndarray) -> None:
     with controls_row():
-        with st.container(width=220):
-            words.slider("pad")
+        words.slider("pad", width=220)
         words.toggle("ahead")
         words.button("clear", flips=())
         words.again("seed")
@@ -102,9 +101,9 @@ def _methods(page: PageContext, words: Section, texts: list[str], allowed: np.nd
         st.info(words["all_blind"])
         return
     found = method_numbers(by_method, allowed)
-    st.markdown(markdown_table(words["table_head"], [
+    words.table([
         [words["names"][name], f"{found[f'least_{name}']:z.4f}", f"{found[f'difference_{name}']:.2g}",
-         words["leaks"][name]] for name in masking.METHODS]).replace("---:", "---"))
+         words["leaks"][name]] for name in masking.METHODS], numbers=False)
     words.explain(masking.masked_weights, masking.leak, **found)
 
 
@@ -136,7 +135,7 @@ def _leak(words: Section, texts: list[str], allowed: np.ndarray, scores: np.ndar
 def _blind(page: PageContext, words: Section) -> None:
     names = words.lesson.prose["methods"]["names"]
     rows = [[names.get(name, f"`{name}`"), result] for name, result in masking.blind_row(N).items()]
-    st.markdown(markdown_table(words["table_head"], rows).replace("---:", "---"))
+    words.table(rows, numbers=False)
     words.explain(masking.blind_row)
 
 
@@ -158,8 +157,7 @@ def _patterns(page: PageContext, words: Section) -> None:
     turning = [control for control, patterns in SLIDERS.items() if name in patterns]
     with controls_row():
         for control in ("n", *turning):
-            with st.container(width=200):
-                words.slider(control)
+            words.slider(control, width=200)
         if "random" in turning:
             words.again("draw")
         words.toggle("causal")
@@ -177,9 +175,9 @@ def _patterns(page: PageContext, words: Section) -> None:
     with right:
         words.figure(lines, layers, drawn, y_range=(0, 1.03), log="x" if len(layers) > 8 else "", height=380,
                      kind="reach")
-    st.markdown(markdown_table(words["table_head"], [
+    words.table([
         [words["names"][kind], format_share(mask.mean()),
-         str(masking.layers_needed(shares[kind]) or words["never_short"])] for kind, mask in masks.items()]))
+         str(masking.layers_needed(shares[kind]) or words["never_short"])] for kind, mask in masks.items()])
     words.explain(masking.window, masking.dilated_window, masking.global_tokens, masking.random_keys, masking.reach)
 
 

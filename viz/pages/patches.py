@@ -9,7 +9,6 @@ from model.lessons.digit_patches import COLUMNS, COUNTS, KINDS, PICTURES, ROWS, 
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix, tiles
-from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, counted, stepped
 from viz.widgets.fields import choice_for
@@ -54,8 +53,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
         both = [(words["straight"], gaps(straight, SIDE)), (words["shuffled"], gaps(shuffled, SIDE))]
         words.figure(tiles, [both], height=205)
         with controls_row():
-            with st.container(width=260):
-                words.slider("moved")
+            words.slider("moved", width=260)
             words.again("draw")
             words.again("picture", "other")
     with right:
@@ -103,7 +101,7 @@ def _cut(page: PageContext, words: Section) -> None:
                 for each, found in counted.items()]
         chosen = SIDES.index(side)
         rows[chosen] = [f"**{cell}**" for cell in rows[chosen]]
-        st.markdown(markdown_table(words["table_head"], rows))
+        words.table(rows)
     words.explain(digit_patches.cut, digit_patches.numbers)
 
 
@@ -141,8 +139,7 @@ def _data(page: PageContext, words: Section) -> None:
     """Draw a convolutional network and a Vision Transformer, trained on the same digits."""
     turned, count = page.controls, int(page["count"])
     choice_for(page, "count", words["count"], {str(each): f"{each:,}" for each in COUNTS})
-    with st.container(width=260):
-        words.slider("seed")
+    words.slider("seed", width=260)
     words.button("stop" if turned["run"] else "go", run=not turned["run"])
     if not turned["run"]:
         st.caption(words["idle"])

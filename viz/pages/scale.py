@@ -9,7 +9,7 @@ from model.lessons.sqrt_dk import DIVISORS, EVERY
 from viz.figures.bars import bars, histogram
 from viz.figures.lines import Line, lines, standing
 from viz.figures.matrix import CellStyle, matrix
-from viz.format import format_share, markdown_table
+from viz.format import format_share
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Switch, counted, stepped
 from viz.widgets.head_picker import real_head
@@ -96,8 +96,7 @@ def _variance(page: PageContext, words: Section) -> None:
     dots, root = sqrt_dk.at_width(d_k, *rest)[1], d_k**0.5
     with controls_row():
         words.choice("draw", "draws")
-        with st.container(width=220):
-            words.slider("keys")
+        words.slider("keys", width=220)
         words.again("seed")
     words.tell(d_k=d_k, measured=dots.var(), spread=dots.std(), root=root, rows=sqrt_dk.draws(rest[0]),
                divided=(dots / root).var())
@@ -151,8 +150,8 @@ def _reasons(page: PageContext, words: Section) -> None:
     numbers = sqrt_dk.numbers_at(d_k, *_rows(page)) | {
         "factor": sqrt_dk.GROWN, "end": sqrt_dk.FLOAT32_END, "d_k": d_k, "keys": keys,
         **{f"overflow_{which}": f"{100 * share:z.3g}%" for which, share in overflow.items()}}
-    st.markdown(markdown_table(words("table_head", d_k=f"{d_k:,}"), [
-        [cell.format(**numbers) for cell in row] for row in words["rows"].values()]).replace("---:", "---"))
+    words.table([
+        [cell.format(**numbers) for cell in row] for row in words["rows"].values()], numbers=False, d_k=f"{d_k:,}")
     words.explain(sqrt_dk.numbers_at, sqrt_dk.overflow_share, **numbers)
 
 
@@ -161,8 +160,7 @@ def _training(page: PageContext, words: Section) -> None:
     """Draw the settings with start and stop, the curves, snapshots of the first training, and a summary."""
     turned = page.controls
     with controls_row():
-        with st.container(width=320):
-            words.slider("width")
+        words.slider("width", width=320)
         words.button("stop" if turned["train"] else "go", train=not turned["train"])
         if turned["train"]:
             words.button("again", start=(turned["start"] + STARTS) % SEEDS)
@@ -185,10 +183,10 @@ def _training(page: PageContext, words: Section) -> None:
     words.figure(lines, np.arange(EVERY, sqrt_dk.STEPS + 1, EVERY), drawn, y_range=(0, 1.02), height=320,
                  bounds=[(1 / scores.CLASSES, words["guessing"])])
     _film(page, words, trained[0])
-    st.markdown(markdown_table(words["table_head"], [
+    words.table([
         [words["names"][which], format_share(each.mean(), 0),
          f"{format_share(each.min(), 0)} – {format_share(each.max(), 0)}",
-         f"{np.mean([training.bits(which) for training in trained]):z.2f}"] for which, each in ends.items()]))
+         f"{np.mean([training.bits(which) for training in trained]):z.2f}"] for which, each in ends.items()])
     words.explain(scores.train, sqrt_dk.run)
 
 

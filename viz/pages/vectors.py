@@ -13,7 +13,6 @@ from viz.figures.base import ASLANT
 from viz.figures.drawing import FigureSpec, Markup
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
-from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
@@ -112,7 +111,7 @@ def _chinese(page: PageContext, words: Section) -> None:
     textbook = " ".join(f":gray-background[{piece}]" for piece in words["textbook"])
     rows = [[words.lesson.prose["pieces"]["by"][name], chips(cut, ids=False), str(cut.count)]
             for name, cut in by_tokenizer.items()]
-    st.markdown(markdown_table(words["head"], [[words["split"], textbook, str(len(words["textbook"]))], *rows]))
+    words.table([[words["split"], textbook, str(len(words["textbook"]))], *rows], "head")
     minilm, other = by_tokenizer.values()
     words.explain(unknown=sum(minilm.unknown), signs=len(sentence), count=other.count, bytes=len(sentence.encode()))
 
@@ -134,8 +133,7 @@ def _merges(page: PageContext, words: Section) -> None:
     done = min(page["done"], every)
     now, before = learnt.lengths[done], learnt.lengths[0]
     with controls_row():
-        with st.container(width=420):
-            words.slider("done", range(every + 1), closed=True)
+        words.slider("done", range(every + 1), closed=True, width=420)
         words.button("back", done=max(0, done - 1))
         words.button("on", done=min(every, done + 1))
     # each distinct word after this many merges, with its count

@@ -1,6 +1,7 @@
 """Widgets that show and change one field of the view or one of a page's controls, and keep the URL up to date."""
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -42,11 +43,17 @@ def segments(label: str, options: dict[str, str], choose: Callable[..., None], f
                          label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value))
 
 
-def select(label: str, options: dict[T, str], choose: Callable[..., None], field: str, value: object,
-           quiet: bool = False) -> None:
-    """Draw a choice from many options; options is {value: label}. quiet: show the label only to screen readers."""
+def select(label: str, options: Mapping[T, str], choose: Callable[..., None], field: str, value: object,
+           quiet: bool = False, **look: Any) -> None:
+    """Draw a choice from many options; options is {value: label}. quiet: show the label only to screen readers. look:
+    as in `st.selectbox`."""
     st.selectbox(label, list(options), format_func=lambda option: options[option],
-                 label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value))
+                 label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value), **look)
+
+
+def text_for(page: PageContext, name: str, label: str, longest: int, **look: Any) -> None:
+    """Draw a text field. look: as in `st.text_input`."""
+    st.text_input(label, max_chars=longest, **bind(page.set, name, page[name]), **look)
 
 
 def toggle(label: str, choose: Callable[..., None], field: str, value: bool, help: str | None = None) -> None:
@@ -71,14 +78,15 @@ def log_steps(low: float, high: float, per_decade: int) -> list[float]:
 
 def slider_for(page: PageContext, name: str, label: str, options: Iterable[float],
                say: Callable[[Any], str] = lambda value: f"{value:g}",
-          help: str | None = None, closed: bool = False) -> None:
+               help: str | None = None, closed: bool = False, width: int | None = None) -> None:
     """Draw a slider over `options`. A value from a link that is not an option is added to them. If `closed`, the
-    nearest option is shown instead, and the page must use it too."""
+    nearest option is shown instead, and the page must use it too. width: in pixels; by default all there is."""
     value, options = page[name], list(options)
     if closed:
         value = min(options, key=lambda option: abs(option - value))
-    slider(label, sorted({*options, value}), value, say=say, help=help, key=f"slider-{name}",
-           turn=lambda chosen: page.set(**{name: chosen}))
+    with nullcontext() if width is None else st.container(width=width):
+        slider(label, sorted({*options, value}), value, say=say, help=help, key=f"slider-{name}",
+               turn=lambda chosen: page.set(**{name: chosen}))
 
 
 def choice_for(page: PageContext, name: str, label: str, options: dict[str, str]) -> None:

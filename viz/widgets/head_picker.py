@@ -13,7 +13,7 @@ from viz.format import format_difference
 from viz.page import PageContext
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import bind, segments
+from viz.widgets.fields import segments, select
 from viz.widgets.handout_button import add_to_handout, item_maker
 from viz.widgets.layout import flex_row
 
@@ -109,5 +109,5 @@ def head_choice(label: str, attention_map: AttentionMap, chosen: HeadId, choose:
                 field: str) -> None:
     """Draw the choice of a head and pass a new one to choose(field=…)."""
     name = strings("lesson")["head_name"]
-    st.selectbox(label, head_ids(attention_map), format_func=lambda head: name.format(layer=head[0], head=head[1]),
-                 width=220, **bind(choose, field, chosen))
+    heads = {head: name.format(layer=head[0], head=head[1]) for head in head_ids(attention_map)}
+    select(label, heads, choose, field, chosen, width=220)

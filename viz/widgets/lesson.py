@@ -50,6 +50,7 @@ import streamlit as st
 from viz.components.sketch import Axes, sketch
 from viz.figures.drawing import FigureSpec
 from viz.figures.lines import Line
+from viz.format import markdown_table
 from viz.glossary import term_link, terms_of_section
 from viz.page import PageContext, own_address, pages
 from viz.page_controls import Choice, Number, Numbers
@@ -318,6 +319,13 @@ class Section(Texts):
         alt = self.get(f"alt{which}") or " over ".join(filter(None, reversed(options["axes"])))
         alt = re.sub(r"\\(.)", r"\1", alt.format(**self.facts))   # facts may be escaped for Markdown
         figure(draw, *given, key=key, alt=alt, **options)
+
+    def table(self, rows: Iterable[Iterable[str]], head: str = "table_head", numbers: bool = True,
+              **facts: object) -> None:
+        """Draw a table under the header self[head]. numbers: whether all columns but the first are right-aligned.
+        facts: fill the header."""
+        drawn = markdown_table(self(head, **facts) if facts else self[head], rows)
+        st.markdown(drawn if numbers else drawn.replace("---:", "---"))
 
     def explain(self, *shown: Callable, notices_in: DeltaGenerator | None = None, **facts: object) -> None:
         """Draw what to notice in the section's pictures, and the tabs below. shown: functions to list under Code.

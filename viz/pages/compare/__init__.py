@@ -27,7 +27,7 @@ from viz.pages.compare.difference import (
 from viz.pages.compare.many_texts import many_section
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.fields import bind, choice_for, log_steps, slider_for
+from viz.widgets.fields import bind, choice_for, log_steps, select, slider_for
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_picker import head_choice, real_head, verdict
 from viz.widgets.layout import flex_row, opening, split
@@ -111,8 +111,7 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
         options = {sha256: name for sha256, name in picture_options().items() if sha256 != asked.image}
         wanted = page["picture"]
         chosen = wanted if wanted in options else next(iter(options))
-        st.selectbox(WORDS["other_picture"], list(options), format_func=options.__getitem__, width=320,
-                     **bind(page.set, "picture", chosen))
+        select(WORDS["other_picture"], options, page.set, "picture", chosen, width=320)
         return Other(replace(asked, image=chosen), view.kind, here, True)
     if way == "text":
         text = _text(page, WORDS["other"])

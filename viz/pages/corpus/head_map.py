@@ -19,7 +19,7 @@ from viz.page_controls import Places, Words
 from viz.pages.corpus.card import head_card
 from viz.text import escape_markdown, strings
 from viz.theme import PAPER
-from viz.widgets.fields import bind, text_value
+from viz.widgets.fields import bind, select, text_value
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_table import plain_table
@@ -96,11 +96,10 @@ def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
     chosen = {}
     with flex_row("bottom"):
         for control, start in AXES.items():
-            options = list(titles) if control != "colour" else [name for name in titles if name not in COMPONENTS]
+            options = {name: title for name, title in titles.items() if control != "colour" or name not in COMPONENTS}
             value = page[control]
-            chosen[control] = value if value in options else start if start in options else options[0]
-            st.selectbox(WORDS["axes"][control], options, format_func=lambda name: titles[name], width=330,
-                         **bind(page.set, control, chosen[control]))
+            chosen[control] = value if value in options else start if start in options else next(iter(options))
+            select(WORDS["axes"][control], options, page.set, control, chosen[control], width=330)
     return chosen
 
 

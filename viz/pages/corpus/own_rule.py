@@ -21,7 +21,7 @@ from viz.page_controls import Choice, Words
 from viz.provenance import public_name, versions
 from viz.text import strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import bind, choice_for
+from viz.widgets.fields import choice_for, text_for
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_table import coloured_grid, plain_table
 from viz.widgets.layout import bullets, flex_row, heading, prose, split
@@ -41,8 +41,7 @@ def draw_rule(page: PageContext) -> None:
     given = _cases(page["cases"])
     with flex_row():
         for name in ("looks_from", "looks_at"):
-            st.text_input(WORDS[name], max_chars=200, help=WORDS["help"],
-                          **bind(page.set, name, page[name]))
+            text_for(page, name, WORDS[name], 200, help=WORDS["help"])
     if not given:
         return
     model, sides = page.model, [rule.read_side(page[name], given) for name in ("looks_from", "looks_at")]

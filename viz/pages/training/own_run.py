@@ -58,10 +58,8 @@ def _settings(page: PageContext, running: bool) -> None:
         for field, options in (("layers", LAYERS), ("heads", HEADS)):
             choice_for(page, field, words[field], {option: option for option in options})
     with flex_row("bottom", gap="medium"):
-        with st.container(width=260):
-            slider_for(page, "rate", words["rate"], RATES)
-        with st.container(width=260):
-            slider_for(page, "steps", words["steps"], STEPS, say=lambda value: f"{value:,}")
+        slider_for(page, "rate", words["rate"], RATES, width=260)
+        slider_for(page, "steps", words["steps"], STEPS, say=lambda value: f"{value:,}", width=260)
         if not running:
             st.button(words["start" if TRAINING.value is None else "again"], type="primary", key="train",
                       on_click=_start, args=(page,))
