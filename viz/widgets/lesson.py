@@ -320,7 +320,7 @@ class Section(Texts):
         alt = re.sub(r"\\(.)", r"\1", alt.format(**self.facts))   # facts may be escaped for Markdown
         figure(draw, *given, key=key, alt=alt, **options)
 
-    def table(self, rows: Iterable[Iterable[str]], head: str = "table_head", numbers: bool = True,
+    def table(self, rows: Iterable[Iterable[str]], head: str = "table_head", /, *, numbers: bool = True,
               **facts: object) -> None:
         """Draw a table under the header self[head]. numbers: whether all columns but the first are right-aligned.
         facts: fill the header."""
