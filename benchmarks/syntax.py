@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 from benchmarks.tasks_table import table
 from model.ask import sources
@@ -19,7 +20,7 @@ from model.ask.sources import models
 from model.core.files import write as write_file
 from model.core.limits import one_thread
 from model.core.query import quiet
-from model.studies.syntax import SyntaxQuery, read_treebank, run
+from model.studies.syntax import SyntaxQuery, read_treebank
 
 PAGE = Path(__file__).with_name("syntax.md")
 MODELS = ("minilm", "smollm2")
@@ -48,7 +49,7 @@ def measured(file: Path, model: str, most: int | None = None) -> dict:
         sentences = read_treebank(opened, file.name)
     question = SyntaxQuery(model, sources.revision(model), sentences[:most])
     opened_model, begun = models.open(question, quiet), time.perf_counter()
-    found = run(question, opened_model, quiet).as_object()
+    found = question.answer(SimpleNamespace(open=lambda *_: opened_model), quiet).as_object()
     return found | {"of": len(sentences), "seconds": round(time.perf_counter() - begun)}
 
 

@@ -411,6 +411,14 @@ class AttentionMap:
                             f"{', '.join(map(str, numbers))}.")
         return self.layers[numbers.index(index)]
 
+    def captured(self, index: int, lacks: str) -> Layer:
+        """Return the layer with this number. Raises UserError, which says what the model `lacks`, if it only reports
+        its weights."""
+        found = self.layer(index)
+        if isinstance(found, Reported):
+            raise UserError(f"The model only reports its weights, so {lacks}; choose a verified model.")
+        return found
+
     def of_head(self, layer: int, head: int) -> Layer | Reported:
         """Return the layer of a head, by layer and head number. Raises UserError if there is no such head."""
         found = self.layer(layer)

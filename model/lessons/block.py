@@ -8,7 +8,7 @@ import numpy as np
 
 from model.core.files import ASSETS
 from model.core.limits import seeded
-from model.core.models import Block, Norm
+from model.core.models import Block, Norm, norm_of
 from model.core.query import Kind, with_arrays
 
 WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # sizes of the small model of varying depth
@@ -55,11 +55,10 @@ def boxes(block: Block) -> list[Box]:
 
 def _reading(norms: list[Norm], read: np.ndarray | None) -> Norm | None:
     """Remove and return the first norm whose input equals these vectors (t, d) up to rounding."""
-    for norm in norms:
-        if read is not None and np.abs(norm.input - read).max() <= 1e-4 * np.abs(read).max():
-            norms.remove(norm)
-            return norm
-    return None
+    norm = None if read is None else norm_of(norms, read)
+    if norm is not None:
+        norms.remove(norm)
+    return norm
 
 
 @with_arrays

@@ -31,7 +31,7 @@ class HeadSteps:
 
 def head_steps(layer: Layer, head: int, token: int) -> HeadSteps:
     """Compute all steps of one head for one token."""
-    shared = head * len(layer.key) // layer.heads
+    shared = layer.group(head)
     query, keys, values = (each.astype(np.float64)
                            for each in (layer.query[head, token], layer.key[shared], layer.value[shared]))
     row, every = slice(token, token + 1), slice(0, layer.shape[2])

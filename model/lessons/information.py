@@ -229,11 +229,7 @@ class SubspacesQuery(MapQuestion):
 
     def answer(self, models: Models, report: Progress) -> "Subspaces":
         """Compute the measures. Raises UserError for a model whose matrices are not accessible."""
-        record = models.record(self.query, report)
-        layer = record[self.kind].layer(self.layer)
-        if not isinstance(layer, Layer):
-            raise UserError(f"{record.card.title} only reports its weights, so its matrices cannot be compared; choose "
-                            f"a verified model.")
+        layer = self.attention_map(models, report).captured(self.layer, "its matrices cannot be compared")
         with one_thread():
             return measure(models.trace(self.query, report).plain().attention(self.kind, self.layer), layer)
 

@@ -125,7 +125,8 @@ class TrainingRun:
         metadata = models.read_metadata(path)
         if any(metadata.get(name) != value for name, value in self.about().items() if name != "words"):
             return
-        parts = [(name.split("/"), content) for name, content in models.contents(path).items()]
+        contents = models.contents(path)
+        parts = [(name.split("/"), content) for name, content in contents.items()]
         models.fill(self.model, {name[1]: each for name, each in parts if name[0] == "model"})
         state: dict[int, dict[str, Tensor]] = {}
         for name, each in parts:
@@ -134,8 +135,7 @@ class TrainingRun:
             elif name[0].isdigit():
                 self.frames.setdefault(int(name[0]), {})[name[1]] = each
         self.adam.load_state_dict({"state": state, "param_groups": self.adam.state_dict()["param_groups"]})
-        curves = {name[0]: each for name, each in parts if name[0].startswith("history.")}
-        self.curves = list(zip(*(curves[f"history.{name}"].tolist() for name in ("step", "loss", "right")),
+        self.curves = list(zip(*(contents[f"history.{name}"].tolist() for name in ("step", "loss", "right")),
                                strict=True))
         self.step = metadata["step"]
 

@@ -19,7 +19,6 @@ from model.studies.token_removal import Answer, ExplainedAnswer, explained_answe
 REMOVALS = ("deleted", "replaced", "hidden")   # ways to remove a token
 METHODS = ("weight_head", "weight_layer", "norm_head", "norm", "norm_residual", "norm_layernorm", "rollout", "flow",
            "gradient")
-NULLS = ("rollout_even", "flow_even")   # baselines: rollout and flow of uniform attention
 FEWEST = 5        # minimum number of tokens to rank; two random rankings of four agree or are opposite in 1 of 12 cases
 ByLayer = dict[str, tuple[np.ndarray, ...]]   # arrays of each layer, by measure
 LONGEST = 64      # maximum number of tokens, because each is removed three times

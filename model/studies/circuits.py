@@ -35,7 +35,7 @@ from model.core.models import (
     turned,
 )
 from model.core.query import Kind, Progress, UserError, frozen, head_label, with_arrays
-from model.core.record import AttentionRecord, Layer
+from model.core.record import AttentionRecord
 from model.studies.rollout import apply_norm
 
 if TYPE_CHECKING:
@@ -136,10 +136,8 @@ class Walk:
 
     def heads(self, attention: AttentionTrace) -> Stream:
         """Return each head's output at these tokens after W_O, and the output bias."""
-        layer, total = self.record[attention.kind].layer(attention.index), attention.output[self.tokens]
-        if not isinstance(layer, Layer):
-            raise UserError("The model only reports its weights, so its heads cannot be traced; choose a verified "
-                            "model.")
+        layer = self.record[attention.kind].captured(attention.index, "its heads cannot be traced")
+        total = attention.output[self.tokens]
         weights = layer.weights(slice(None), self.tokens, slice(0, layer.shape[2]))
         mixed = np.asarray(layer.mix(weights), np.float64)
         if attention.gate is not None:
@@ -165,9 +163,7 @@ class WhyQuery(MapQuestion):
         """Decompose the score. Raises UserError if the cell is masked or the model cannot be traced."""
         record, trace = models.record(self.query, report), models.trace(self.query, report)
         block, attention = trace.find(self.kind, self.layer)
-        layer = record[self.kind].layer(self.layer)
-        if not isinstance(layer, Layer):
-            raise UserError("The model only reports its weights, so no score can be split; choose a verified model.")
+        layer = record[self.kind].captured(self.layer, "no score can be split")
         row, column = slice(self.looking, self.looking + 1), slice(self.looked_at, self.looked_at + 1)
         if not allowed_cells(layer.allowed, row, column, self.head).all():
             raise UserError("This cell is masked and has no score; choose a cell that the head may attend to.")

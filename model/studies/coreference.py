@@ -278,7 +278,15 @@ class CasesQuery(ModelQuestion):
 
     def answer(self, models: Models, report: Progress) -> "SetAnswer":
         """Compute every head's weights. Raises UserError if a word of a case exceeds the model's maximum length."""
-        return run(self, models.open(self, report), report)
+        model, found, unknown = models.open(self, report), [], 0
+        for _, case in counted(self.cases, report, "sentence"):
+            record = model.record(Query(self.model, self.revision, case.sentence), quiet)
+            attention_map = map_of(record)
+            unknown += any(attention_map.queries.unknown)
+            found.append(noun_weights(attention_map, words_of(attention_map.queries, case)))
+        heads_of_kind = tuple((attention_map.kind, *head) for head in head_ids(attention_map))
+        stacked = {name: np.stack([each[name] for each in found]) for name in found[0]}
+        return SetAnswer(self, heads_of_kind, **stacked, unknown=unknown)
 
 
 @frozen
@@ -359,19 +367,6 @@ def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
         if rows:
             got[:, place] = weights[:, rows][:, :, list(candidate)].sum(-1).mean(-1)
     return got
-
-
-def run(question: CasesQuery, model: OpenModel, report: Progress) -> SetAnswer:
-    """Run every case on an open model. `report` may raise an exception to stop."""
-    found, unknown = [], 0
-    for _, case in counted(question.cases, report, "sentence"):
-        record = model.record(Query(question.model, question.revision, case.sentence), quiet)
-        attention_map = map_of(record)
-        unknown += any(attention_map.queries.unknown)
-        found.append(noun_weights(attention_map, words_of(attention_map.queries, case)))
-    heads_of_kind = tuple((attention_map.kind, *head) for head in head_ids(attention_map))
-    stacked = {name: np.stack([each[name] for each in found]) for name in found[0]}
-    return SetAnswer(question, heads_of_kind, **stacked, unknown=unknown)
 
 
 POSSESSIVE = ("his", "its", "their")

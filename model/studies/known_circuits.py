@@ -172,7 +172,7 @@ def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, .
 
 def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
     """Measure indirect-object identification: accuracy, logit difference, and the heads that write or move the name."""
-    rng, differences, controls, grids, moved, flipped = random.Random(1), [], [], [], [], []
+    rng, rows = random.Random(1), []
     for number, _ in counted(range(PAIRS), report, "sentence"):
         a, b, *others = rng.sample(NAMES, 4)
         subject, receiver = (a, b) if number % 2 else (b, a)
@@ -183,15 +183,11 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
         written = WritesQuery(text, position, f" {receiver}", f" {subject}").answer(models, quiet)
         control = WritesQuery(text, position, f" {others[0]}", f" {others[1]}").answer(models, quiet)
         found = PathsQuery(text, twin, position, f" {receiver}", f" {subject}").answer(models, quiet)
-        differences.append(written.difference)
-        flipped.append(found.twin)
-        grids.append(written.heads.ravel())
-        controls.append(control.heads.ravel())
-        moved.append(found.patched - found.plain)
-    heads, difference = found.senders, np.array(differences)
+        rows.append((written.difference, found.twin, written.heads.ravel(), control.heads.ravel(),
+                     found.patched - found.plain))
+    heads, (difference, flipped, grid, other, effects) = found.senders, map(np.array, zip(*rows, strict=True))
     yield _mean("accuracy", difference > 0, 0.5, above=0.5)
-    yield _mean("difference", difference, -float(np.mean(flipped)), above=0)
-    grid, other = np.array(grids), np.array(controls)
+    yield _mean("difference", difference, -float(flipped.mean()), above=0)
     limit = float(np.abs(other.mean(0)).max())
     mean = grid.mean(0)
     ranked, strong = np.argsort(-mean), mean > limit
@@ -200,7 +196,6 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
     carried = np.array([each[:, strong].sum(1) for each in (grid, other)]) / difference.mean()
     yield _mean("share", carried[0], float(carried[1].mean()), tuple(
         heads[place] for place in ranked if strong[place])[:8], above=0)
-    effects = np.array(moved)
     mover, second = np.argsort(effects.mean(0))[:2]
     yield _mean("mover", effects[:, mover], float(effects[:, second].mean()), (heads[mover],),
                 holds=heads[mover] in writers)

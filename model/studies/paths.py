@@ -16,7 +16,7 @@ from model.core import heads as core_heads
 from model.core.heads import head_frame, head_ids, ranked_frame
 from model.core.models import Models, Pass, Trace, check_lengths, norm_giving, norm_of, turned
 from model.core.query import HeadId, Kind, Progress, Query, UserError, counted, frozen, head_label, quiet, with_arrays
-from model.core.record import AttentionRecord, Layer, tensor_of
+from model.core.record import AttentionRecord, tensor_of
 from model.studies.circuits import Walk
 from model.studies.contributions import token_id
 
@@ -137,8 +137,7 @@ def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tu
     """Return the receiver's output, float64 (t, d_v), with the sender's change added to its input."""
     (layer, head), kind = receiver, Kind.CAUSAL
     block, attention = trace.find(kind, layer)
-    own = record[kind].layer(layer)
-    assert isinstance(own, Layer)
+    own = record[kind].captured(layer, "no path can be patched")
     norm = norm_giving(block.norms, attention.x) if block.norm_first else None
     changed = block.before + change if norm is None else norm.apply(block.before + change)
     parts = {name: getattr(own, name).copy() for name in READS}

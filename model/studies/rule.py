@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from model.core.heads import head_frame, head_ids
-from model.core.models import ModelQuestion, Models, OpenModel
+from model.core.models import ModelQuestion, Models
 from model.core.query import (
     HeadId,
     Progress,
@@ -81,7 +81,24 @@ class RuleQuery(ModelQuestion):
 
     def answer(self, models: Models, report: Progress) -> "RuleReport":
         """Compute the report. Raises UserError if the model cannot read a sentence or no pair can be tested."""
-        return run(self.sentences, models.open(self, report), report)
+        model, tests, left_out, groups = models.open(self, report), [], 0, []
+        for number, sentence in counted(self.sentences, lambda done, text: report(0.9 * done, text), "sentence"):
+            if not sentence.pairs:
+                continue
+            try:
+                record = model.record(Query(self.model, self.revision, sentence.text), quiet)
+            except UserError as error:
+                raise UserError(f"Sentence {number}: {error}") from error
+            found = tests_of(record, sentence)
+            left_out += found.left_out
+            if len(found.places):
+                tests.append(found)
+                groups.append(number)
+        if not tests:
+            raise UserError(f"None of the {left_out:,} pairs can be tested because the mask forbids them or the model "
+                            f"has no piece for a word; choose another rule or model.")
+        report(0.92, "drawing the null")
+        return summary(tests, np.array(groups), left_out)
 
 
 @with_arrays
@@ -279,28 +296,6 @@ class _Tests:
     wanted: list[tuple[int, ...]]   # indices of the target words, (pair)
     words: int
     left_out: int
-
-
-def run(sentences: Sequence[Marked], model: OpenModel, report: Progress) -> RuleReport:
-    """Run every marked sentence on an open model and score its heads."""
-    tests, left_out, groups = [], 0, []
-    for number, sentence in counted(sentences, lambda done, text: report(0.9 * done, text), "sentence"):
-        if not sentence.pairs:
-            continue
-        try:
-            record = model.record(Query(model.card.id, model.card.revision, sentence.text), quiet)
-        except UserError as error:
-            raise UserError(f"Sentence {number}: {error}") from error
-        found = tests_of(record, sentence)
-        left_out += found.left_out
-        if len(found.places):
-            tests.append(found)
-            groups.append(number)
-    if not tests:
-        raise UserError(f"None of the {left_out:,} pairs can be tested because the mask forbids them or the model has "
-                        f"no piece for a word; choose another rule or model.")
-    report(0.92, "drawing the null")
-    return summary(tests, np.array(groups), left_out)
 
 
 def tests_of(record: AttentionRecord, sentence: Marked) -> _Tests:

@@ -33,7 +33,7 @@ from model.core.attention import Mask
 from model.core.files import ASSETS
 from model.core.heads import head_ids
 from model.core.limits import LIMITS
-from model.core.models import ModelQuestion, Models, OpenModel
+from model.core.models import ModelQuestion, Models
 from model.core.query import HeadId, Progress, Query, Span, UserError, counted, frozen, quiet, slices, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.statistics import DRAWS, LEVEL, SEED, UNMEASURED, MeanInterval, accuracy_intervals, on_other_half
@@ -472,7 +472,16 @@ class SyntaxQuery(ModelQuestion):
     def answer(self, models: Models, report: Progress) -> "SyntaxReport":
         """Compute the report. Raises UserError, with the line number, for a sentence that the model cannot read, and if
         no sentence or relation remains."""
-        return run(self, models.open(self, report), report)
+        model, parts, size = models.open(self, report), [], 0
+        for number, sentence in counted(self.sentences, lambda done, text: report(READING * done, text), "sentence"):
+            try:
+                record = model.record(Query(self.model, self.revision, sentence.text), quiet)
+            except UserError as error:
+                raise UserError(f"line {sentence.line}: {error}") from error
+            parts.append(choices_of(record, sentence, number))
+            size += parts[-1].looked.nbytes
+            LIMITS.refuse_above("choices_bytes", size, "the answer", "take fewer sentences")
+        return summary(self, join(parts), lambda done, text: report(READING + (1 - READING) * done, text))
 
 
 @frozen
@@ -530,20 +539,6 @@ def _row(score: RelationScore) -> dict:
             "luck": score.luck.mean, "luck_high": score.luck.high, "from": score.best.direction,
             "layer": score.best.layer, "head": score.best.head, "accuracy": score.accuracy,
             **{f"possible_{name}": share for name, share in zip(DIRECTIONS, score.possible, strict=True)}}
-
-
-def run(question: SyntaxQuery, model: OpenModel, report: Progress) -> SyntaxReport:
-    """Run every sentence on an open model. `report` may raise an exception to stop."""
-    parts, size = [], 0
-    for number, sentence in counted(question.sentences, lambda done, text: report(READING * done, text), "sentence"):
-        try:
-            record = model.record(Query(question.model, question.revision, sentence.text), quiet)
-        except UserError as error:
-            raise UserError(f"line {sentence.line}: {error}") from error
-        parts.append(choices_of(record, sentence, number))
-        size += parts[-1].looked.nbytes
-        LIMITS.refuse_above("choices_bytes", size, "the answer", "take fewer sentences")
-    return summary(question, join(parts), lambda done, text: report(READING + (1 - READING) * done, text))
 
 
 def summary(question: SyntaxQuery, choices: Choices, report: Progress) -> SyntaxReport:

@@ -5,8 +5,7 @@ import numpy as np
 
 from model.core import heads, statistics
 from model.core.models import Models
-from model.core.query import Progress, UserError, frozen, with_arrays
-from model.core.record import Layer
+from model.core.query import Progress, frozen, with_arrays
 from model.studies.attribution import AttributionQuery, kind_of
 from model.studies.rollout import uniform_rows
 
@@ -25,14 +24,12 @@ class SwapQuery:
         explained = self.attribution.explained(models, report)
         record = models.record(explained.query, report)
         kind, size = kind_of(record), (len(explained.rows), len(explained.tokens))
-        layer = record[kind].layer(self.layer)
-        if not isinstance(layer, Layer):
-            raise UserError(f"{record.card.title} only reports its weights; choose a verified model.")
+        layer = record[kind].captured(self.layer, "they cannot be changed")
         weights = heads.weights(layer, self.head)[:size[0], :size[1]].astype(np.float64)
         may = heads.allowed_cells(layer.allowed, slice(0, size[0]), slice(0, size[1]), self.head)
         rng = np.random.default_rng(statistics.SEED)
         others = [uniform_rows(may), *(permute_rows(weights, may, rng) for _ in range(self.draws))]
-        value = layer.value[self.head * len(layer.value) // layer.heads][:size[1]]
+        value = layer.value[layer.group(self.head)][:size[1]]
         distances = explained.with_head_values((kind, self.layer, self.head), np.stack(others) @ value, report)
         row = explained.rows @ weights
         return Swapped(float(distances[0]), distances[1:], float(row.max()), float(statistics.entropy(row, base=2)))

@@ -1,11 +1,13 @@
 """Train a decoder to predict very short stories word by word (model/scratch/story_grammar.py). Some words are certain
 and others are not."""
+import math
 import random
 
 import numpy as np
 import torch
 
 from model.core.query import frozen
+from model.core.statistics import entropy
 from model.scratch import story_grammar
 from model.scratch.task import NO_TARGET, Batch, Task, pad_rows
 from model.scratch.tokens import BEGIN, END, SPECIALS, WordTokenizer
@@ -46,7 +48,7 @@ def judge(model: Transformer, texts: list[tuple[str, ...]]) -> Judged:
     asked = batch(texts)
     with torch.inference_mode():
         chances = model(*asked.inputs).double().softmax(-1).numpy()
-    determined, distances, losses, entropies, said = [], [], [], [], []
+    determined, said, rows = [], [], []
     for row, words in enumerate(texts):
         for place in range(len(words) + 1):
             truth = story_grammar.following(words[:place])
@@ -56,14 +58,12 @@ def judge(model: Transformer, texts: list[tuple[str, ...]]) -> Judged:
             true = np.zeros(len(WORDS))
             true[[NUMBERS[word] for word in truth]] = list(truth.values())
             own = chances[row, place]
-            distances.append(np.abs(own - true).sum() / 2)
-            losses.append(-np.log(own[NUMBERS[right]]))
-            entropies.append(-sum(share * np.log(share) for share in truth.values()))
+            rows.append((np.abs(own - true).sum() / 2, -np.log(own[NUMBERS[right]]), entropy(true, base=math.e)))
             if max(truth.values()) > CERTAIN:
                 determined.append(WORDS[own.argmax()] == right)
                 said.append(right)
-    return Judged(np.array(determined), np.array(distances), float(np.mean(losses)), float(np.mean(entropies)),
-                  tuple(said))
+    distances, losses, entropies = np.array(rows).T
+    return Judged(np.array(determined), distances, float(losses.mean()), float(entropies.mean()), tuple(said))
 
 
 def test_stories(split: str, size: int = 500) -> list[tuple[str, ...]]:

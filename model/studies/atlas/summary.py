@@ -450,9 +450,7 @@ def _decile_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str
     sample = summary.sample
     value = sample.value                                        # (text, number, head), texts sorted by hash
     there = np.isfinite(value)
-    order = np.argsort(np.where(there, value, np.inf), axis=0, kind="stable")
-    place = np.empty_like(order)
-    np.put_along_axis(place, order, np.broadcast_to(np.arange(len(value))[:, None, None], value.shape), 0)
+    place = np.argsort(np.argsort(np.where(there, value, np.inf), axis=0, kind="stable"), axis=0)
     tenth = np.where(there, 10 * place // np.maximum(there.sum(0), 1), -1)
     rank = np.full(value.shape, EACH_DECILE)
     for each in range(10):

@@ -43,7 +43,7 @@ from model.studies.claims.claim import (
     Picture,
     finding,
 )
-from model.studies.coreference import CasesQuery, map_of, run, shipped_cases, words_of
+from model.studies.coreference import CasesQuery, map_of, shipped_cases, words_of
 from model.studies.coreference import report as set_report
 from model.studies.faithfulness import held_out as faithfulness_held_out
 from model.studies.faithfulness import questions, texts
@@ -60,7 +60,6 @@ from model.studies.induction import (
 from model.studies.predictions import LikelihoodQuery
 from model.studies.rollout import STAGES, Sublayer, contributions, sublayer, transformed_values
 from model.studies.syntax import Sentence, SyntaxQuery, shipped_treebank
-from model.studies.syntax import run as syntax_report
 
 
 def sentences() -> tuple[str, ...]:
@@ -164,7 +163,7 @@ def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     Coreference."""
     opened = models.open(asked, report)
     question = CasesQuery(asked.model, asked.revision, shipped_cases("coreference"))
-    whole = set_report(run(question, opened, report))
+    whole = set_report(question.answer(models, report))
     judged = whole.held_out.accuracy if whole.held_out is not None else UNMEASURED
     baseline = max(whole.baselines[name] for name in ("chance", "nearest", "first"))
     found = replace(finding("pronoun", judged, baseline, "frames", "share", whole.frames), best=whole.luck.best,
@@ -187,7 +186,7 @@ def relation(name: str) -> Measure:
     """Return a test of one relation of Universal Dependencies."""
     def measure(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         question = SyntaxQuery(asked.model, asked.revision, trees())
-        whole = syntax_report(question, models.open(asked, report), report)
+        whole = question.answer(models, report)
         score = whole.named(name)
         with_it = [sentence for sentence in trees() if any(word.relation == name for word in sentence.words)]
         heads = tuple((choice.layer, choice.head) for choice in score.chosen)

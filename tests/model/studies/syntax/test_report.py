@@ -7,8 +7,9 @@ import pytest
 
 from model.core.query import quiet
 from model.pretrained import load
-from model.studies.syntax import OFFSETS, SyntaxQuery, read_treebank, run
+from model.studies.syntax import OFFSETS, SyntaxQuery, read_treebank
 from tests.model import tiny
+from tests.model.only import Only
 
 RELATIONS = ("nsubj", "obj", "det")
 
@@ -70,7 +71,7 @@ def both(request, tmp_path_factory):
     folder = tiny.save(tmp_path_factory.mktemp(request.param), request.param)
     opened = load.open_model(str(folder), quiet)
     question = SyntaxQuery(str(folder), opened.card.revision, read_treebank(io.BytesIO(FILE.encode()), "x.conllu"))
-    return run(question, opened, quiet), counted(folder, request.param == "llama")
+    return question.answer(Only(opened), quiet), counted(folder, request.param == "llama")
 
 
 def test_every_number_equals_the_count(both):
@@ -99,5 +100,6 @@ def test_tables(both):
 def test_relation_in_one_half_has_no_held_out_accuracy(tmp_path):
     llama = load.open_model(str(tiny.save(tmp_path, "llama")), quiet)
     odd = "# text = the cat\n1\tthe\t_\t_\t_\t_\t2\tdet\t_\t_\n2\tcat\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
-    score = run(SyntaxQuery("m", "r", read_treebank(io.BytesIO(odd.encode()), "x.conllu")), llama, quiet).named("det")
+    question = SyntaxQuery("m", "r", read_treebank(io.BytesIO(odd.encode()), "x.conllu"))
+    score = question.answer(Only(llama), quiet).named("det")
     assert (score.held_out, score.offset, score.chosen, score.n, score.accuracy) == (None, None, (), 1, 1.0)
