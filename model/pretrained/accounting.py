@@ -87,8 +87,13 @@ def check_inputs(title: str, config: "Config", argument: str) -> None:
                         f"type {config.model_type}; add the class as architectures to its config.json, or {LOOK}.")
     of_videos = argument == "pixel_values" and getattr(_class_of(config), "input_modalities", "") in VIDEO
     if of_videos or argument not in _arguments(config):
-        raise UserError(f"{title}, of the type {config.model_type}, does not read a {READ[argument]} alone, so "
-                        f"Clearhead does not show it yet; {LOOK}.")
+        raise not_alone(title, config, argument)
+
+
+def not_alone(title: str, config: "Config", argument: str) -> UserError:
+    """Return an error about a model that needs more than this argument."""
+    return UserError(f"{title}, of the type {config.model_type}, does not read a {READ[argument]} alone, so Clearhead "
+                     f"does not show it yet; {LOOK}.")
 
 
 def _class_of(config: "Config") -> "type[Network] | None":
@@ -138,7 +143,7 @@ def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | N
         clauses += [*_code(folder, contents), *_classes(contents)]
         quantised = [path.name for path in sorted(folder.glob("*.json")) if QUANTISED.search(path.name)]
         if folder == folders[0]:
-            clauses += _architectures(contents.get("config.json"), config)
+            clauses += _contradictions(contents.get("config.json"), config)
             clauses += _sentence_modules(folder, contents.get("sentence_bert_config.json"))
             quantised += [f"{name} in config.json" for name in PACKED if getattr(config, name, None)]
         if getattr(network, "hf_quantizer", None) is None:
@@ -199,11 +204,16 @@ def _architecture_names(given: str | Iterable[object] | None) -> list[str]:
     return [given] if isinstance(given, str) else [str(name) for name in given or ()]
 
 
-def _architectures(content: object, config: "Config") -> Iterator[str]:
-    """Yield a clause for each entry of architectures, at any depth, that is not a class of transformers or belongs to
-    another model type."""
+def _contradictions(content: object, config: "Config", path: str = "") -> Iterator[str]:
+    """Yield a clause for each entry of a config.json, at any depth, that differs from what was made of it: entries of
+    architectures that are not classes of transformers or belong to another model type, types, and rotary bases."""
     if not isinstance(content, dict):
         return
+    bases = {level.get("rope_theta") for level in objects(vars(config).get("rope_parameters"))}
+    for key, made in (("model_type", {config.model_type}), ("rope_theta", bases)):
+        if key not in vars(config) and made - {None} and content.get(key) not in (None, *made):
+            yield (f"config.json sets {path}{key} to {_named([str(content[key])])}, where "
+                   f"{' and '.join(map(str, sorted(made - {None})))} is used")
     for name in _architecture_names(content.get("architectures")):
         wanted = getattr(_of_transformers(name), "config_class", None)
         if wanted is None:
@@ -213,7 +223,7 @@ def _architectures(content: object, config: "Config") -> Iterator[str]:
                    f"{config.model_type}")
     for key, inner in content.items():
         if hasattr(part := vars(config).get(key), "architectures"):
-            yield from _architectures(inner, part)
+            yield from _contradictions(inner, part, f"{path}{key}.")
 
 
 def _related(one: "type[Config]", other: "type[Config]") -> bool:
@@ -263,6 +273,7 @@ def _keys(config: "Config", default: "Config | None", path: str = "") -> list[st
     if "rope_parameters" in known:
         rotary, *defaults = (list(objects(vars(each or kind).get("rope_parameters")))
                              for each in (config, own, default))
+        left += _unread_rotary(rotary, defaults)
         known_there = {*RopeParameters.__annotations__, "type",
                        *(key for levels in defaults for level in levels for key in level)}
         left += [f"rope_parameters.{key}" for level in rotary for key, value in level.items()
@@ -276,6 +287,15 @@ def _keys(config: "Config", default: "Config | None", path: str = "") -> list[st
         if isinstance(value, PretrainedConfig):
             clauses += _keys(value, getattr(default, name, None), f"{path}{name}.")
     return clauses
+
+
+def _unread_rotary(rotary: list[dict], defaults: list[list[dict]]) -> list[str]:
+    """Return the entries of rope_parameters that no layer reads: those for all layers of a type that has them for each
+    kind of layer, and the reverse."""
+    usual = next((levels for levels in defaults if levels and levels[0]), [])
+    by_layer = len(usual) > 1
+    return [f"rope_parameters.{key}" for key, value in rotary[0].items()
+            if (by_layer or isinstance(value, dict)) and key not in usual[0]] if usual and rotary else []
 
 
 def _is_harmless(name: str, value: object, model_type: str) -> bool:

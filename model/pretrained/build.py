@@ -97,7 +97,8 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
                # keep transformers from applying an adapter on its own, which it does if peft is installed
                "adapter_kwargs": {"subfolder": "none"}}
     # MLX writes `quantization`; another copy of quantised weights cannot be opened either
-    quantised = any(getattr(config, name, None) is not None for name in (*accounting.PACKED, "quantization"))
+    levels = files.objects(read_json(place.folder / "config.json"))
+    quantised = any(level.get(name) is not None for level in levels for name in (*accounting.PACKED, "quantization"))
     advice = "the model is quantised, so choose the unquantised one" if quantised else files.AGAIN
     with blame(weights.files[0], "the weights of what config.json describes", advice):
         try:
@@ -268,6 +269,8 @@ def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str
                 raise Unsupported("it predicts the next token, yet its output changes with tokens that come later")
             verify.layers_of(forward(output_attentions=True), lengths, ahead)
     except Exception as error:
+        if ids is not None and accounting.unread(network.config) and not isinstance(error, Unsupported):
+            raise accounting.not_alone(place.title, network.config, "input_ids") from error
         found = "" if isinstance(error, Unsupported) else "asked for its weights, it fails: "
         said = ", and ".join(dict.fromkeys((reasons[-1], found + first_line(error, 200))))
         raise UserError(f"{place.title} was refused because its picture cannot be trusted: {said}; choose another "

@@ -128,6 +128,33 @@ def test_stored_tensors_without_a_place_are_named(folder, report, tensor, status
     assert found.status == status and (tensor in "".join(found.reasons)) == (status == "reported")
 
 
+LOCAL, GLOBAL = ({"rope_type": "default", "rope_theta": base} for base in (1e4, 1e6))
+BY_LAYER = {"sliding_attention": LOCAL, "full_attention": GLOBAL}
+
+
+@pytest.mark.parametrize(("family", "changes", "named"), [
+    ("llama", {"rope_parameters": LOCAL, "rope_theta": 5e5}, "rope_theta to 500000.0, where 10000.0 is used"),
+    ("llama", {"rope_theta": 5e5, "rope_parameters": ...}, ""), ("llama", {"rope_theta": 1e4}, ""),
+    ("llama", {"rope_parameters": LOCAL | BY_LAYER}, "rope_parameters.sliding_attention"),
+    ("gemma3", {"rope_parameters": BY_LAYER}, ""),
+    ("gemma3", {"rope_parameters": LOCAL | {"rope_type": "linear", "factor": 8.0}}, "rope_parameters.factor"),
+    ("gemma3", {"rope_parameters": ..., "rope_scaling": {"rope_type": "linear", "factor": 8.0}}, ""),
+    ("gemma3", {"rope_parameters": BY_LAYER | {"odd_attention": LOCAL}}, "rope_parameters.odd_attention")])
+def test_rotary_positions_that_no_layer_reads_are_named(tmp_path, report, family, changes, named):
+    folder = tmp_path / family
+    if family == "llama":
+        tiny.save(folder, family)
+    else:
+        sizes = tiny.GROUPED | {"sliding_window": 7, "query_pre_attn_scalar": 8}
+        tiny.drawn(("Gemma3TextConfig", "Gemma3ForCausalLM", sizes), 3, {}).save_pretrained(folder)
+        tiny.tokenizer().save_pretrained(folder)
+    content = json.loads((folder / "config.json").read_text(encoding="utf-8")) | changes
+    (folder / "config.json").write_text(json.dumps({key: value for key, value in content.items() if value is not ...}),
+                                        encoding="utf-8")
+    found = verification(folder, report)
+    assert found.status == ("reported" if named else "verified") and named in "".join(found.reasons)
+
+
 @pytest.mark.parametrize("beside", [False, True])
 def test_tensors_stored_twice_are_named(folder, report, beside):
     import torch

@@ -194,6 +194,8 @@ CAUSES = {
         ("tokenizer.json is a Git LFS pointer", "git lfs pull"), restored),
     "numbers for MLX": Cause(packed, ("holds lm_head.weight as", "choose the unquantised"), restored),
     "text and pictures": Cause(saved(llava), ("shown with text only",), transformer, image=True),
+    "text beside a picture": Cause(saved(lambda: made("ViltForMaskedLM", "ViltConfig", vocab_size=70, **SEEN)),
+                                   ("vilt", "not read a text alone", NOTEBOOK), transformer),
     "speech with words": Cause(saved(whisper), ("whisper", "not read a text alone", NOTEBOOK), transformer),
     "videos": Cause(saved(videomae, False), ("videomae", "not read a picture alone", NOTEBOOK), transformer,
                     image=True),
