@@ -1,7 +1,6 @@
 """The record of a forward pass: every head's attention as arrays, a table, an interactive view or a figure."""
 from collections.abc import Sequence
 from functools import cached_property
-from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -283,12 +282,10 @@ class Record:
 
 def head_of(head: object) -> HeadId:
     """Return a (layer, head) pair of whole numbers. Raises UserError for anything else."""
-    try:
-        assert isinstance(head, tuple | list)
-        layer, number = map(index, head)
-    except (AssertionError, TypeError, ValueError):
-        raise UserError(f"{head!r} is not a head; give its layer and number, such as (3, 1).") from None
-    return layer, number
+    if not isinstance(head, tuple | list) or len(head) != 2 or not all(isinstance(each, int | np.integer)
+                                                                       for each in head):
+        raise UserError(f"{head!r} is not a head; give its layer and number, such as (3, 1).")
+    return head[0], head[1]
 
 
 def _has_layer(layer: int | None, head: int | None) -> None:

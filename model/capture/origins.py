@@ -9,7 +9,7 @@ cut or reorder positions create new ones. `model.capture.order` proves that none
 """
 import itertools
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from model.capture import order
+from model.capture.order import tensors_in
 from model.core.query import frozen
 
 # operations that mix the numbers of a vector, usually with learned weights; results are identified by their inputs
@@ -39,15 +40,6 @@ MOVING = frozenset({"flip", "fliplr", "flipud", "rot90", "roll", "gather", "inde
                     "index_add_", "index_reduce", "masked_scatter", "masked_scatter_", "select_scatter",
                     "slice_scatter", "diagonal_scatter", "as_strided", "as_strided_scatter", "pad", "tensordot"})
 UNKNOWN = "unknown"   # positions of a tensor made by no observed operation
-
-
-def tensors_in(values: Iterable[object]) -> Iterator[Tensor]:
-    """Yield the tensors among arguments or results, including those in lists."""
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, list | tuple):
-            yield from (each for each in value if isinstance(each, Tensor))
 
 
 @frozen
@@ -93,7 +85,7 @@ class Origin:
     stream: Stream = NOTHING     # origin of its positions; for scores, of the queries' positions
     keys: Stream | None = None   # for scores: the stream of the keys
     axes: int = 0                # number of axes before reshaping
-    rows: order.Rows | None = None   # from which row of an input each number comes
+    rows: Tensor | None = None   # from which row of an input each number comes
     texts: int = 0               # for scores with three axes: number of texts in the first; 0 if unknown
 
 
@@ -169,11 +161,11 @@ class Origins:
                       texts=texts, **itself)
 
     def _rows(self, name: str, args: tuple, options: dict[str, object], output: Tensor, place: int,
-              func: Callable | None) -> order.Rows | None:
+              func: Callable | None) -> Tensor | None:
         try:
             return order.after(func, name, args, options, output, place, lambda each: self._of(each).rows)
         except (RuntimeError, TypeError, ValueError, IndexError):   # what cannot be followed is not proved
-            return ()
+            return torch.full(output.shape, order.MIXED)
 
     def _overwritten(self, changed: Tensor) -> None:
         """Forget the rows of all tensors in the memory of one whose rows were overwritten."""
@@ -181,7 +173,7 @@ class Origins:
         for origin in self._known.values():
             other = origin.tensor()
             if other is not None and other.untyped_storage().data_ptr() == memory:
-                origin.rows = ()
+                origin.rows = torch.full(other.shape, order.MIXED)
 
     def adopt(self, inputs: Iterable[object], output: object) -> None:
         """Record that a module computed its output from its inputs, unless operations that made the output were
@@ -240,9 +232,8 @@ class Origins:
         """Return whether both are the same tensor or projections of the same one, with positions in the same order
         along their axes. Passing through attention makes a tensor a different one."""
         one, other = self._of(query), self._of(key)
-        if axes and one.rows and other.rows and not order.same_order(one.rows, other.rows, *axes):
-            return False
-        return one.stream.calls == other.stream.calls and (
+        ordered = axes is None or order.same_order(one.rows, other.rows, *axes)
+        return ordered and one.stream.calls == other.stream.calls and (
             one.number == other.number or bool(one.sources & other.sources))
 
     def stream(self, tensor: Tensor, axis: int | None = None) -> Stream:
@@ -252,17 +243,19 @@ class Origins:
         if axis is None or known.rows is None or order.in_order(known.rows, axis) or not all(
                 isinstance(root, int) for root in known.stream.roots):
             return known.stream
-        moved = tuple(each.numpy().tobytes() for each in order.sequences(known.rows, axis))
-        return Stream(frozenset({Derived(("moved", *moved), known.stream.roots)}), known.stream.calls)
+        moved = order.sequence(known.rows, axis).numpy().tobytes()
+        return Stream(frozenset({Derived(("moved", moved), known.stream.roots)}), known.stream.calls)
 
     def texts(self, tensor: Tensor) -> int:
         """Return how many texts the first of three axes of queries, keys or scores holds, or 0 if that is unknown."""
         known = self._of(tensor)
-        return known.texts or (order.texts(known.rows) if known.rows and tensor.ndim == 3 else 0)
+        return known.texts or (
+            order.texts(known.rows) if known.rows is not None and tensor.ndim == 3 else 0)
 
     def of_features(self, tensor: Tensor) -> bool:
         """Return whether the last axis holds the features of positions."""
-        return bool(order.of_vectors(self._of(tensor).rows or ()))
+        rows = self._of(tensor).rows
+        return rows is not None and bool((order.of_vectors(rows) != order.MIXED).any())
 
     def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream]:
         """Return, for a result of query · key, whether both come from one tensor (None if no such product is known),

@@ -19,7 +19,8 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from model.capture.forward_pass import Call, Memo, Unsupported, parse_mask
-from model.capture.origins import NOTHING, Origins, Stream, tensors_in
+from model.capture.order import tensors_in
+from model.capture.origins import NOTHING, Origins, Stream
 from model.core.attention import empty_rows
 from model.core.limits import LIMITS
 from model.core.query import UserError, first_line

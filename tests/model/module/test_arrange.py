@@ -163,7 +163,6 @@ MOVED = {
     "lerp": lambda a: a.lerp(a.flip(1), 0.9), "sum": lambda a: a + a.flip(1), "maximum": lambda a: a.maximum(a.flip(1)),
     "product on the right": lambda a: (a.mT @ ORDER).mT,
     "layer over tokens": lambda a: nn.functional.linear(a.mT, ORDER).mT,
-    "tokens as channels": lambda a: nn.functional.conv1d(a, ORDER[..., None]),
     "reshaped": lambda a: a.reshape(1, 16, 5).mT, "transposed and reshaped": lambda a: a.mT.reshape(1, 5, 16),
     "Fourier": lambda a: torch.fft.fft(a, dim=1).real, "unique": lambda a: a.unique(dim=1),
     "quantiles": lambda a: a.quantile(torch.linspace(0, 1, 5), dim=1).transpose(0, 1),
