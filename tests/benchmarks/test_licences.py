@@ -1,21 +1,11 @@
 """All dependencies are pinned, and docs/dependencies.md states the reason and the licence of each."""
 import re
 import tomllib
-from email.message import Message
 
 import pytest
 from packaging.requirements import Requirement
 
-from benchmarks.licences import ROOT, brought, licence_of, named
-
-
-class About(Message):
-    """As Python 3.12 announces a package's metadata: a key that is missing is an error."""
-
-    def __getitem__(self, name):
-        if name not in self:
-            raise KeyError(name)
-        return super().__getitem__(name)
+from benchmarks.licences import ROOT, brought, named
 
 
 @pytest.mark.rest
@@ -44,14 +34,3 @@ def test_wheel_asks_for_ranges_that_hold_every_pin():
 def test_bundled_packages_are_listed_under_their_package():
     found = {each.name: each for each in brought(ROOT / "requirements.txt")}
     assert found["starlette"].for_whom == "streamlit" and found["torch"].for_whom == "torch" and "pytest" not in found
-
-
-def test_licence_of_a_package_is_read():
-    about = About()
-    about["License"] = "A licence of one's own\n\nText."
-    assert licence_of(about) == licence_of(about, "Another") == "A licence of one's own"
-    about["Classifier"] = "License :: OSI Approved :: MIT License"
-    assert licence_of(about) == "MIT License"
-    about["License-Expression"] = "MIT"
-    assert licence_of(about) == "MIT"
-    assert licence_of(About()) == "not stated" and licence_of(About(), "MIT License\n\nText.") == "MIT License"

@@ -1,21 +1,18 @@
 """Imported attention in a real browser: it opens in the same views, is marked as not verified, and errors are one
 sentence."""
-import io
-
 import numpy as np
 from playwright.sync_api import expect
 
 from tests import fabricate
 from tests.browser.watch import PATIENCE
+from tests.uploads import npz
 from viz.text import strings
 
 TOKENS = ["[CLS]", "<img src=x onerror=alert(1)>", "**bold**", "$x$", "[SEP]"]
 
 
-def npz(weights: np.ndarray) -> dict:
-    target = io.BytesIO()
-    np.savez(target, attention=weights, tokens=TOKENS)
-    return {"name": "<b>mine</b>.npz", "mimeType": "application/octet-stream", "buffer": target.getvalue()}
+def mine(weights: np.ndarray) -> dict:
+    return {"name": "<b>mine</b>.npz", "mimeType": "application/octet-stream", "buffer": npz(weights, TOKENS)}
 
 
 def test_imported_attention_is_never_called_verified(seen, tmp_path):
@@ -25,9 +22,9 @@ def test_imported_attention_is_never_called_verified(seen, tmp_path):
     side.get_by_text(words["import_title"]).click(timeout=PATIENCE)
     place = side.locator("[data-testid=stFileUploader] input")
     weights = np.random.default_rng(0).dirichlet(np.ones(5), (2, 3, 5))
-    place.set_input_files(npz(weights / 2))
+    place.set_input_files(mine(weights / 2))
     expect(side.get_by_text("expected rows that sum to 1")).to_be_visible(timeout=PATIENCE)
-    place.set_input_files(npz(weights))
+    place.set_input_files(mine(weights))
     expect(side.get_by_text("○ " + words["imported"])).to_be_visible(timeout=PATIENCE)
     title = strings("heads")["head_title"].format(layer=0, head=0)
     expect(seen.main.get_by_text(title).first).to_be_visible(timeout=PATIENCE)
@@ -41,7 +38,7 @@ def test_imported_attention_is_never_called_verified(seen, tmp_path):
     place.set_input_files(recorded)
     expect(side.get_by_text("○ " + words["recorded"])).to_be_visible(timeout=PATIENCE)
     assert seen.rest().main.get_by_role("button", name=strings("heads")["compare_silenced"]).count() == 0
-    place.set_input_files(npz(weights))
+    place.set_input_files(mine(weights))
     expect(side.get_by_text("○ " + words["imported"])).to_be_visible(timeout=PATIENCE)
     seen.rest().follow_menu("corpus")
     expect(seen.main.locator(".st-key-head-table [data-testid=stDataFrame]")).to_be_visible(timeout=PATIENCE)

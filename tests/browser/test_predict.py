@@ -8,10 +8,10 @@ from model.core import heads
 from model.core.query import Kind
 from tests import headline
 from tests.browser.watch import PATIENCE
+from tests.model.only import ask
 from viz.text import strings
 
 WORDS = strings("predict")
-TIRED = "The animal didn't cross the street because it was too tired."
 
 
 def cell(seen, row: int, column: int, n: int) -> tuple[float, float]:
@@ -51,8 +51,8 @@ def test_marks_are_revealed_scored_and_linked(watch):
     expect(seen.main.get_by_text("3 marked")).to_be_visible()
     reveal.click()
     numbers = shown(seen)
-    weights = heads.weights(sources.ask(sources.open_query("minilm", TIRED), "test").result(120)[Kind.SELF].layer(3),
-                            1).astype(float)
+    record = ask(sources.open_query("minilm", headline.TIRED))
+    weights = heads.weights(record[Kind.SELF].layer(3), 1).astype(float)
     rows = {10: [2, 13], 9: [9]}
     wanted = [np.mean([weights[row, columns].sum() for row, columns in rows.items()]),
               np.mean([np.sort(weights[row])[-len(columns):].sum() for row, columns in rows.items()]),

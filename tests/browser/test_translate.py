@@ -6,9 +6,8 @@ from urllib.parse import quote
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE
+from tests.headline import TIRED
 from viz.text import strings
-
-TIRED = "The animal didn't cross the street because it was too tired."
 
 
 def test_words_are_chosen_and_the_pronoun_follows_the_adjective(watch):

@@ -6,6 +6,8 @@ import sys
 import numpy as np
 import pytest
 import torch
+import transformers
+from pypdf import PdfReader
 
 import clearhead
 from tests.model import tiny
@@ -30,8 +32,6 @@ def record(opened):
 
 def reference(folder, text=TEXT):
     """(attentions, logits, ids) computed by transformers with eager attention."""
-    import transformers
-
     network = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()
     ids = transformers.AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")["input_ids"]
     with torch.inference_mode():
@@ -104,8 +104,6 @@ def test_patch_takes_the_other_records_output(opened, record):
 
 
 def test_model_in_memory_is_the_same_as_its_folder(folder, record):
-    import transformers
-
     network = transformers.AutoModelForCausalLM.from_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     before = {name: each.clone() for name, each in network.state_dict().items()}
@@ -151,8 +149,6 @@ def test_several_maps_are_ambiguous_until_one_is_named(tmp_path):
 
 
 def test_comparing_models_ranks_the_head_that_was_changed_first(folder, opened, tmp_path):
-    import transformers
-
     network = transformers.AutoModelForCausalLM.from_pretrained(folder)
     with torch.no_grad():
         network.model.layers[2].self_attn.q_proj.weight[8:16] *= -1   # head 1 of the last layer, and no other
@@ -166,8 +162,6 @@ def test_comparing_models_ranks_the_head_that_was_changed_first(folder, opened, 
 
 
 def test_figures_have_the_requested_width_and_embed_fonts(record, tmp_path):
-    from pypdf import PdfReader
-
     path = record.figure([(0, 1), (2, 3)], width="two-column").save(tmp_path / "two.pdf")
     page = PdfReader(path).pages[0]
     assert float(page.mediabox.width) == pytest.approx(174 * 72 / 25.4, abs=0.1)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from click.testing import CliRunner
 
 from model.__main__ import main
@@ -48,8 +49,6 @@ def write_npz(folder: Path) -> None:
 
 
 def reads(folder: Path) -> str:
-    import numpy as np
-
     if not (folder / "file").exists():
         return ""
     with np.load(folder / "file") as arrays:

@@ -39,8 +39,8 @@ def head(count: int = 16, number: int = 0, **view) -> Item:
                      link="https://attention.example.org/heads?layer=0")
 
 
-def grid(count: int = 16) -> Item:
-    return grid_item(_record(count), View(layer=0, head=0, pair=(10, 2)))
+def grid() -> Item:
+    return grid_item(_record(16), View(layer=0, head=0, pair=(10, 2)))
 
 
 def coloured() -> Item:
@@ -56,7 +56,7 @@ def coloured() -> Item:
 
 def change() -> Item:
     """Create the difference of two heads, one of which lacks a row."""
-    made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
+    made = _record(16)
     first, second = (fabricate.shown(made, layer=0, head=head) for head in (0, 1))
     weights = second.weights - first.weights
     weights[4] = np.nan
@@ -67,8 +67,7 @@ def change() -> Item:
 
 def covered() -> Item:
     """Create a covered head, which readers predict."""
-    return head_item(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6),
-                     View(layer=0, head=0, token=10, pair=(10, 2)), covered=True)
+    return head_item(_record(16), View(layer=0, head=0, token=10, pair=(10, 2)), covered=True)
 
 
 def picture(**view) -> Item:
@@ -145,3 +144,8 @@ def squares() -> Item:
 def curve() -> Item:
     x = np.linspace(0, 1, 5)
     return chart_item(lines("light", x, [Line("square", x**2)], axes=("x", "x²")), "A curve.")
+
+
+# one of every kind
+FIGURES = (head, grid, coloured, change, covered, picture, photos, handles, cells, strip, figure, table, block, story,
+           squares, curve)

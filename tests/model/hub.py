@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from huggingface_hub import constants
 
 COMMIT, PROPOSED = "c0ffee", "decade"   # commits of main and of a pull request
 
@@ -79,8 +80,6 @@ class Answer(BaseHTTPRequestHandler):
 @contextmanager
 def serve(contents: dict[str, bytes]):
     """Serve these files and let huggingface_hub use this hub within the block."""
-    from huggingface_hub import constants
-
     with Hub(contents) as hub, pytest.MonkeyPatch.context() as patch:
         address = f"http://127.0.0.1:{hub.server_port}"
         patch.delenv("HF_HUB_OFFLINE", raising=False)

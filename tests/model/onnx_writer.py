@@ -1,6 +1,9 @@
 """Write an ONNX file for tests: a small DINOv2 in the form of torch's export of a saliency detector."""
 
 import numpy as np
+import torch
+from onnx import helper, numpy_helper
+from transformers import Dinov2Config, Dinov2Model
 
 OLD = (("attention.q_proj", "attention.attention.query"), ("attention.k_proj", "attention.attention.key"),
        ("attention.v_proj", "attention.attention.value"), ("attention.o_proj", "attention.output.dense"))
@@ -8,8 +11,6 @@ OLD = (("attention.q_proj", "attention.attention.query"), ("attention.k_proj", "
 
 def detector(network) -> bytes:
     """Return the ONNX file of a detector whose backbone is this Dinov2Model."""
-    from onnx import helper, numpy_helper
-
     tensors, nodes = {"decoder.upconv1.weight": np.zeros((3, 2), np.float32)}, []
 
     def node(name, operation, *inputs):
@@ -36,9 +37,6 @@ def detector(network) -> bytes:
 
 def small_dinov2():
     """Create a Dinov2Model of two layers with two heads, with random weights and a zero mask token."""
-    import torch
-    from transformers import Dinov2Config, Dinov2Model
-
     torch.manual_seed(0)
     network = Dinov2Model(Dinov2Config(hidden_size=128, num_hidden_layers=2, num_attention_heads=2, mlp_ratio=3,
                                        image_size=56, patch_size=14)).eval()

@@ -35,29 +35,12 @@ def test_ask_as_json_with_a_pair():
     assert len(answer["ranking"]) == 72
 
 
-def test_pair_by_position_or_text():
-    by_position = json.loads(run("ask", "--model", "minilm", "--text", TIRED, "--pair", "10", "2",
-                                 "--json").stdout)["ranking"]
-    assert (by_position[0]["layer"], by_position[0]["head"]) == (3, 1)
-    wrong = run("ask", "--model", "minilm", "--text", TIRED, "--pair", "it", "zebra")
-    assert wrong.exit_code == 2 and "animal" in wrong.stderr and "Traceback" not in wrong.stderr
-    twice = run("ask", "--model", "minilm", "--text", "the cat saw the dog", "--pair", "the", "cat")
-    assert twice.exit_code == 2 and "2 tokens are 'the'; choose a position" in twice.stderr
-    assert run("ask", "--model", "minilm", "--text", "the cat saw the dog", "--pair", "the#2", "cat").exit_code == 0
-
-
-def test_verify_reports_by_its_exit_code():
-    right = run("verify", "minilm")
-    assert right.exit_code == 0 and "verified" in right.stdout
+def test_verify_reports_by_its_exit_code(tmp_path):
+    for model, code, said in (("minilm", 0, "verified"), (str(tiny.save(tmp_path / "bloom", "bloom")), 3, "reported")):
+        found = run("verify", model)
+        assert found.exit_code == code and said in found.stdout
     wrong = run("verify", "no such model")
     assert wrong.exit_code == 1 and wrong.stderr.startswith("Error: ")
-
-
-def test_reported_models_exit_with_3(tmp_path):
-    from tests.model import tiny
-
-    found = run("verify", str(tiny.save(tmp_path / "bloom", "bloom")))
-    assert found.exit_code == 3 and "reported" in found.stdout
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from model.ask import sources
+from model.ask.sources import source_of
 from model.core.query import Hide, Kind, Query, Silence, UserError, quiet
 from model.studies.attribution import LONGEST
 from model.studies.patching import PatchQuery
@@ -28,8 +29,6 @@ class Refusal(NamedTuple):
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
     """asked(family, text, …) is (the small model of that family or ours of that name, a query of it)."""
-    from model.ask.sources import source_of
-
     folders: dict[str, str] = {}
 
     def ask(name: str, text: str = TEXT, **more: Any) -> tuple[Any, Query]:

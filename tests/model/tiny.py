@@ -3,6 +3,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
+import transformers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
 SENTENCE = "the animal didn ' t cross street because it was too tired wide . a cat sat on mat of two and in garden"
 BASE = {"vocab_size": 70, "hidden_size": 48, "intermediate_size": 52, "num_hidden_layers": 3, "num_attention_heads": 4,
         "max_position_embeddings": 61, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
@@ -10,10 +15,8 @@ GROUPED = {**BASE, "num_key_value_heads": 2, "head_dim": 8}
 EXPERTS = {"num_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 16,
            "shared_expert_intermediate_size": 16}
 SIDES = {"vocab_size": 70, "d_model": 48, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
-         "decoder_attention_heads": 2,
-         "encoder_ffn_dim": 52, "decoder_ffn_dim": 52, "max_position_embeddings": 61, "bos_token_id": 1,
-         "eos_token_id": 2, "pad_token_id": 0,
-         "decoder_start_token_id": 2, "forced_eos_token_id": 2}
+         "decoder_attention_heads": 2, "encoder_ffn_dim": 52, "decoder_ffn_dim": 52, "max_position_embeddings": 61,
+         "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0, "decoder_start_token_id": 2, "forced_eos_token_id": 2}
 # name: (configuration class, model class, sizes)
 FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "bert": ("BertConfig", "BertForMaskedLM", BASE),
@@ -57,9 +60,6 @@ FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 def tokenizer():
     """Return a tokenizer of whole words with a tiny vocabulary, which adds [CLS] and [SEP] and uses [UNK]."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast
-
     special = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
     vocabulary = {word: number for number, word in enumerate(dict.fromkeys((*special, *SENTENCE.split())))}
     made = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
@@ -83,9 +83,6 @@ def drawn(family: tuple[str, str, dict[str, Any]], seed: int, changes: dict[str,
           width: Callable[[str, Any], float] = lambda path, parameter: 1.2 / parameter.shape[-1] ** 0.5):
     """Create a model of a family with random parameters, except those for which left(path) is true. Parameters of
     several dimensions have a standard deviation of width(path, parameter), and all-zero vectors one of 0.3."""
-    import torch
-    import transformers
-
     configuration, architecture, sizes = family
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -110,9 +107,6 @@ def save(folder: Path, name: str, **options) -> Path:
 
 def pair(folder: Path, decoder: str = "bert", **changes) -> Path:
     """Save an `EncoderDecoderModel` of a small BERT and a small decoder of any family, with one tokenizer."""
-    import torch
-    import transformers
-
     causal = {"bert": "BertLMHeadModel", "roberta": "RobertaForCausalLM", "gpt2": "GPT2LMHeadModel"}[decoder]
     sizes = FAMILIES[decoder][2] | {"is_decoder": True, "add_cross_attention": True} | changes
     with torch.random.fork_rng(devices=[]):

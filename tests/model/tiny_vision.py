@@ -1,10 +1,7 @@
 """Create small vision models with random weights and save them as folders with their processors."""
-import io
 import json
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from model.core import pictures
 from tests.model.tiny import drawn, tokenizer
@@ -66,12 +63,3 @@ def save(folder: Path, name: str, processor: dict | None = PROCESSOR, **options)
 def shipped(key: str) -> str:
     """Return the hash of a shipped picture."""
     return next(entry.sha256 for entry in pictures.shipped() if entry.key == key)
-
-
-def kept(array: np.ndarray, name: str = "made.png") -> str:
-    """Store a picture of these pixels, uint8 (height, width, 3), and return its hash."""
-    from PIL import Image
-
-    target = io.BytesIO()
-    Image.fromarray(array).save(target, "PNG")
-    return pictures.keep(target.getvalue(), name).sha256

@@ -14,8 +14,7 @@ from viz.page import Page, pages, with_controls
 from viz.state import State, complete_view
 
 OWN = ("model", "text", "text_b", "target", "image", "kind", "layer", "head", "token", "pair", "lens", "scale", "order",
-       "quadrant", "transpose",
-       "hide_special", "renormalise", "words", "keep", "overlay")
+       "quadrant", "transpose", "hide_special", "renormalise", "words", "keep", "overlay")
 VALUES = st.one_of(TEXTS, st.sampled_from((*NUMBERS, *PIECES)),
                    st.from_regex(r"[0-9]{1,7}([.,][0-9]{1,7}){0,9}", fullmatch=True),
                    st.sampled_from(("matrix", "self", "cross", "causal", "1", "log", "AB", "entropy", "pair", "0.5",

@@ -98,14 +98,6 @@ def test_saved_record_is_exported_with_its_verification(tmp_path):
         np.testing.assert_array_equal(arrays["self"][1, 3], heads.weights(record(WORDS).maps[0].layers[1], 3))
 
 
-def test_file_without_attention_is_refused_in_one_sentence(tmp_path):
-    np.savez(tmp_path / "mine.npz", attention=np.full((1, 1, 2, 2), 0.9), tokens=["a", "b"])
-    refused = CliRunner().invoke(main, ["export", "--record", str(tmp_path / "mine.npz"), "--out",
-                                        str(tmp_path / "a.png")])
-    assert refused.exit_code == 2 and refused.stderr.startswith("Error: mine.npz")
-    assert "rows that sum to 1" in refused.stderr
-
-
 def test_handout_becomes_html_and_pdf(tmp_path):
     """The PDF is printed by the tests' browser."""
     source = tmp_path / "lesson.handout.json"

@@ -10,7 +10,6 @@ import numpy as np
 import pypdf
 import pytest
 from pandas import DataFrame
-from PIL import Image
 
 from model.core import pictures
 from model.core.query import Silence, UserError
@@ -19,6 +18,7 @@ from model.core.view import View
 from tests import fabricate
 from tests.fabricate import items
 from tests.hostile import RUNS
+from tests.uploads import png
 from viz.components import block_diagram as block_payload
 from viz.components import handles as handles_payload
 from viz.components import mask_editor as cells_payload
@@ -39,9 +39,8 @@ LOUD = (
     *RUNS, "<img src='https://example.org/seen'>", "<script>alert(1)</script>", "<script>console.log('ran')</script>",
     "<style>@import url(https://example.org/seen)</style>", "\"onmouseover=\"window.got=1\" x=\"", "</textarea></xmp>",
     "<svg/onload=fetch('//example.org/seen')>", "</desc></metadata></svg><script>window.got=1</script>",
-    "<meta http-equiv=refresh content='0;url=https://example.org'>", "</iframe>",
-    "\"></iframe><script>got=1</script>", "<base href='https://example.org/'>",
-    "<a href=\"javascript:window.got=1\">x</a>", "&quot;><script>got=1</script>")
+    "<meta http-equiv=refresh content='0;url=https://example.org'>", "</iframe>", "\"></iframe><script>got=1</script>",
+    "<base href='https://example.org/'>", "<a href=\"javascript:window.got=1\">x</a>", "&quot;><script>got=1</script>")
 TEXT = " it ".join(LOUD)
 LOCAL, PUBLIC = "http://localhost:8501/heads", "https://attention.example.com/heads"
 
@@ -138,9 +137,7 @@ def hostile_record():
 
 def hostile_picture():
     """A record over a visitor's picture whose file has a hostile name, and of whose classes each is one."""
-    content = io.BytesIO()
-    Image.fromarray(np.full((40, 60, 3), 128, np.uint8)).save(content, "PNG")
-    kept = pictures.keep(content.getvalue(), "".join(LOUD))
+    kept = pictures.keep(png(np.full((40, 60, 3), 128, np.uint8)), "".join(LOUD))
     made = fabricate.pictured(image=kept.sha256)
     answers = Prediction("label", (0,), texts=(LOUD[:5],), probabilities=((0.2,) * 5,))
     return dataclasses.replace(made, card=hostile_record().card, prediction=answers)

@@ -1,7 +1,6 @@
 """A session's memory is one object, and measures of a file are shown only for the model that they were measured on."""
 import ast
 import gc
-import io
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from model.core import pictures
 from model.core.query import Kind, UserError
 from tests.conftest import ROOT
+from tests.uploads import packed
 from viz.session import Session
 from viz.widgets.head_table import CORPUS, CorpusResult, saved_corpus
 
@@ -44,10 +44,8 @@ def test_measures_of_a_file_belong_to_model_and_kind(monkeypatch):
 
 
 def test_pictures_of_a_session_end_with_it():
-    target = io.BytesIO()
-    Image.new("RGB", (9, 7), (1, 2, 3)).save(target, "PNG")
     visitor = Session()
-    picture = pictures.keep(target.getvalue(), "mine.png", visitor.id)
+    picture = pictures.keep(packed(Image.new("RGB", (9, 7))), "mine.png", visitor.id)
     assert pictures.find(picture.sha256).name == "mine.png"
     del visitor
     gc.collect()

@@ -9,6 +9,8 @@ from model.ask import sources
 from model.core.query import Kind
 from model.studies import coreference as coref_report
 from model.studies.coreference import Case, CasesQuery, map_of, noun_weights, shipped_cases, words_of
+from tests import headline
+from tests.model.only import ask
 from viz.link import from_params, to_params
 from viz.page import pages
 from viz.pages.coreference import Twins
@@ -18,12 +20,8 @@ from viz.text import FOLDER
 SHEETS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((FOLDER / "sheets").glob("*.md"))}
 LINKS = [(sheet, words, link) for sheet, text in SHEETS.items()
          for words, link in re.findall(r"\[([^\]]*)\]\(([^)]*)\)", text)]
-TIRED = Case("The animal didn't cross the street because it was too tired.", (43, 45), (4, 10), (28, 34))
-WIDE = Case(TIRED.sentence.replace("tired", "wide"), TIRED.pronoun, TIRED.wrong, TIRED.correct)
-
-
-def ask(question):
-    return sources.ask(question).result(120)
+TIRED = Case(headline.TIRED, (43, 45), (4, 10), (28, 34))
+WIDE = Case(headline.WIDE, TIRED.pronoun, TIRED.wrong, TIRED.correct)
 
 
 def parameters(link: str) -> tuple[str, dict[str, str]]:

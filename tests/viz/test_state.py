@@ -1,5 +1,6 @@
 
 
+from model.core import heads
 from model.core.query import Kind
 from tests.fabricate import HEADS, record
 from viz.state import State, complete_view
@@ -9,8 +10,6 @@ OWN = State(model="fake", text="the text")
 
 
 def test_strongest_head_for_the_pair_opens():
-    from model.core import heads
-
     answer = record(N)
     view = complete_view(OWN.with_view(pair=(3, 5)), answer)
     assert (view.layer, view.head) == heads.rank_heads_for_pair(answer[Kind.SELF], 3, 5)[0][:2]

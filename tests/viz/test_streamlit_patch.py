@@ -26,17 +26,8 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, U
 from streamlit.web.server import server_util
 
 from model.core.query import UserError
-from viz.streamlit_patch import (
-    RECORD,
-    ask_no_stranger,
-    bound_uploads,
-    forget_upload,
-    hear_out,
-    is_dropped,
-    keep_order,
-    say_why,
-    take_turns,
-)
+from viz import streamlit_patch
+from viz.streamlit_patch import RECORD, is_dropped
 
 
 def test_queue_has_the_table_that_the_patch_empties():
@@ -70,8 +61,8 @@ def test_no_message_targets_a_dropped_block(monkeypatch):
         return queue.flush()
 
     assert sent() != first + again, "Streamlit keeps the order by itself: keep_order is needed no more"
-    keep_order()
-    keep_order()
+    streamlit_patch.keep_order()
+    streamlit_patch.keep_order()
     assert sent() == first + again
     queue = ForwardMsgQueue()
     queue.enqueue(first[0])
@@ -107,8 +98,8 @@ def test_last_messages_of_an_ended_run_are_delivered(monkeypatch):
         monkeypatch.setattr(AppSession, name, inspect.unwrap(getattr(AppSession, name)))   # put back after the test
     monkeypatch.setattr(app_session, "ScriptRunner", lambda **given: MagicMock())
     assert heard(stopped=False) == ["next"], "Streamlit hears it by itself: hear_out is needed no more"
-    hear_out()
-    hear_out()
+    streamlit_patch.hear_out()
+    streamlit_patch.hear_out()
     assert heard(stopped=False) == ["former", "next"] and heard(stopped=True) == ["next"]
 
 
@@ -135,14 +126,14 @@ def is_heard(monkeypatch) -> bool:
 def test_click_is_handled_with_any_other_changes(monkeypatch):
     monkeypatch.setattr(SafeSessionState, "__init__", inspect.unwrap(SafeSessionState.__init__))
     assert not is_heard(monkeypatch), "Streamlit hears it by itself: take_turns is needed no more"
-    take_turns()
-    take_turns()
+    streamlit_patch.take_turns()
+    streamlit_patch.take_turns()
     assert is_heard(monkeypatch)
 
 
 def test_streamlit_keeps_uploads_within_limits_newest_first(monkeypatch):
     monkeypatch.setattr(MemoryUploadedFileManager, "add_file", inspect.unwrap(MemoryUploadedFileManager.add_file))
-    bound_uploads(2 * (1000 + RECORD), 3 * (1000 + RECORD))
+    streamlit_patch.bound_uploads(2 * (1000 + RECORD), 3 * (1000 + RECORD))
     files = MemoryUploadedFileManager("/upload")
 
     def put(session: str, *names: str) -> None:
@@ -167,7 +158,7 @@ def test_streamlit_keeps_uploads_within_limits_newest_first(monkeypatch):
 
 def test_file_leaves_memory_once_read():
     file = UploadedFile(UploadedFileRec("id", "name", "x", b"x" * 1000), FileURLs())
-    forget_upload(file)
+    streamlit_patch.forget_upload(file)
     assert file.getvalue() == b"" and not is_dropped(file) and is_dropped(DeletedFile("id"))
 
 
@@ -176,7 +167,7 @@ def test_foreign_origin_sends_no_request_out(monkeypatch):
     monkeypatch.setattr(net_util, "get_external_ip", lambda: asked.append(1))
     server_util.is_url_from_allowed_origins("http://evil.example")
     assert asked   # the part of Streamlit that asked, by the name that is replaced
-    ask_no_stranger()
+    streamlit_patch.ask_no_stranger()
     assert server_util.is_url_from_allowed_origins("http://evil.example") is False and len(asked) == 1
 
 
@@ -185,7 +176,7 @@ def _download(make, monkeypatch, patched: bool) -> str:
     handle = inspect.unwrap(DeferredFileHandler.handle)   # maybe patched
     monkeypatch.setattr(DeferredFileHandler, "handle", handle)   # put back afterwards
     if patched:
-        say_why()
+        streamlit_patch.say_why()
     files = MediaFileManager(MemoryMediaFileStorage("/media"))
     handler = DeferredFileHandler(lambda: files)
     request = BackendOperationRequest(request_id="1")

@@ -11,13 +11,12 @@ from websocket import create_connection
 from tests.browser.engines.engine import HIGH, PATIENCE, WIDE, Engine
 
 # preferences: no requests to other machines, a low frame rate, and cached bytecode after the first load
-QUIET = {"layout.frame_rate": 10, "dom.script_loader.bytecode_cache.strategy": -2,
-         "app.normandy.enabled": False, "app.update.enabled": False, "browser.safebrowsing.update.enabled": False,
+QUIET = {"layout.frame_rate": 10, "dom.script_loader.bytecode_cache.strategy": -2, "app.normandy.enabled": False,
+         "app.update.enabled": False, "browser.safebrowsing.update.enabled": False,
          "browser.shell.checkDefaultBrowser": False, "browser.startup.page": 0,
-         "datareporting.policy.dataSubmissionEnabled": False,
-         "extensions.update.enabled": False, "network.captive-portal-service.enabled": False,
-         "network.connectivity-service.enabled": False, "services.settings.server": "data:,",
-         "toolkit.telemetry.enabled": False}
+         "datareporting.policy.dataSubmissionEnabled": False, "extensions.update.enabled": False,
+         "network.captive-portal-service.enabled": False, "network.connectivity-service.enabled": False,
+         "services.settings.server": "data:,", "toolkit.telemetry.enabled": False}
 
 
 # Streamlit uses WebAssembly for 64-bit numbers in its messages; our content security policy forbids it, and Streamlit

@@ -6,12 +6,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from transformers import (
+    AutoTokenizer,
+    BertConfig,
+    BertModel,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 
 from model.ask import sources
 from model.ask.sources import source_of
 from model.core import heads
 from model.core.query import Kind, UserError, quiet
 from model.core.record import AttentionRecord
+from model.pretrained import catalogue
 from tests.hostile import TEXTS, examples
 
 # examples per 100 of the profile's
@@ -23,10 +35,6 @@ SIZES = {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num
 
 def wordpiece(folder: Path) -> None:
     """A BERT of 16 dimensions with MiniLM's own tokenizer."""
-    from transformers import AutoTokenizer, BertConfig, BertModel
-
-    from model.pretrained import catalogue
-
     tokenizer = AutoTokenizer.from_pretrained(catalogue.folder_of(catalogue.entry_named("minilm")))
     BertModel(BertConfig(vocab_size=len(tokenizer), **SIZES)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -34,9 +42,6 @@ def wordpiece(folder: Path) -> None:
 
 def bytes_of_text(folder: Path) -> None:
     """A GPT-2 of 16 dimensions that reads bytes (Radford et al. 2019), without a merge."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-
     signs = sorted(pre_tokenizers.ByteLevel.alphabet())
     made = Tokenizer(models.BPE({sign: number for number, sign in enumerate([*signs, "<|endoftext|>"])}, []))
     made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
@@ -49,9 +54,6 @@ def bytes_of_text(folder: Path) -> None:
 def fallback(folder: Path) -> None:
     """A Llama of 16 dimensions whose vocabulary has ▁, some letters and 256 bytes (Touvron et al. 2023, section
     2.1)."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, processors
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
     names = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", *map(chr, range(0x61, 0x7B))]
     made = Tokenizer(models.BPE({name: number for number, name in enumerate(names)}, [], unk_token="<unk>",
                                 byte_fallback=True, fuse_unk=True))

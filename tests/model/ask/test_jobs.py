@@ -4,6 +4,7 @@ import time
 from collections import Counter
 
 import pytest
+from tokenizers import pre_tokenizers
 
 from model.ask.jobs import LOST, Cache, Job, JobQueue
 from model.core.query import UserError
@@ -35,16 +36,6 @@ def test_equal_questions_are_computed_once():
     assert one is two
     gate.release()
     assert one.result(LONG) is desk.ask("q", "c").result(LONG) and taken == ["q"]
-
-
-def test_sessions_take_turns():
-    desk, gate, taken = gated_desk()
-    jobs = [desk.ask(question, session)
-            for question, session in [("a1", "a"), ("a2", "a"), ("a3", "a"), ("b1", "b"), ("c1", "c")]]
-    gate.release(len(jobs))
-    for job in jobs:
-        job.result(LONG)
-    assert taken.index("b1") < taken.index("a3") and taken.index("c1") < taken.index("a3")
 
 
 def test_job_ends_when_its_last_waiter_leaves():
@@ -104,8 +95,6 @@ def test_empty_answer_is_computed_once(nothing):
 
 def panic():
     """Raise what the tokenizers, written in Rust, raise for unexpected input."""
-    from tokenizers import pre_tokenizers
-
     pre_tokenizers.FixedLength(0).pre_tokenize_str("a word")
 
 

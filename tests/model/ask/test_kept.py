@@ -116,7 +116,6 @@ def test_least_recently_used_go_first(record, monkeypatch):
     monkeypatch.setattr(kept, "LIMITS", Limits(kept_bytes=2 * size + 100))
     monkeypatch.setattr(kept, "SHARE", 1)
     second, third = (replace(record, query=replace(record.query, text=text)) for text in ("one", "two"))
-    import os
     os.utime(file_of(record), (1, 1))
     kept.keep(second)
     os.utime(file_of(second), (2, 2))

@@ -9,6 +9,7 @@ from model.ask.jobs import Cache
 from model.ask.sources import CachedModels, source_of
 from model.core.models import TraceQuery
 from model.core.query import NotOnDisk, Query, UnknownModel, UserError, quiet
+from tests.model import tiny
 
 TEXT = "the cat saw the dog ."
 
@@ -16,8 +17,6 @@ TEXT = "the cat saw the dog ."
 @pytest.mark.parametrize("model", ["scratch", "resolver-narrow", "translator", "induction", "induction@0", "minilm",
                                    "t5", "gpt2"])
 def test_model_reads_what_it_does_not_refuse(model, tmp_path):
-    from tests.model import tiny
-
     if model in ("t5", "gpt2"):
         model = str(tiny.save(tmp_path / model, model))
     opened = source_of(model).open_model(model, quiet)

@@ -1,10 +1,12 @@
 """Every edit has exactly its stated effect, on every kind of model."""
 import numpy as np
 import pytest
+import torch
 
 from model.core import heads
 from model.core.query import Hide, Kind, Query, Silence, Temper, quiet
 from model.core.query import Window as WindowEdit
+from tests.model import tiny
 from tests.model.only import head_outputs
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"
@@ -16,8 +18,6 @@ def ask(model, text=TEXT, edits=(), **more):
 
 def hooked_logits(network, ids, path, change):
     """Logits with a part of one module's input changed by an independent hook."""
-    import torch
-
     def hook(module, arguments):
         return (change(arguments[0].clone()), *arguments[1:])
 
@@ -31,8 +31,6 @@ def hooked_logits(network, ids, path, change):
 
 @pytest.mark.parametrize("mode", ["zero", "mean"])
 def test_silence_equals_a_hook_on_the_output_projection(opened, mode):
-    import torch
-
     model = opened("llama")
     record = ask(model, edits=[Silence(Kind.CAUSAL, 1, 2, mode)])
 
@@ -69,8 +67,6 @@ def test_temperature_at_both_ends(opened, name):
 
 
 def test_hiding_equals_the_models_own_mask(opened):
-    import torch
-
     model = opened("bert")
     record = ask(model, text="the cat sat on [MASK] mat", edits=[Hide("source", 2)])
     ids = torch.tensor([record.maps[0].queries.ids])
@@ -84,10 +80,6 @@ def test_hiding_equals_the_models_own_mask(opened):
 
 def eager_logits(name, ids, width, first, native=0):
     """Logits (token, vocabulary) of eager attention with the window as a mask; native: the family's own."""
-    import torch
-
-    from tests.model import tiny
-
     network, count = tiny.network(name, attn_implementation="eager"), len(ids)
     i, j = torch.arange(count)[:, None], torch.arange(count)[None, :]
     seen = (j <= i) & ((j > i - width) | (j < first))

@@ -1,6 +1,7 @@
 """Every private part of transformers that is used exists and behaves as expected."""
 import pytest
 import torch
+import transformers
 
 from model.capture import transformers_internals as internals
 from tests.model import tiny
@@ -49,8 +50,6 @@ def test_network_is_redrawn():
 
 
 def test_tensors_of_another_shape_are_listed(tmp_path):
-    import transformers
-
     network = tiny.network("gpt2")
     network.save_pretrained(tmp_path)
     network.config.n_positions = 50

@@ -27,9 +27,8 @@ NUMBERS = st.sampled_from(("0", "1", "2", "3", "1", "8", "-1", "-0", "1.5", "nan
                            "1_0", "٣", "", " ", str(2**31), str(2**63 - 1), str(2**63), str(2**70), str(-2**63),
                            str(-2**63 - 1), DIGITS, "-" + DIGITS))
 HOSTILE_PATHS = ("~nosuch", "~nosuch/x.png", "", " ", "/", ".", "..", "\0", "a\0b", "x" * 5000, "x/" * 2000,
-                 "missing/out.png", "/dev/full", "/dev/null/x", "folder", "folder.png", "good.txt/x",
-                 "loop", "\udcff.txt", "nosuch.txt",
-                 "-", "--", "\x1b[31m.txt", "a\nb.csv")
+                 "missing/out.png", "/dev/full", "/dev/null/x", "folder", "folder.png", "good.txt/x", "loop",
+                 "\udcff.txt", "nosuch.txt", "-", "--", "\x1b[31m.txt", "a\nb.csv")
 BAD_FILES = ("latin.txt", "latin.csv", "zero.txt", "empty.txt", "empty.csv", "empty.npz", "half.jsonl", "bad.npz",
              "bad.gguf", "bad.handout.json", "half.csv", "half.png", "bomb.png", "gif.png", "empty.png",
              "half.safetensors", "bad.safetensors", "half.conllu", "circle.conllu", "latin.conllu", "half.parquet")
@@ -37,12 +36,10 @@ OUT_FILES = ("out.csv", "out.png", "out.svg", "out.html", "out.pdf", "out.npz", 
 STRANGE_MODELS = ("induction@-1", f"induction@{DIGITS}", "nonsense", "smollm2", "owner/name", "a" * 5000, "bad.gguf",
                   "nosuch.gguf", "imported:1", "x.npz", "good.txt", *HOSTILE_PATHS)
 # valid values by parameter name, or by command and parameter name
-SENSE = {"syntax file": ("good.conllu",),
-         "atlas build corpus": ("good.txt", "good.conllu", "good.jsonl"),
-         "atlas csv folder": ("atlas", "atlas", "trained"),
-         "atlas build on": ("here",), "atlas build model_id": ("induction",), "image": ("good.png",),
-         "relations": ("det", "det,nsubj"), "lesson": ("softmax", "masks"),
-         "claims names": ("previous", "sink"), "handout file": ("good.handout.json",),
+SENSE = {"syntax file": ("good.conllu",), "atlas build corpus": ("good.txt", "good.conllu", "good.jsonl"),
+         "atlas csv folder": ("atlas", "atlas", "trained"), "atlas build on": ("here",),
+         "atlas build model_id": ("induction",), "image": ("good.png",), "relations": ("det", "det,nsubj"),
+         "lesson": ("softmax", "masks"), "claims names": ("previous", "sink"), "handout file": ("good.handout.json",),
          "export file": ("good.npz", "good.safetensors"), "cases": ("cases.csv",), "select_on": ("cases.csv",),
          "fetch model_id": ("minilm",),
          "model_id": ("induction", "induction", "scratch", "resolver-narrow", "translator", "induction@0"),

@@ -85,5 +85,4 @@ def test_impossible_builds_give_one_sentence(corpus, tmp_path):
     part = tmp_path / "part" / PART
     part.parent.mkdir()
     part.write_bytes(b"something else")
-    assert "was not written by an earlier run" in refused("build", corpus, "--model", MODEL, "--out",
-                                                              part.parent)
+    assert "was not written by an earlier run" in refused("build", corpus, "--model", MODEL, "--out", part.parent)

@@ -26,6 +26,7 @@ from model.studies import coreference
 from tests import fabricate
 from tests.fabricate import items
 from tests.model.cli.command_lines import LINES, PROGRAMS, command_lines
+from tests.uploads import packed
 from viz.handout import pdf as handout_pdf
 from viz.handout.files import Handout, save
 
@@ -47,8 +48,7 @@ def contents() -> dict[str, bytes]:
     attention = io.BytesIO()
     np.savez(attention, attention=np.full((2, 2, 3, 3), 1 / 3, np.float32), tokens=np.array(["a", "b", "c"]))
     tree = "# text = The cat\n1\tThe\t_\t_\t_\t_\t{}\tdet\t_\t_\n2\tcat\t_\t_\t_\t_\t{}\tsubj\t_\t_\n\n"
-    image = io.BytesIO()
-    Image.effect_noise((40, 30), 50).save(image, "PNG")
+    image = packed(Image.effect_noise((40, 30), 50))
     with TemporaryDirectory() as place:
         saved = fabricate.record(3).save(Path(place) / "good.safetensors").read_bytes()
     cases = "sentence,pronoun,correct,wrong\nThe cat saw the dog and it ran.,it,dog,cat\n"
@@ -58,7 +58,7 @@ def contents() -> dict[str, bytes]:
         "good.handout.json": save(Handout("A lesson", (items.head(),))), "latin.txt": b"caf\xe9\n",
         "latin.csv": b"text,sentence,pronoun,correct,wrong\n\xff,\xff\n", "zero.txt": b"a\0b\n",
         "half.jsonl": b'{"text": ' + b"[" * 5000, "bad.npz": attention.getvalue()[:200], "bad.gguf": b"GGUF\3",
-        "good.png": image.getvalue(), "half.png": image.getvalue()[:300],
+        "good.png": image, "half.png": image[:300],
         "bomb.png": FILES["picture"]["6,000,000 by 1"](),
         "gif.png": b"GIF89a\1\0\1\0", "empty.png": b"", "good.safetensors": saved, "half.safetensors": saved[:900],
         "bad.safetensors": saved.replace(b"Clearhead", b"Clearbead"), "good.conllu": tree.format(2, 0).encode(),

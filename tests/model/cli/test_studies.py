@@ -82,24 +82,6 @@ def test_select_on_scores_one_head_of_the_other_file(files):
     assert both["held_out"]["accuracy"] == same["accuracy"]
 
 
-SENTENCES = (("The cat saw a dog .", "2 det,3 nsubj,0 root,5 det,3 obj:x,3 punct"),
-             ("My friend bought the book .", "2 nmod:poss,3 nsubj,0 root,5 det,3 obj,3 punct"),
-             ("The old man ate fish .", "3 det,3 amod,4 nsubj,0 root,4 obj,4 punct"),
-             ("A dog ate the fish .", "2 det,3 nsubj,0 root,5 det,3 obj,3 punct"))
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    blocks = []
-    for text, tree in SENTENCES:
-        words = [f"{place}\t{form}\t_\t_\t_\t_\t{edge.replace(' ', chr(9))}\t_\t_"
-                 for place, (form, edge) in enumerate(zip(text.split(), tree.split(",")), 1)]
-        blocks.append("\n".join([f"# text = {text}", *words]) + "\n\n")
-    path = tmp_path_factory.mktemp("ud") / "small.conllu"
-    path.write_text("".join(blocks), encoding="utf-8")
-    return path
-
-
 TEXT, TWIN = "a cat sat on mat because it was too tired", "a cat sat on mat because it was too wide"
 
 

@@ -7,12 +7,16 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
+from safetensors.torch import save_file
 
 from model.core import files
+from model.core.npz import write_npz
 from model.core.query import UserError
 from model.scratch import models
+from tests import fabricate
 from tests.children import on_a_full_disk
 
 
@@ -96,12 +100,6 @@ def test_leftovers_of_a_killed_writer_are_removed(tmp_path, days):
 
 def test_full_disk_is_reported_and_old_file_kept(tmp_path):
     """For every kind of writer: bytes, an archive, and a library in Rust."""
-    import torch
-    from safetensors.torch import save_file
-
-    from model.core.npz import write_npz
-    from tests import fabricate
-
     place, record, zeros = tmp_path / "file", fabricate.record(), torch.zeros(1000)
     files.write(place, b"old")
 

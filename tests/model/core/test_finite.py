@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import torch
 
+from model.capture.forward_pass import Session
 from model.core.query import Kind, NotFinite, Query, UserError, check_finite, largest, quiet
 from model.pretrained import load
 from model.studies.attribution import LONGEST
@@ -56,8 +57,6 @@ def test_nan_after_opening_is_refused_by_every_question(tmp_path, part, number):
 
 @pytest.mark.parametrize("bad", BAD)
 def test_check_refuses_nan_outputs(opened, monkeypatch, bad):
-    from model.capture.forward_pass import Session
-
     model, add_call = opened("gpt2"), Session.add_call
 
     def add_spoilt(self, call, *arguments):

@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +14,6 @@ from model.core.heads import as_csv, by_head, head_frame, measure
 from model.core.query import Kind
 from model.core.record import AttentionMap
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record, tokens
-from tests.model.only import head_outputs
 
 
 def by_hand(part, head: int) -> np.ndarray:
@@ -52,13 +50,6 @@ def test_weights_equal_the_formula_by_hand(changes):
     for rows, keys, block in heads.weight_blocks(part, size=3):
         blocks[:, rows, keys] = block
     assert np.allclose(blocks, expected, atol=1e-6)
-
-
-def test_head_outputs_equal_torchs_fused_kernel():
-    part = layer()
-    q, k, v = (torch.tensor(np.array(each))[None] for each in (part.query, part.key, part.value))
-    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, scale=part.scale, enable_gqa=True)[0]
-    assert np.allclose(head_outputs(part, np.array([0, 3, 6])), expected[:, [0, 3, 6]].numpy(), atol=1e-6)
 
 
 def test_ranking_is_by_weight():

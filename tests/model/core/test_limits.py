@@ -7,41 +7,32 @@ import pytest
 from hypothesis import given
 
 from model.core import limits
-from model.core.limits import (
-    MB,
-    Limits,
-    byte_cache,
-    bytes_of,
-    from_environment,
-    on_own_pages,
-    release_free_pages,
-    setting_of,
-)
 from model.core.query import UserError
 from tests.hostile import JSON
 
 
 def test_settings_change_their_limit_and_no_other():
-    changed = from_environment({"CLEARHEAD_IMPORT_MB": "0.5", "CLEARHEAD_TOKENS": " 7 ", "CLEARHEAD_CACHE_MB": "",
-                                "CLEARHEAD_LONGEST_WAIT": "2.5", "CLEARHEAD_TRAININGS": "0"})
-    assert changed == Limits(import_bytes=MB // 2, tokens=7, longest_wait=2.5, trainings=0)
+    changed = limits.from_environment({"CLEARHEAD_IMPORT_MB": "0.5", "CLEARHEAD_TOKENS": " 7 ",
+                                       "CLEARHEAD_CACHE_MB": "", "CLEARHEAD_LONGEST_WAIT": "2.5",
+                                       "CLEARHEAD_TRAININGS": "0"})
+    assert changed == limits.Limits(import_bytes=limits.MB // 2, tokens=7, longest_wait=2.5, trainings=0)
 
 
 @pytest.mark.parametrize("text", ["x", "nan", "inf", "-1", "0", "1e400", "9" * 5000, "1,5", "٣x"])
 @pytest.mark.parametrize("name", ["tokens", "import_bytes"])
 def test_non_numeric_setting_gives_one_sentence(text, name):
-    with pytest.raises(UserError, match=rf"^{setting_of(name)} is .* must be a number above 0; [^\n]*\.$"):
-        from_environment({setting_of(name): text})
+    with pytest.raises(UserError, match=rf"^{limits.setting_of(name)} is .* must be a number above 0; [^\n]*\.$"):
+        limits.from_environment({limits.setting_of(name): text})
 
 
 def test_exceeded_limit_is_named_with_its_setting():
-    Limits(tokens=5).refuse_above("tokens", 5, "mine.npz", "save fewer layers")
+    limits.Limits(tokens=5).refuse_above("tokens", 5, "mine.npz", "save fewer layers")
     with pytest.raises(UserError, match=r"^mine has 8,000 tokens and the limit is 5; x, or set CLEARHEAD_TOK"):
-        Limits(tokens=5).refuse_above("tokens", 8_000, "mine", "x")
+        limits.Limits(tokens=5).refuse_above("tokens", 8_000, "mine", "x")
     with pytest.raises(UserError, match=r"has 1\.01 MB and the limit is 1; x, or set CLEARHEAD_FILE_MB higher\.$"):
-        Limits(file_bytes=MB).refuse_above("file_bytes", MB + 1, "mine", "x")
+        limits.Limits(file_bytes=limits.MB).refuse_above("file_bytes", limits.MB + 1, "mine", "x")
     with pytest.raises(UserError, match=r" layers and the limit is 512; x\.$"):
-        Limits().refuse_above("layers", 10**5000, "mine", "x")
+        limits.Limits().refuse_above("layers", 10**5000, "mine", "x")
 
 
 @given(JSON)
@@ -54,14 +45,14 @@ def test_json_within_limits_is_read(value):
     (b"[" + b"1," * 2_000 + b"1]", "2,001 values and the limit is 2,000"),
     (b" " * 5_000 + b"1", "5,001 bytes and the limit is 5,000")])
 def test_exceeded_limit_is_named(content, said, monkeypatch):
-    monkeypatch.setattr(limits, "LIMITS", replace(Limits(), json_values=2_000, json_bytes=5_000)
-                        if len(content) < 10**5 else Limits())
+    monkeypatch.setattr(limits, "LIMITS", replace(limits.Limits(), json_values=2_000, json_bytes=5_000)
+                        if len(content) < 10**5 else limits.Limits())
     with pytest.raises(UserError, match=f"^config.json has .*{said}"):
         limits.parse_json(content, "config.json")
 
 
 def test_least_recently_used_goes_first():
-    cache = byte_cache(100)
+    cache = limits.byte_cache(100)
     for name in "abc":
         cache[name] = np.zeros(30, np.uint8)
     assert cache["a"].nbytes == 30
@@ -83,7 +74,7 @@ def test_arrays_count_at_every_depth():
         return Answer(np.zeros(size), {"a": np.zeros(size)}, inside)
 
     grown, plain = answer(100, answer(50)), answer(0, answer(0))
-    assert bytes_of(grown) - bytes_of(plain) == 8 * (2 * 100 + 2 * 50)
+    assert limits.bytes_of(grown) - limits.bytes_of(plain) == 8 * (2 * 100 + 2 * 50)
 
 
 @pytest.fixture
@@ -102,7 +93,7 @@ def test_memory_free_in_a_container(container, limit, free):
 
 def test_copy_on_own_pages_is_equal():
     array = np.arange(2 * 7 * 11000, dtype=np.float32).reshape(2, 11000, 7).transpose(0, 2, 1)
-    copy = on_own_pages(array)
+    copy = limits.on_own_pages(array)
     assert np.array_equal(copy, array) and not np.shares_memory(copy, array) and copy.flags.c_contiguous
-    release_free_pages()
+    limits.release_free_pages()
     assert np.array_equal(copy, array)

@@ -35,15 +35,6 @@ def test_blocks_tile_the_mask(rule):
         assert not outside.any()
 
 
-def test_narrowed_mask_keeps_last_and_first_keys():
-    for width, first in ((3, 0), (1, 2), (20, 5)):
-        block = Narrowed(Causal(), width, first).block(slice(0, N), slice(0, N))
-        seen = [set(np.flatnonzero(row)) for row in block]
-        assert seen == [set(range(max(0, i - width + 1), i + 1)) | set(range(min(first, i + 1))) for i in range(N)]
-    assert Narrowed(Causal(), 3, 0).reach(slice(7, 9), N) == slice(5, 9)
-    assert Narrowed(Causal(), 3, 1).reach(slice(7, 9), N) == slice(0, 9)
-
-
 @pytest.mark.parametrize("rule", [Full(), Causal(), Window(3), Window(2, 4), Chunk(4)], ids=str)
 def test_rule_is_recognised_from_its_mask(rule):
     assert recognise_mask(rule.block(slice(0, N), slice(0, N))) == rule

@@ -60,8 +60,7 @@ def everything() -> AttentionRecord:
     layers.append(Reported(34, np.tri(N, dtype=np.float32)[None] / np.arange(1, N + 1, dtype=np.float32)[:, None],
                            Causal()))
     made = fabricate.record(N)
-    cross = AttentionMap(Kind.CROSS, fabricate.tokens(4), made[Kind.SELF].queries,
-                         (fabricate.layer(0, 4, N),))
+    cross = AttentionMap(Kind.CROSS, fabricate.tokens(4), made[Kind.SELF].queries, (fabricate.layer(0, 4, N),))
     whole = AttentionMap(Kind.SELF, made[Kind.SELF].queries, made[Kind.SELF].queries, tuple(layers))
     return replace(made, maps=(whole, cross), notes=("A note.",), omitted=Omission(3, "and so on", 7),
                    query=replace(made.query, edits=frozenset({Silence(Kind.SELF, 0, 1)})))

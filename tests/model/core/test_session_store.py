@@ -22,15 +22,6 @@ def test_ended_session_takes_its_files():
         store.get("a")
 
 
-def test_session_with_too_much_loses_the_oldest():
-    store = SessionStore(10, 20, "It is gone.")
-    for key in "abc":
-        store.put(key, File(key, 4), "one")
-    with pytest.raises(UserError, match=r"It is gone\."):
-        store.get("a")
-    assert store.get("b") and store.get("c")
-
-
 def test_file_stays_while_a_session_uses_it():
     store = SessionStore(10, 20, "It is gone.")
     store.put("a", File("a", 3), "one")

@@ -4,11 +4,13 @@ import pytest
 from model.core.limits import Cancelled, stoppable
 from model.core.query import Kind, Patch, Query, quiet
 from model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
+from model.pretrained import load
 from model.scratch import source
 from model.studies.atlas.build import Item, ShardWorker, Task
 from model.studies.attribution import AttributionQuery
 from model.studies.patching import PatchQuery
 from model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
+from tests.model import tiny
 from tests.model.only import Only
 
 TEXT = "the animal didn ' t cross the street because it was too tired"
@@ -89,9 +91,6 @@ def test_no_layer_runs_after_a_stop(model_named, name, kind, asked):
 
 
 def test_opening_and_verifying_can_be_stopped(opened, tmp_path):
-    from model.pretrained import load
-    from tests.model import tiny
-
     folder = tiny.save(tmp_path / "mine", "gpt2")
     look = Look(last=2)
     with stoppable(look), pytest.raises(Cancelled):

@@ -6,10 +6,13 @@ import pytest
 
 from model.ask import sources
 from model.core.heads import MeasuresQuery
+from model.core.models import TraceQuery
 from model.core.query import Kind, Silence, UserError
 from model.core.session_store import SessionStore
 from model.core.view import View
 from model.imported import source
+from model.studies.coreference import CasesQuery, shipped_cases
+from model.studies.predictions import LikelihoodQuery, NextWordQuery
 from viz.export import export
 
 KB = 1024
@@ -70,10 +73,6 @@ def test_imported_file_answers_like_a_model():
 
 
 def test_operations_on_the_model_itself_are_refused():
-    from model.core.models import TraceQuery
-    from model.studies.coreference import CasesQuery, shipped_cases
-    from model.studies.predictions import LikelihoodQuery, NextWordQuery
-
     model, text = sources.import_file(saved(0, side=5), "mine.npz")
     query = sources.open_query(model, text)
     for question in (sources.open_query(model, text, edits=[Silence(Kind.SELF, 0, 0)]), TraceQuery(query),

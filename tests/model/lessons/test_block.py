@@ -19,21 +19,6 @@ def test_layer_norm_equals_torch(width, size, epsilon):
     assert (found.normal**2).mean() == pytest.approx(found.variance / (found.variance + epsilon), rel=1e-9)
 
 
-@given(st.integers(2, 40), st.floats(1e-3, 1e3))
-def test_rms_norm_equals_torch(width, size):
-    x, gain = RNG.normal(size=(2, width)) * [[size], [1]]
-    wanted = torch.nn.functional.rms_norm(torch.tensor(x), (width,), torch.tensor(gain), 1e-6)
-    assert block.rms_norm(x, gain).output == pytest.approx(wanted.numpy(), rel=1e-9, abs=1e-12)
-
-
-def test_silent_activations_are_counted():
-    before = np.array([[-3.0, -1e-4, 0.0, 2.0], [-0.5, 0.004, 1.0, 0.03]])
-    zero, near, relu = block.inactive_shares(before, np.maximum(before, 0))
-    assert (zero, near, relu) == (4 / 8, 5 / 8, 4 / 8)
-    gelu = torch.nn.functional.gelu(torch.tensor(before)).numpy()
-    assert block.inactive_shares(before, gelu)[0] == 1 / 8    # only where the input is exactly 0
-
-
 @pytest.mark.parametrize("layers", [2, 12])
 def test_post_norm_fixes_stream_length(layers):
     post, _ = block.depth(layers, False)

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
+from torch.utils.flop_counter import FlopCounterMode
 
 from model.core.limits import LIMITS
 from model.core.query import quiet
@@ -35,8 +36,6 @@ def test_window_in_blocks_equals_torch(n, side):
 
 def test_multiplications_equal_torch_flops():
     """torch counts the operations of a layer's products: two per multiplication."""
-    from torch.utils.flop_counter import FlopCounterMode
-
     n, d_model = 96, 128
     for way in ("plain", "linear"):
         call = cost.prepare(way, n, d_model)

@@ -9,18 +9,13 @@ from model.core.models import TraceQuery
 from model.core.query import Hide, Kind
 from model.core.statistics import relative_changes
 from model.lessons import families
-from tests.model.only import head_outputs
-
-TEXT = "The animal didn't cross the street because it was too tired."
-
-
-def ask(question):
-    return sources.ask(question, "test").result(120)
+from tests.headline import TIRED
+from tests.model.only import ask, head_outputs
 
 
 @pytest.fixture(scope="module")
 def translated():
-    query = sources.open_query("translator", TEXT)
+    query = sources.open_query("translator", TIRED)
     return ask(query), ask(TraceQuery(query))
 
 
@@ -45,11 +40,10 @@ def test_cross_attention_reads_one_memory(translated):
         q, k, v = (torch.tensor(np.stack([part.apply(given, head) for head in range(len(part.weight))]))
                    for part, given in parts)
         mixed = functional.scaled_dot_product_attention(q, k, v).numpy()
-        np.testing.assert_allclose(head_outputs(record[Kind.CROSS].layer(each.index), np.arange(m)), mixed,
-                                   atol=1e-5)
+        np.testing.assert_allclose(head_outputs(record[Kind.CROSS].layer(each.index), np.arange(m)), mixed, atol=1e-5)
 
 
-@pytest.mark.parametrize(("model", "kind", "text"), [("minilm", Kind.SELF, TEXT), ("translator", Kind.SELF, TEXT),
+@pytest.mark.parametrize(("model", "kind", "text"), [("minilm", Kind.SELF, TIRED), ("translator", Kind.SELF, TIRED),
                                                       ("induction", Kind.CAUSAL, "k7Qx2bVk7Qx")])
 def test_hidden_token_changes_those_that_see_it(model, kind, text):
     before, after = (ask(TraceQuery(sources.open_query(model, text, edits=edits))).last(kind)[0].after

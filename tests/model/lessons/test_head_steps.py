@@ -5,13 +5,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
-from scipy.special import softmax
 
 from model.core import heads
 from model.core.attention import Causal, Dense, Relative, Window
 from model.lessons import head_steps
 from tests.fabricate import HEADS, KEYS, QUERIES, layer
-from tests.hostile import examples
 from tests.model.only import head_outputs
 
 RNG = np.random.default_rng(5)
@@ -61,20 +59,6 @@ def test_angles_equal_torch_and_are_exact_at_the_ends():
     assert head_steps.angle(one, other) == pytest.approx(float(torch.rad2deg(torch.acos(cosine))), abs=1e-9)
     assert head_steps.angle(one, 3 * one) == pytest.approx(0, abs=1e-6)
     assert head_steps.angle(one, -one) == pytest.approx(180, abs=1e-6)
-
-
-VECTORS = st.lists(st.integers(-300, 300).map(lambda number: number / 100), min_size=18, max_size=18)
-
-
-@examples(40)
-@given(VECTORS)
-def test_attend_equals_equation_1_inside_the_hull(numbers):
-    query, keys, values = np.split(np.array(numbers).reshape(9, 2), [1, 5])
-    found = head_steps.attend(query[0], keys, values)
-    weights = softmax(keys @ query[0] / 2**0.5)
-    assert found.weights == pytest.approx(weights, abs=1e-12)
-    assert found.mix == pytest.approx(sum(w * v for w, v in zip(weights, values, strict=True)), abs=1e-12)
-    assert head_steps.inside_by(found.mix, values) >= -1e-9
 
 
 @pytest.mark.parametrize("point", [(0.2, 0.1), (3.0, 0.0), (0.9, 0.0), (-1.5, -1.5)])

@@ -14,6 +14,8 @@ from model.core.models import TraceQuery
 from model.core.query import Kind, quiet
 from model.lessons import information
 from tests.fabricate import HEADS, LAYERS, record
+from tests.headline import TIRED
+from tests.model.only import ask
 
 N = 13
 
@@ -93,17 +95,10 @@ def test_smacof_reaches_scipy_minimum():
     assert raw[-1] == pytest.approx(best.fun, rel=1e-3)
 
 
-TEXT = "The animal didn't cross the street because it was too tired."
-
-
-def ask(question):
-    return sources.ask(question, "test").result(120)
-
-
 @pytest.fixture(scope="module", params=[("minilm", Kind.SELF, 3), ("translator", Kind.CROSS, 1)])
 def traced(request):
     model, kind, layer = request.param
-    query = sources.open_query(model, TEXT)
+    query = sources.open_query(model, TIRED)
     return (ask(query)[kind].layer(layer), ask(TraceQuery(query)).attention(kind, layer),
             ask(information.SubspacesQuery(query, kind, layer)))
 
@@ -144,15 +139,6 @@ def test_slices_are_orthogonal():
     same = np.stack([whole[0], whole[0] @ rng.standard_normal((10, 10)), 7 * whole[0]])
     assert information.ranges(same).overlap == pytest.approx(1) and information.ranges(same).together == 10
     assert information.ranges(whole[:1]).overlap.shape == (0,)
-
-
-def test_toy_heads_have_expected_information():
-    for n in (2, 8, 64):
-        told = {name: float(information.mutual(information.toy(name, n))) for name in information.TOYS}
-        assert told["uniform"] == told["first"] == pytest.approx(0, abs=1e-12)
-        assert told["itself"] == pytest.approx(np.log2(n))
-        assert 0 < told["causal"] < told["itself"] and 0 <= told["previous"] <= told["itself"]
-        assert information.toy("previous", n, 0.3).sum(1) == pytest.approx(1)
 
 
 def test_pooling_is_the_mean():

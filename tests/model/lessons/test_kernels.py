@@ -4,20 +4,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import special, stats
+from scipy import special
 
 from model.lessons import kernels, recurrent, scores
 
 PLACES = st.lists(st.floats(-3, 3), min_size=2, max_size=9).map(np.array)
-
-
-@given(PLACES, st.floats(-3, 3), st.floats(0.1, 5))
-def test_gaussian_kernel_equals_scipy_normal_density(keys, query, h):
-    density = stats.norm.pdf(query, keys, h)
-    found = kernels.kernel_weights(np.array([[query]]), keys[:, None], h)[0]
-    assert found.sum() == pytest.approx(1)
-    if density.sum() > 1e-250:
-        assert found == pytest.approx(density / density.sum(), abs=1e-12)
 
 
 @pytest.mark.parametrize(("name", "formula"),
@@ -43,16 +34,6 @@ def test_dot_products_equal_kernels_for_equal_keys(keys, query, h, how):
         assert plain == pytest.approx(wanted, abs=1e-9)
     else:
         assert plain[0] == pytest.approx(special.softmax(query * keys / h**2), abs=1e-9)
-
-
-@pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
-def test_best_temperature_gives_probabilities(share):
-    keys, values = kernels.stored_pairs(6)
-    query = kernels.damage(keys[2], share, 7)
-    logs = np.where(query == keys, np.log(1 - share), np.log(share)).sum(1)
-    mixed, weights = kernels.recall(query, keys, values, kernels.best_temperature(share))
-    assert weights[0] == pytest.approx(special.softmax(logs), abs=1e-12)
-    assert mixed[0] == pytest.approx(special.softmax(logs) @ values, abs=1e-12)
 
 
 def test_scores_equal_torch():

@@ -1,39 +1,14 @@
 """Losses, descent and the short training compared with torch and scipy."""
-import math
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
 from torch.nn import functional
 
 from model.core.query import quiet
-from model.core.statistics import entropy
 from model.lessons import learning
 from model.lessons import learning as d
 from model.lessons.learning import RunQuery, floor
-
-SHARES = st.lists(st.floats(0.01, 1), min_size=4, max_size=4).map(lambda each: np.array(each) / sum(each))
-CASES = [(words, epsilon) for words in (2, 5, 37_000) for epsilon in (0.01, 0.1, 0.5)]
-
-
-@given(SHARES, SHARES)
-def test_cross_entropy_equals_scipy(p, q):
-    assert d.divergence(p, q) == pytest.approx(stats.entropy(p, q), abs=1e-12)
-    assert d.cross_entropy(p, q) == pytest.approx(stats.entropy(p) + stats.entropy(p, q), rel=1e-12)
-    assert d.cross_entropy(p, p) == pytest.approx(entropy(p, base=math.e))
-
-
-@pytest.mark.parametrize(("words", "epsilon"), CASES)
-def test_entropy_of_a_smoothed_target_equals_the_floor(words, epsilon):
-    target = d.smoothed_target(1, words, epsilon)
-    assert target.sum() == pytest.approx(1) and target[1] == pytest.approx(1 - epsilon)
-    assert d.floor(words, epsilon) == pytest.approx(stats.entropy(target))
-    assert d.gap(words, epsilon) == pytest.approx(np.log(target[1] / target[0]))
-    shares = np.linspace(0.001, 0.999, 999)
-    assert (d.smooth_loss(shares, words, epsilon) >= d.floor(words, epsilon) - 1e-12).all()
 
 
 def test_smoothing_matches_torch_up_to_epsilon():
@@ -54,19 +29,6 @@ def test_slope_equals_torch():
         logits.grad = None
 
 
-@pytest.mark.parametrize("kind", learning.SIGNALS)
-@pytest.mark.parametrize(("beta2", "epsilon"), [(0.98, 1e-9), (0.999, 1e-8), (0.9, 1e-2)])
-def test_adam_steps_equal_torch(kind, beta2, epsilon):
-    weight = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-    adam, moves = torch.optim.Adam([weight], lr=1.0, betas=(0.9, beta2), eps=epsilon), []
-    for gradient in learning.signal(kind):
-        before = weight.item()
-        weight.grad = torch.tensor([gradient], dtype=torch.float64)
-        adam.step()
-        moves.append(before - weight.item())
-    np.testing.assert_allclose(learning.adam(learning.signal(kind), beta2=beta2, epsilon=epsilon), moves, atol=1e-10)
-
-
 def test_rate_peaks_at_the_end_of_warm_up():
     steps = np.arange(1, 20_001)
     rates = learning.rate(steps, 512, 4000)
@@ -74,15 +36,6 @@ def test_rate_peaks_at_the_end_of_warm_up():
     assert rates[15_999] == pytest.approx(rates.max() / 2) and rates[1999] == pytest.approx(rates.max() / 2)
     ours = [learning.scaled_rate(step, rates.max(), 4000, True) for step in steps]
     np.testing.assert_allclose(ours, rates)
-
-
-def test_clipping_equals_torch_and_keeps_the_direction():
-    gradient = np.array([3.0, 4.0])
-    weight = torch.zeros(2, dtype=torch.float64, requires_grad=True)
-    weight.grad = torch.tensor(gradient)
-    torch.nn.utils.clip_grad_norm_([weight], 1.0)
-    np.testing.assert_allclose(learning.clip(gradient, 1.0), weight.grad.numpy(), rtol=1e-5)
-    assert (learning.clip(gradient, 0.0) == gradient).all() and (learning.clip(gradient, 5.0) == gradient).all()
 
 
 @pytest.mark.parametrize("place", [(4.6, -2.4), (5.0, -2.5), (5.8, -2.9)])

@@ -4,12 +4,8 @@ import pytest
 import torch
 from scipy.sparse.csgraph import shortest_path
 
-from model.core import heads
-from model.core.attention import Window
-from model.core.query import Kind
 from model.lessons import masking
 from model.lessons.masking import Shape
-from tests.fabricate import record
 
 N = 7
 SCORES = masking.toy_scores(N, 3)
@@ -19,12 +15,6 @@ ALLOWED = masking.look_ahead_mask(N) & masking.padding_mask(N, 2)
 def test_masking_before_equals_torch():
     wanted = torch.softmax(torch.from_numpy(SCORES).masked_fill(~torch.from_numpy(ALLOWED), -torch.inf), -1).numpy()
     assert masking.masked_weights(SCORES, ALLOWED, "before") == pytest.approx(wanted, abs=1e-15)
-
-
-def test_zeroing_loses_weight():
-    whole = torch.softmax(torch.from_numpy(SCORES), -1).numpy()
-    found = masking.masked_weights(SCORES, ALLOWED, "after")
-    assert found.sum(1) == pytest.approx((whole * ALLOWED).sum(1)) and (found.sum(1)[~ALLOWED.all(1)] < 1).all()
 
 
 def test_large_negative_number_works_until_a_row_is_blind():
@@ -47,18 +37,8 @@ def test_only_zeroing_leaks():
         assert (np.ptp(found, axis=0).max() > 0.01) == (method == "after")
 
 
-def test_masks_match_their_names():
-    assert (masking.look_ahead_mask(N) == ~torch.triu(torch.ones(N, N, dtype=torch.bool), 1).numpy()).all()
-    assert masking.padding_mask(N, 2).sum(1).tolist() == [5] * N and not masking.padding_mask(N, 2)[:, 5:].any()
-
-
 LENGTH = 29
 SHAPE = Shape(window=3, dilation=2, tokens=2, random=3, seed=5)
-
-
-def test_window_equals_the_record_window():
-    found = masking.window(LENGTH, SHAPE)
-    assert (found == Window(3, 3).block(slice(0, LENGTH), slice(0, LENGTH))).all()
 
 
 def test_random_rows_have_their_own_token():
@@ -79,18 +59,6 @@ def test_layers_needed_is_the_longest_shortest_path(name, causal):
     assert masking.layers_needed(shares) == (None if np.isinf(longest) else max(1, int(longest)))
     for layers, share in enumerate(shares, 1):
         assert share == pytest.approx((steps[wanted] <= layers).mean())
-
-
-def test_lost_weight_is_what_lies_outside():
-    answer = record(11)
-    allowed = masking.pattern("window", 11, SHAPE)
-    found = masking.lost_weight(answer[Kind.SELF], allowed)
-    layer = answer[Kind.SELF].layers[1]
-    for head in (0, 5):
-        weights = heads.weights(layer, head).astype(float)
-        assert found[1, head] == pytest.approx(weights[~allowed].sum() / 11, abs=1e-6)
-    assert max(masking.lost_weight(answer[Kind.SELF],
-                                        np.ones((11, 11), bool)).values()) == pytest.approx(0, abs=1e-9)
 
 
 def test_blind_row_is_nan_or_uniform():

@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from transformers.models.t5.modeling_t5 import T5Attention
 
 from model.core.statistics import cosines, relative_changes
 from model.lessons import positions
@@ -20,26 +21,10 @@ def test_shift_is_a_rotation_of_every_pair(width, place, steps):
     assert np.abs(matrix @ matrix.T - np.eye(width)).max() < 1e-14
 
 
-@pytest.mark.parametrize("width", [2, 6, 512])
-def test_wavelengths_reach_the_papers_bound(width):
-    found = positions.wavelengths(width)
-    assert found[0] == pytest.approx(2 * np.pi)
-    assert found[-1] == pytest.approx(2 * np.pi * 10000 ** ((width - 2) / width))
-    again = [positions.sinusoidal([7.0 + wave], width)[0, 2 * pair] for pair, wave in enumerate(found)]
-    assert again == pytest.approx(positions.sinusoidal([7.0], width)[0, ::2], abs=1e-9)
-
-
 def test_strongest_wave_of_a_table_of_cosines():
     wanted = np.array([60.0, 15.0, 20 / 3, 2.0])
     waves = np.cos(2 * np.pi * np.arange(60)[:, None] / wanted)
     assert positions.strongest_wave(5 + waves + 0.4 * waves[:, ::-1]) == pytest.approx(wanted)
-
-
-def test_sinusoidal_similarity_depends_on_distance():
-    mean, low, high = positions.by_distance(cosines(*2 * [positions.sinusoidal(np.arange(41), 22)]))
-    assert high == pytest.approx(low, abs=1e-12) and mean == pytest.approx(mean[::-1], abs=1e-12)
-    distance = np.arange(-40, 41)
-    assert mean == pytest.approx(np.cos(distance[:, None] * positions.rates(22)).mean(-1), abs=1e-12)
 
 
 def test_rotary_scores_equal_our_model():
@@ -62,8 +47,6 @@ def test_alibi_slopes_of_the_paper():
 @pytest.mark.parametrize(("both_ways", "buckets", "farthest"),
                          [(True, 32, 128), (False, 32, 128), (True, 16, 50), (False, 8, 20)])
 def test_t5_buckets_equal_transformers(both_ways, buckets, farthest):
-    from transformers.models.t5.modeling_t5 import T5Attention
-
     offsets = np.arange(-500, 501)
     wanted = T5Attention._relative_position_bucket(torch.tensor(offsets), both_ways, buckets, farthest).numpy()
     assert (positions.t5_bucket(offsets, both_ways, buckets, farthest) == wanted).all()

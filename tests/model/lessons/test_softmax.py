@@ -25,12 +25,6 @@ def test_weights_equal_scipy(logits, temperature):
                                                                            abs=1e-12)
 
 
-def test_masked_key_gets_nothing():
-    logits, allowed = np.array([3.0, 9.0, -1.0, 0.5, 3.0]), np.array([True, False, True, True, True])
-    row = softmax.softmax_rows(logits, [0.7], allowed)[0]
-    assert row[1] == 0 and row[allowed] == pytest.approx(special.softmax(logits[allowed] / 0.7), abs=1e-15)
-
-
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 17.0])
 def test_jacobian_equals_autograd(temperature):
     logits = torch.tensor([2.0, 1.0, 0.3, -1.0, 2.0], dtype=torch.float64)
@@ -69,13 +63,6 @@ def tempered(before, head: int, temperature: float):
                                  layers=(of_kind.layers[0], replace(of_kind.layers[1], temperature=temperatures))),))
 
 
-def test_row_change_is_half_of_scipy_cityblock():
-    one, other = np.random.default_rng(3).dirichlet(np.ones(7), size=(2, 11)).astype(np.float32)
-    assert softmax.row_change(one, other) == pytest.approx([distance.cityblock(a, b) / 2
-                                                                 for a, b in zip(one, other, strict=True)], abs=1e-6)
-    assert softmax.row_change(np.eye(2)[0], np.eye(2)[1]) == 1 and softmax.row_change(one, one).max() == 0
-
-
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
 def test_tempered_head_changes_as_torchs_softmax(kind):
     before = record(N, kind)
@@ -101,11 +88,6 @@ def test_change_of_the_answer():
     assert softmax.answer_change(before, after) == ("probability", pytest.approx(0.25 - 0.6))
     assert softmax.answer_change(before, replace(after, ids=((5, 6), (8, 9))))[0] == "none"
     assert softmax.answer_change(None, after)[0] == "none"
-
-
-@pytest.mark.parametrize("m", [1, 2, 7])
-def test_even_spread_over_m_tokens_counts_as_m(m):
-    assert softmax.effective_tokens(np.array([1 / m] * m + [0.0] * 3)) == pytest.approx(m, abs=1e-12)
 
 
 def test_formula_as_written_overflows():

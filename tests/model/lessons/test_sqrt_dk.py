@@ -88,11 +88,3 @@ def test_rows_before_training_have_the_initial_entropy(wide):
     for which, divided_by in (("none", 1.0), ("root", 8.0), ("width", 64.0)):
         rows = special.softmax((part["query"] @ part["key"].T / divided_by).numpy(), -1)
         assert found.bits(which) == pytest.approx(stats.entropy(rows, base=2, axis=-1).mean(), abs=1e-4)
-
-
-def test_reasons_on_the_same_rows():
-    found = sqrt_dk.numbers_at(512, 64, 0)
-    assert found["spread_plain"] == pytest.approx(found["spread_scaled"] * 512**0.5)
-    assert found["spread_scaled"] == pytest.approx(1, abs=0.15)
-    assert 0 < found["output_scaled"] < found["output_plain"] < 1.1
-    assert found["largest_plain"] > 0.8 > 0.2 > found["largest_scaled"]

@@ -2,8 +2,10 @@
 import numpy as np
 import pytest
 import torch
+from transformers import AutoModelForCausalLM
 
 from model.ask import sources
+from model.core.limits import home
 from model.core.query import NoNextWord, UserError
 from model.lessons.story import StoryQuery, clearest_head, looks_back
 from model.scratch.source import open_model
@@ -50,10 +52,6 @@ def test_story_equals_the_decoders_layers():
 
 @torch.inference_mode()
 def test_smollm2_predicts_as_transformers_reports(smollm2):
-    from transformers import AutoModelForCausalLM
-
-    from model.core.limits import home
-
     found = asked(smollm2, "The rabbit ran into the garden and ate all of the")
     network = AutoModelForCausalLM.from_pretrained(home() / "models" / "smollm2",
                                                    attn_implementation="eager").float().eval()

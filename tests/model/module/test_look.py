@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from model.core import heads
 from model.core.attention import Causal, Full
@@ -230,8 +231,6 @@ def ahead(score, batch, head, query, key):
                                                      (slope, None), (bent, causal), (ahead, None)])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_flex_attention_is_read_with_its_masks_and_scores(score_mod, mask_mod, compiled):
-    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-
     function = torch.compile(flex_attention) if compiled else flex_attention
     mask = None if mask_mod is None else create_block_mask(mask_mod, 2, 2, 6, 6, device="cpu")
     network = Calling(lambda *parts: function(*parts, score_mod=score_mod, block_mask=mask))

@@ -4,6 +4,7 @@
 those that were once not detected.
 """
 import json
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +13,9 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as draws
+from safetensors.numpy import load, save
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
 from tests.model import tiny
 
@@ -52,8 +56,6 @@ class Damage:
 
 
 def word_pieces() -> Any:
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
     words = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]", "the", "cat", "s", "##a", "##t", "on", "a", "mat"]
     made = Tokenizer(models.WordPiece({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -61,8 +63,6 @@ def word_pieces() -> Any:
 
 
 def bytes_and_merges() -> Any:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
     signs = ["<|endoftext|>", *"abcdehimnost", "Ġ", "th", "the", "at"]
     made = Tokenizer(models.BPE({sign: number for number, sign in enumerate(signs)},
                                 [("t", "h"), ("th", "e"), ("a", "t")], unk_token="<|endoftext|>"))
@@ -71,8 +71,6 @@ def bytes_and_merges() -> Any:
 
 
 def unigram() -> Any:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
     made = Tokenizer(models.Unigram([("<unk>", 0.0), ("▁", -2.0), ("▁the", -1.0), ("▁cat", -1.5), ("s", -2.0),
                                      ("a", -2.0), ("t", -2.0)], 0, False))
     made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
@@ -86,10 +84,6 @@ KINDS = {"bert": ("bert", None), "gpt2": ("gpt2", None), "word pieces": ("bert",
 @cache
 def files_of(kind: str) -> dict[str, bytes]:
     """Return the files of a valid folder of this kind."""
-    import tempfile
-
-    from transformers import PreTrainedTokenizerFast
-
     family, tokenizer = KINDS[kind]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -158,8 +152,6 @@ def cut(name: str, share: float) -> Damage:
 def weights(name: str, change: Callable[[dict[str, np.ndarray], str], None]) -> Damage:
     """Return a damage that changes one tensor of the weights by calling change(tensors, name of the tensor)."""
     def spoil(folder: Path) -> None:
-        from safetensors.numpy import load, save
-
         tensors = {name: array.copy() for name, array in load((folder / "model.safetensors").read_bytes()).items()}
         matrices = sorted(key for key, array in tensors.items() if array.ndim == 2)
         change(tensors, matrices[hash_of(name) % len(matrices)])

@@ -4,6 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 from safetensors.numpy import load_file
 from safetensors.torch import save_file
@@ -35,8 +36,6 @@ def adapted(network, targets):
 
 def write(folder, tensors, dtype="float32", **settings):
     """Write an adapter's two files."""
-    import torch
-
     folder.mkdir(exist_ok=True, parents=True)
     save_file({f"base_model.model.{name}": torch.tensor(array).to(getattr(torch, dtype)).contiguous()
                for name, array in tensors.items()}, folder / "adapter_model.safetensors")
@@ -58,8 +57,6 @@ def low_rank(modules):
 
 def merge(network, tensors):
     """Merge an adapter into the network with numpy."""
-    import torch
-
     with torch.no_grad():
         for name, module in network.named_modules():
             if f"{name}.lora_A.weight" in tensors:
@@ -112,8 +109,6 @@ def test_applied_adapter_is_the_merged_model(tmp_path, family, report):
 
 
 def test_adapter_of_16_bits_is_applied_in_32(tmp_path, report):
-    import torch
-
     def rounded(network):
         return {name: torch.tensor(array).bfloat16().float().numpy()
                 for name, array in low_rank(adapted(network, ["q_proj"])).items()}

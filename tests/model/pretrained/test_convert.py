@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from gguf import GGUFWriter
+from safetensors.torch import load_file
+from transformers import AutoImageProcessor, AutoModel
 
 from model.core.query import NotOnDisk, Query, UserError, quiet
 from model.pretrained import convert, files, load
@@ -19,15 +22,12 @@ def home(tmp_path, monkeypatch):
 
 def written_gguf(path):
     """A small Llama with random weights, written to `path` as a GGUF file, tokenizer and all."""
-    from gguf import GGUFWriter
-
     network = tiny.network("llama", num_key_value_heads=4, vocab_size=64, tie_word_embeddings=True)
     config = network.config
     writer = GGUFWriter(path, "llama")
     for name, value in (("block_count", 3), ("context_length", 61), ("embedding_length", 48),
-                        ("feed_forward_length", 52), ("head_count", 4),
-                        ("head_count_kv", 4), ("layer_norm_rms_eps", config.rms_norm_eps), ("vocab_size", 64),
-                        ("rope_dimension_count", 8)):
+                        ("feed_forward_length", 52), ("head_count", 4), ("head_count_kv", 4),
+                        ("layer_norm_rms_eps", config.rms_norm_eps), ("vocab_size", 64), ("rope_dimension_count", 8)):
         getattr(writer, f"add_{name}")(value)
     letters = [chr(97 + i) for i in range(26)]
     pieces = ["<s>", "</s>", *letters, *(one + other for one in "abcdef" for other in "abcdef")]
@@ -38,11 +38,9 @@ def written_gguf(path):
     writer.add_bos_token_id(0)
     writer.add_eos_token_id(1)
     renamed = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
-               "self_attn.o_proj": "attn_output",
-               "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
-               "input_layernorm": "attn_norm",
-               "post_attention_layernorm": "ffn_norm", "model.embed_tokens": "token_embd", "model.norm": "output_norm",
-               "model.layers.": "blk."}
+               "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+               "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
+               "model.embed_tokens": "token_embd", "model.norm": "output_norm", "model.layers.": "blk."}
     for name, tensor in network.state_dict().items():
         if name != "lm_head.weight":
             numbers = tensor.numpy().astype(np.float32)
@@ -61,8 +59,6 @@ def written_gguf(path):
 
 def test_gguf_file_is_converted_exactly(tmp_path):
     """The converted numbers equal those put into the GGUF file."""
-    from safetensors.torch import load_file
-
     network = written_gguf(tmp_path / "tiny.gguf")
     convert.from_gguf(tmp_path / "tiny.gguf", tmp_path / "made")
     made = load_file(tmp_path / "made" / "model.safetensors")
@@ -106,8 +102,6 @@ def converted(model, folder):
 
 
 def test_converted_onnx_computes_the_same(network, tmp_path):
-    from transformers import AutoImageProcessor, AutoModel
-
     folder = converted(detector(network), tmp_path)
     opened = AutoModel.from_pretrained(folder).eval()
     pixels = torch.randn(1, 3, 56, 42)

@@ -16,7 +16,7 @@ from model.core.files import locked
 from model.core.query import NotOnDisk, Query, UserError
 from model.pretrained import catalogue, convert, load
 from model.pretrained import fetch as fetching
-from model.pretrained.catalogue import Unreachable, check_id
+from model.pretrained.catalogue import check_id
 from tests.children import spawned
 from tests.model import tiny
 from tests.model.hub import COMMIT, PROPOSED, serve
@@ -27,8 +27,7 @@ UNWANTED = {"pytorch_model.bin": b"pickle", "../evil.json": b"{}"}
 @pytest.fixture
 def contents(tmp_path):
     folder = tiny.save(tmp_path / "original", "llama")
-    return {path.name: path.read_bytes() for path in folder.iterdir()} | UNWANTED | {
-        "run.py": b"raise SystemExit"}
+    return {path.name: path.read_bytes() for path in folder.iterdir()} | UNWANTED | {"run.py": b"raise SystemExit"}
 
 
 @pytest.fixture
@@ -81,17 +80,6 @@ def test_broken_connection_resumes(contents, hub, home, report):
     folder = fetching.fetch("owner/name", report)
     assert [start for name, start in hub.asked if name == "model.safetensors"] == [0, 9000]
     assert (folder / "model.safetensors").read_bytes() == contents["model.safetensors"]
-
-
-def test_failed_download_resumes(contents, hub, home, report):
-    whole = contents.pop("model.safetensors")
-    hub.listed = contents | {"model.safetensors": whole}
-    with pytest.raises(Unreachable, match="cannot be reached"):
-        fetching.fetch("owner/name", report)
-    (home / "models" / "owner--name.partial" / "model.safetensors.part").write_bytes(whole[:777])
-    hub.contents, texts = hub.listed, len(hub.asked)
-    folder = fetching.fetch("owner/name", report)
-    assert hub.asked[texts:] == [("model.safetensors", 777)] and (folder / "model.safetensors").read_bytes() == whole
 
 
 def test_stopped_download_is_not_opened(contents, hub, report):

@@ -3,11 +3,11 @@ import json
 import shutil
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from model.ask import sources
-from model.ask.sources import models
 from model.core import limits
-from model.core.query import UserError, quiet
+from model.core.query import UserError
 from model.pretrained import catalogue, load
 from model.pretrained.fetch import fetch
 from tests.model import tiny
@@ -51,12 +51,6 @@ def test_configuration_larger_than_weights_is_not_built(folder, report, change, 
         open_(folder, report)
 
 
-def test_pickled_weights_are_never_opened(folder, report):
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(UserError, match="pickles"):
-        open_(folder, report)
-
-
 @pytest.mark.parametrize(("file", "said"), [
     ("../model.safetensors", r"has no '\.\./model\.safetensors'"),
     ("x" * 5000, r"index\.json cannot be used as an index of weights \(|has no 'xxx")], ids=["outside", "impossible"])
@@ -68,9 +62,7 @@ def test_index_of_a_file_outside_or_impossible_is_refused(folder, report, file, 
 
 
 def test_missing_tensors_are_refused(folder, report):
-    from safetensors.torch import load, save_file
-
-    tensors = load((folder / "model.safetensors").read_bytes())
+    tensors = load_file(folder / "model.safetensors")
     del tensors["model.layers.1.self_attn.q_proj.weight"]
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(UserError, match=r"lacks 1 .*layers\.1\.self_attn\.q_proj"):
@@ -128,46 +120,14 @@ def test_card_counts_grouped_heads(opened):
     assert (card.layers, card.heads, card.kv_heads, card.d_head, card.d_model, card.max_tokens) == (3, 4, 2, 8, 48, 61)
 
 
-TEXT = "the cat sat on mat"
-
-
-def told(question) -> str:
-    with pytest.raises(UserError) as caught:
-        sources.ask(question).result(60)
-    said = str(caught.value)
-    assert "Traceback" not in said and "\n" not in said and len(said) < 500
-    return said
-
-
-def answered(folder, text: str = TEXT) -> bool:
-    return sources.ask(sources.open_query(str(folder), text)).result(60).verification.status == "verified"
-
-
-@pytest.fixture
-def sound(tmp_path):
-    """A small model that works."""
-    return tiny.save(tmp_path / "sound", "llama")
-
-
-def test_exception_in_a_forward_pass_is_reported(sound, caplog):
-    assert answered(sound)
-    network = models.open(CardQuery(str(sound), sources.revision(str(sound))), quiet).network
-
-    def fail(*ignored):
-        raise RuntimeError("a planted fault")
-
-    hook = network.register_forward_pre_hook(fail)
-    assert "a planted fault" in told(sources.open_query(str(sound), "a cat sat"))
-    hook.remove()
-    assert answered(sound, "a cat sat")
-
-
-def test_model_larger_than_memory_is_refused(sound, tmp_path, monkeypatch):
-    large = tiny.save(tmp_path / "large", "llama", seed=3)
+def test_model_larger_than_memory_is_refused(tmp_path, monkeypatch):
+    large = str(tiny.save(tmp_path / "large", "llama"))
     with monkeypatch.context() as small:
         small.setattr(limits, "memory_free", lambda: 1000.0)
-        assert "large has" in told(CardQuery(str(large), sources.revision(str(large))))
-    assert answered(large)
+        with pytest.raises(UserError, match="large has"):
+            sources.ask(CardQuery(large, sources.revision(large))).result(60)
+    record = sources.ask(sources.open_query(large, "the cat sat on mat")).result(60)
+    assert record.verification.status == "verified"
 
 
 def test_fitting_length_is_named(opened, monkeypatch):

@@ -7,8 +7,7 @@ from model.core import heads
 from model.core.query import Kind, Query, Silence, UserError, quiet
 from model.pretrained.load import SUFFIX, open_model, revision
 from model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
-from tests import headline
-from tests.headline import TIRED, near
+from tests.headline import TIRED
 from tests.model import tiny
 from tests.model.only import Only
 
@@ -19,27 +18,17 @@ def ask(model, span, edits=frozenset()):
     return log_probability(model, Query(model.card.id, model.card.revision, TEXT, edits=edits), span)
 
 
-def test_next_word_probability_equals_the_network(opened):
-    import torch
-
-    model, span = opened("llama"), (TEXT.index("because"), TEXT.index(" was"))   # two words
+@pytest.mark.parametrize("family", ["llama", "bert"])
+def test_probability_of_two_words_equals_the_network(opened, family):
+    model, span = opened(family), (TEXT.index("because"), TEXT.index(" was"))
     ids = model.tokenizer(TEXT)["input_ids"]
+    places = [1 + TEXT.split().index(word) for word in ("because", "it")]
+    given = ids if family == "llama" else [
+        model.tokenizer.mask_token_id if place in places else number for place, number in enumerate(ids)]
     with torch.inference_mode():
-        logs = model.network(torch.tensor([ids])).logits[0].log_softmax(-1)
-    places = [1 + TEXT.split().index("because"), 1 + TEXT.split().index("it")]
-    assert ask(model, span) == pytest.approx(sum(float(logs[place - 1, ids[place]]) for place in places) / 2, abs=1e-5)
-
-
-def test_masked_probability_equals_the_network(opened):
-    import torch
-
-    model, span = opened("bert"), (TEXT.index("because"), TEXT.index(" was"))
-    ids = model.tokenizer(TEXT)["input_ids"]
-    places = [1 + TEXT.split().index("because"), 1 + TEXT.split().index("it")]
-    masked = [model.tokenizer.mask_token_id if place in places else number for place, number in enumerate(ids)]
-    with torch.inference_mode():
-        logs = model.network(torch.tensor([masked])).logits[0].log_softmax(-1)
-    assert ask(model, span) == pytest.approx(sum(float(logs[place, ids[place]]) for place in places) / 2, abs=1e-5)
+        logs = model.network(torch.tensor([given])).logits[0].log_softmax(-1)
+    wanted = [float(logs[place - (family == "llama"), ids[place]]) for place in places]
+    assert ask(model, span) == pytest.approx(sum(wanted) / 2, abs=1e-5)
 
 
 def test_next_word_comes_from_the_edited_pass(opened):
@@ -75,8 +64,6 @@ def pair_of(folder):
 
 @pytest.mark.parametrize("decoder", ["bert", "roberta", "gpt2"])
 def test_encoder_decoder_of_two_halves_equals_eager(decoder, tmp_path):
-    import torch
-
     model, ask = pair_of(tiny.pair(tmp_path / "pair", decoder))
     record = ask()
     source, target = record[Kind.SELF].queries, record[Kind.CAUSAL].queries
@@ -132,21 +119,8 @@ def ask_minilm(minilm, text, **more):
     return minilm.record(Query("minilm", "r", text, **more), quiet)
 
 
-def test_headline_pair(minilm):
-    record = ask_minilm(minilm, TIRED)
-    tokens = record[Kind.SELF].queries
-    it, animal, street = (tokens.texts.index(word) for word in ("it", "animal", "street"))
-    ranked = heads.rank_heads_for_pair(record[Kind.SELF], it, animal)
-    assert len(ranked) == 72 and ranked[0][:2] == (3, 1) and ranked[1][:2] == (5, 11)
-    assert [ranked[0][2], ranked[1][2]] == [near(headline.ANIMAL), near(headline.SECOND_HEAD)]
-    wide = heads.weights(ask_minilm(minilm, headline.WIDE)[Kind.SELF].layer(3), 1)
-    assert wide[it, [animal, street]].tolist() == [near(headline.ANIMAL_IN_WIDE), near(headline.STREET_IN_WIDE)]
-
-
 def test_sentence_vector_equals_the_normalised_mean(minilm):
     """Pooled and normalised as the model's own folder says: the mean over tokens, of length 1."""
-    import torch
-
     ours = ask_minilm(minilm, TIRED).prediction.vector
     with torch.inference_mode():
         states = minilm.network(**minilm.tokenizer(TIRED, return_tensors="pt")).last_hidden_state[0]

@@ -1,6 +1,7 @@
 """A head's output from another text, compared with an independent hook."""
 import numpy as np
 import pytest
+import torch
 
 from model.core.query import Kind, Patch, Query, UserError, quiet
 from model.studies.patching import PatchQuery
@@ -24,8 +25,6 @@ def every(kind, layers, of_layer, other):
 
 def hooked(network, ids, path, change):
     """(logits, input of a module): a pass with that input changed by a hook of the test's own."""
-    import torch
-
     given = []
 
     def hook(module, arguments):

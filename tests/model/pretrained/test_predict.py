@@ -1,6 +1,8 @@
 """Predictions are stored in the record and equal the model's own."""
 import numpy as np
 import pytest
+import torch
+from transformers import BertConfig, BertForSequenceClassification, Lfm2Config, Lfm2ForCausalLM
 
 from model.core.query import Kind, Query, Silence, quiet
 from model.pretrained import load
@@ -12,8 +14,6 @@ def ask(model, text, **more):
 
 
 def test_stepping_equals_generate(opened):
-    import torch
-
     model, text = opened("llama"), "the cat sat on"
     ids = model.tokenizer(text, return_tensors="pt")["input_ids"]
     with torch.inference_mode():
@@ -33,8 +33,6 @@ def test_stepping_equals_generate(opened):
 
 
 def test_candidates_at_each_mask(opened):
-    import torch
-
     model = opened("bert")
     found = ask(model, "the [MASK] sat on [MASK] mat").prediction
     assert found.kind == "mask" and found.positions == (2, 5)
@@ -46,8 +44,6 @@ def test_candidates_at_each_mask(opened):
 
 @pytest.mark.parametrize("name", ["bart", "t5", "marian"])
 def test_model_writes_its_target_greedily(opened, name):
-    import torch
-
     model = opened(name)
     record = ask(model, "the cat sat on a mat")
     with torch.inference_mode():
@@ -63,8 +59,6 @@ def test_model_writes_its_target_greedily(opened, name):
 
 
 def test_given_target_is_teacher_forced(opened):
-    import torch
-
     model = opened("t5")
     record = ask(model, "the cat sat", target="a mat")
     assert record[Kind.CROSS].queries.texts == ("[PAD]", "[CLS]", "a", "mat")
@@ -78,9 +72,6 @@ def test_given_target_is_teacher_forced(opened):
 
 
 def test_classifier_gives_its_labels(tmp_path, report):
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification
-
     torch.manual_seed(1)
     BertForSequenceClassification(BertConfig(**tiny.BASE,
                                              id2label={0: "bad", 1: "good", 2: "fair"})).save_pretrained(tmp_path)
@@ -91,8 +82,6 @@ def test_classifier_gives_its_labels(tmp_path, report):
 
 
 def test_card_has_dtype_and_licence(tmp_path, report):
-    import torch
-
     folder = tmp_path / "half"
     tiny.network("llama").to(torch.bfloat16).save_pretrained(folder)
     tiny.tokenizer().save_pretrained(folder)
@@ -104,8 +93,6 @@ def test_card_has_dtype_and_licence(tmp_path, report):
 
 
 def test_hybrid_keeps_its_layer_numbers(tmp_path, report):
-    from transformers import Lfm2Config, Lfm2ForCausalLM
-
     sizes = {**tiny.GROUPED, "num_hidden_layers": 4,
              "layer_types": ["conv", "full_attention", "conv", "full_attention"], "conv_L_cache": 3}
     Lfm2ForCausalLM(Lfm2Config(**sizes)).save_pretrained(tmp_path)

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
 
 from model.ask import sources
 from model.core.query import UserError
@@ -56,18 +59,12 @@ def config(folder: Path, **changes: Any) -> Path:
 
 
 def pickled(folder: Path) -> None:
-    import torch
-    from safetensors.torch import load_file
-
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
 
 
 def packed(folder: Path) -> None:
     """Store eight numbers in each integer of a matrix, as MLX does."""
-    import torch
-    from safetensors.torch import load_file, save_file
-
     tensors = load_file(folder / "model.safetensors")
     tensors["lm_head.weight"] = torch.zeros(len(tensors["lm_head.weight"]), 1, dtype=torch.uint32)
     save_file(tensors, folder / "model.safetensors")
@@ -76,8 +73,6 @@ def packed(folder: Path) -> None:
 
 def wrapped(folder: Path) -> None:
     """Name each tensor as DataParallel does."""
-    from safetensors.torch import load_file, save_file
-
     tensors = load_file(folder / "model.safetensors")
     save_file({f"module.{name}": tensor for name, tensor in tensors.items()}, folder / "model.safetensors")
 
@@ -97,9 +92,6 @@ def halves(folder: Path, crossed: bool) -> Path:
 
 def made(kind: str, of: str, **sizes: Any) -> Any:
     """A small model of this class."""
-    import torch
-    import transformers
-
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return getattr(transformers, kind)(getattr(transformers, of)(**sizes)).eval()
@@ -117,8 +109,6 @@ def saved(network: Callable[[], Any], tokenizer: bool = True) -> Callable[[Path]
 
 
 def llava() -> Any:
-    import transformers
-
     return made("LlavaForConditionalGeneration", "LlavaConfig", text_config=transformers.LlamaConfig(**tiny.GROUPED),
                 vision_config=transformers.CLIPVisionConfig(**SEEN), image_token_id=69, vision_feature_layer=-1)
 

@@ -41,16 +41,14 @@ def test_pair_keeps_its_texts_and_words_apart():
 
 @pytest.mark.parametrize(("text", "shown"), [
     ("\x00", "␀"), ("\x1b", "␛"), ("\x7f", "U+007F"), ("\u202e", "U+202E"), ("\u200d", "U+200D"), ("\ud83d", "U+D83D"),
-    ("\u0301", "◌\u0301"),
-    ("\u00a0", "U+00A0"), ("👨\u200d👩", "👨\u200d👩"), ("$<b>", "$<b>")])
+    ("\u0301", "◌\u0301"), ("\u00a0", "U+00A0"), ("👨\u200d👩", "👨\u200d👩"), ("$<b>", "$<b>")])
 def test_invisible_characters_are_named(text, shown):
     assert visible(text) == shown
 
 
 @pytest.mark.parametrize(("text", "words"), [
     ("didn't stop", [0, 0, 0, 0, 0, 0, -1, 1, 1, 1, 1]), ("a,b", [0, 1, 2]), ("苹果ab", [0, 1, 2, 2]),
-    ("e\u0301a", [0, 0, 0]),
-    ("👨\u200d👩!", [0, 0, 0, 1]), ("'a'", [0, 1, 2]), ("3.14", [0, 1, 2, 2])])
+    ("e\u0301a", [0, 0, 0]), ("👨\u200d👩!", [0, 0, 0, 1]), ("'a'", [0, 1, 2]), ("3.14", [0, 1, 2, 2])])
 def test_words(text, words):
     assert word_numbers(text) == words
 
@@ -66,8 +64,6 @@ def test_byte_fallback_gives_all_bytes_the_character():
 
 
 def test_typed_special_token_is_special(opened):
-    from model.core.query import Query
-
     model, text = opened("bert"), "the cat [SEP] sat [MASK] zzz"
     tokens = model.tokens(Query(model.card.id, model.card.revision, text)).source
     assert tokens.texts == ("[CLS]", "the", "cat", "[SEP]", "sat", "[MASK]", "[UNK] zzz", "[SEP]")

@@ -6,6 +6,7 @@ import torch
 from model.capture import trace
 from model.capture.trace import pairs_of
 from model.core.query import Kind, Query, UserError
+from model.lessons.block import boxes
 from model.pretrained import load
 from model.scratch import transformer
 from tests.model import tiny
@@ -77,11 +78,9 @@ PRE, POST = ["norm1", "attention", "add1", "norm2", "feed_forward",
     ("bert", POST), ("gpt2", PRE), ("llama", PRE), ("marian", POST),
     ("gemma2", ["norm1", "attention", "behind1", "add1", "norm2", "feed_forward", "behind2", "add2"])])
 def test_boxes_of_a_block_end_in_its_output(opened, report, family, names):
-    from model.lessons import block
-
     model = opened(family)
     for each in model.trace(asked(model), report).blocks:
-        found = block.boxes(each)
+        found = boxes(each)
         if each.kind is Kind.SELF or len(each.attentions) == 1:
             assert [box.name for box in found[1:]] == names
         else:

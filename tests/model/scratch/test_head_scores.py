@@ -1,10 +1,9 @@
 """Measurements over many sentences, each checked in another way on a small model."""
-import random
 
 import pytest
 import torch
 
-from model.scratch import grammar, models, tokens
+from model.scratch import models, tokens
 from model.scratch.source import card
 from model.scratch.tasks import induction as induction_task
 from model.scratch.transformer import Config, Transformer
@@ -19,12 +18,6 @@ def small(words: int, **layers) -> Transformer:
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
     return model
-
-
-@pytest.fixture(scope="module")
-def sentences():
-    rng = random.Random(5)
-    return [sentence for _ in range(17) for sentence in grammar.twins(rng, "test")]
 
 
 def opened(behaviour, model, words):

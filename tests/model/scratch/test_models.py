@@ -11,9 +11,8 @@ from model.scratch.train import train
 from model.scratch.transformer import Transformer
 from model.studies.patching import PatchQuery
 from model.studies.predictions import NextWordQuery
+from tests.headline import TIRED
 from tests.model.only import Only
-
-HEADLINE = "The animal didn't cross the street because it was too tired."
 
 
 def opened(name: str, limit: int = 64):
@@ -53,7 +52,7 @@ def test_resolver_answers_at_every_it(resolver):
 
 
 def test_translator_writes_its_own_target(translator):
-    record = ask(translator, HEADLINE)
+    record = ask(translator, TIRED)
     written = record[Kind.CAUSAL].queries
     prediction = record.prediction
     assert record.kinds == (Kind.SELF, Kind.CAUSAL, Kind.CROSS) and prediction.kind == "target"
@@ -63,10 +62,10 @@ def test_translator_writes_its_own_target(translator):
 
 
 def test_translator_accepts_a_target_and_a_continuation(translator):
-    given = ask(translator, HEADLINE, target="L’animal n'a pas")
+    given = ask(translator, TIRED, target="L’animal n'a pas")
     assert given[Kind.CROSS].queries.texts == ("[BOS]", "L’", "animal", "n'", "a", "pas")
     assert not any(given[Kind.CROSS].queries.unknown)
-    step = ask(translator, HEADLINE, continuation=given[Kind.CAUSAL].queries.ids[1:4])
+    step = ask(translator, TIRED, continuation=given[Kind.CAUSAL].queries.ids[1:4])
     assert step[Kind.CAUSAL].queries.ids == given[Kind.CAUSAL].queries.ids[:4]
     assert step.prediction.ids == given.prediction.ids[:4]
 

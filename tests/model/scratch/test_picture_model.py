@@ -1,9 +1,7 @@
 """The model that reads pictures: its input, its answers, and what it refuses."""
-import io
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from model.core import pictures
 from model.core.models import CLOSE
@@ -11,14 +9,9 @@ from model.core.query import Kind, Query, quiet
 from model.scratch.models import processed
 from model.scratch.source import open_model, revision
 from model.scratch.tasks import marked_digit
+from tests.uploads import png
 
 MODEL = "marked-digit"
-
-
-def png(pixels: np.ndarray) -> bytes:
-    target = io.BytesIO()
-    Image.fromarray(pixels).save(target, "PNG")
-    return target.getvalue()
 
 
 def query(image: str | None, **more) -> Query:

@@ -1,11 +1,9 @@
 """The untrained model through the common interface: records, edits and limits."""
 
-import numpy as np
 import pytest
 import torch
 
-from model.core import heads
-from model.core.query import Kind, Query, quiet
+from model.core.query import Query, quiet
 from model.scratch import models, source
 from model.scratch import tokens as texts
 from model.scratch.transformer import Config, Transformer
@@ -30,16 +28,6 @@ def model():
 
 def ask(model, text=TEXT, edits=(), **rest):
     return model.record(Query("scratch", "r", text, edits=frozenset(edits), **rest), quiet)
-
-
-def test_source_and_target_have_all_three_wirings(model):
-    record = ask(model, target=TARGET)
-    assert record.kinds == (Kind.SELF, Kind.CAUSAL, Kind.CROSS)
-    assert record[Kind.CROSS].queries.texts == ("[BOS]", "le", "chat", "a", "vu", "le")
-    assert record[Kind.CROSS].layer(2).shape == (5, 6, 6)
-    causal = heads.weights(record[Kind.CAUSAL].layer(1), 3)
-    assert not np.triu(causal, 1).any()
-    assert record.verification.status == "verified" and record.verification.rows_checked == 5 * 4 * (2 + 3 + 3)
 
 
 def test_progress_can_stop_the_pass(model):

@@ -8,16 +8,7 @@ import torch
 from torch import nn
 
 from model.scratch import transformer
-from model.scratch.transformer import (
-    Config,
-    DecoderLayer,
-    EncoderLayer,
-    MultiHeadAttention,
-    PatchEmbedding,
-    Stack,
-    Transformer,
-    look_ahead_mask,
-)
+from model.scratch.transformer import Config, DecoderLayer, EncoderLayer, Stack, Transformer
 
 TOLERANCE = 1e-5
 BATCH, HEADS, QUERIES, KEYS, D_MODEL, D_FF, LAYERS = 2, 3, 5, 7, 33, 13, 2
@@ -42,7 +33,7 @@ def copy_linear(ours: nn.Module, weight: torch.Tensor, bias: torch.Tensor):
     ours.bias.data.copy_(bias)
 
 
-def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention):
+def copy_attention(ours: transformer.MultiHeadAttention, theirs: nn.MultiheadAttention):
     ours_in = ours.w_query, ours.w_key, ours.w_value
     for linear, weight, bias in zip(ours_in, theirs.in_proj_weight.chunk(3), theirs.in_proj_bias.chunk(3), strict=True):
         copy_linear(linear, weight, bias)
@@ -73,20 +64,6 @@ def difference(ours: torch.Tensor, theirs: torch.Tensor) -> float:
     return (ours - theirs).detach().abs().max().item()
 
 
-@pytest.mark.parametrize(("padding", "causal"), list(itertools.product([False, True], repeat=2)))
-def test_multi_head_attention_equals_torch(padding, causal):
-    theirs = shake(nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True))
-    ours = MultiHeadAttention(SMALL, transformer.Inside()).eval()
-    copy_attention(ours, theirs)
-    queries = KEYS if causal else QUERIES
-    x, memory = torch.randn(BATCH, queries, D_MODEL), torch.randn(BATCH, KEYS, D_MODEL)
-    keep = padded(BATCH, KEYS) if padding else torch.ones(BATCH, KEYS, dtype=torch.bool)
-    look = look_ahead_mask(KEYS) if causal else torch.ones(queries, KEYS, dtype=torch.bool)
-    with torch.inference_mode():
-        expected, _ = theirs(x, memory, memory, key_padding_mask=~keep, attn_mask=~look)
-        assert difference(ours(x, memory, keep[:, None, None, :] & look), expected) < TOLERANCE
-
-
 @pytest.mark.parametrize(("padding", "causal", "norm_first", "final"), list(itertools.product([False, True], repeat=4)))
 def test_encoder_equals_torch(padding, causal, norm_first, final):
     layer = nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, dropout=0.0, batch_first=True, norm_first=norm_first)
@@ -100,7 +77,7 @@ def test_encoder_equals_torch(padding, causal, norm_first, final):
         copy_linear(ours.norm, theirs.norm.weight, theirs.norm.bias)
     x = torch.randn(BATCH, KEYS, D_MODEL)
     keep = padded(BATCH, KEYS) if padding else torch.ones(BATCH, KEYS, dtype=torch.bool)
-    look = look_ahead_mask(KEYS) if causal else torch.ones(KEYS, KEYS, dtype=torch.bool)
+    look = transformer.look_ahead_mask(KEYS) if causal else torch.ones(KEYS, KEYS, dtype=torch.bool)
     expected = theirs(x, mask=~look, src_key_padding_mask=~keep)
     assert difference(ours(x, keep[:, None, None, :] & look)[keep], expected[keep]) < TOLERANCE
 
@@ -116,38 +93,10 @@ def test_decoder_equals_torch(target_padding, causal, memory_padding, norm_first
     x, memory = torch.randn(BATCH, QUERIES, D_MODEL), torch.randn(BATCH, KEYS, D_MODEL)
     keep = padded(BATCH, QUERIES) if target_padding else torch.ones(BATCH, QUERIES, dtype=torch.bool)
     memory_keep = padded(BATCH, KEYS) if memory_padding else torch.ones(BATCH, KEYS, dtype=torch.bool)
-    look = look_ahead_mask(QUERIES) if causal else torch.ones(QUERIES, QUERIES, dtype=torch.bool)
+    look = transformer.look_ahead_mask(QUERIES) if causal else torch.ones(QUERIES, QUERIES, dtype=torch.bool)
     expected = theirs(x, memory, tgt_mask=~look, tgt_key_padding_mask=~keep, memory_key_padding_mask=~memory_keep)
     mine = ours(x, keep[:, None, None, :] & look, memory, memory_keep[:, None, None, :])
     assert difference(mine[keep], expected[keep]) < TOLERANCE
-
-
-def copy_bert_layer(ours: EncoderLayer, theirs: nn.Module):
-    heads = theirs.attention.self
-    pairs = [(ours.attention.w_query, heads.query), (ours.attention.w_key, heads.key),
-             (ours.attention.w_value, heads.value),
-             (ours.attention.w_output, theirs.attention.output.dense),
-             (ours.after_attention.norm, theirs.attention.output.LayerNorm),
-             (ours.feed_forward.w_1, theirs.intermediate.dense), (ours.feed_forward.w_2, theirs.output.dense),
-             (ours.after_feed_forward.norm, theirs.output.LayerNorm)]
-    for mine, other in pairs:
-        copy_linear(mine, other.weight, other.bias)
-
-
-@pytest.mark.parametrize("padding", [False, True])
-def test_block_equals_the_bert_layer_of_transformers(padding):
-    from transformers import BertConfig
-    from transformers.models.bert.modeling_bert import BertLayer
-
-    theirs = shake(BertLayer(BertConfig(hidden_size=D_MODEL, num_attention_heads=HEADS, intermediate_size=D_FF,
-                                        attn_implementation="eager")))
-    ours = EncoderLayer(replace(SMALL, activation="gelu", norm_epsilon=1e-12)).eval()
-    copy_bert_layer(ours, theirs)
-    x, keep = torch.randn(BATCH, KEYS, D_MODEL), padded(BATCH, KEYS) | (not padding)
-    additive = torch.zeros(BATCH, 1, KEYS, KEYS).masked_fill(~keep[:, None, None, :], torch.finfo(torch.float32).min)
-    expected = theirs(x, additive)
-    expected = expected[0] if isinstance(expected, tuple) else expected
-    assert difference(ours(x, keep[:, None, None, :]), expected) < TOLERANCE
 
 
 def test_base_model_has_the_papers_parameters():
@@ -189,7 +138,7 @@ def pictures() -> torch.Tensor:
 
 
 def test_patch_embedding_is_a_convolution(pictures):
-    embedding = PatchEmbedding(PICTURES)
+    embedding = transformer.PatchEmbedding(PICTURES)
     kernel = embedding.linear.weight.reshape(12, 1, 4, 4)
     expected = nn.functional.conv2d(pictures[:, None], kernel, embedding.linear.bias, stride=4).flatten(2).mT
     found = embedding(pictures)
@@ -214,17 +163,6 @@ def test_sinusoidal_equals_the_papers_formula():
         for i in range(7):
             angle = t / 10000 ** (2 * (i // 2) / 7)
             assert table[t, i] == pytest.approx(math.sin(angle) if i % 2 == 0 else math.cos(angle), abs=1e-6)
-
-
-def test_rotary_scores_depend_on_the_distance_only():
-    torch.manual_seed(5)
-    query, key = (torch.randn(6, dtype=torch.float64) for _ in range(2))
-    turned_q, turned_k = (transformer.rotate(vector.expand(13, 6)) for vector in (query, key))
-    scores = turned_q @ turned_k.T
-    for distance in range(-12, 13):
-        line = scores.diagonal(distance)
-        torch.testing.assert_close(line, line[:1].expand_as(line), atol=1e-12, rtol=0)
-    assert scores[0, 0] == pytest.approx(float(query @ key)) and scores[3, 0] != pytest.approx(float(scores[0, 3]))
 
 
 def test_rotary_turns_each_pair_by_its_angle():

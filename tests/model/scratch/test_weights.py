@@ -12,7 +12,7 @@ from model.core.query import Kind, Query, quiet
 from model.scratch import grammar, head_scores, models, story_grammar
 from model.scratch.source import NAMES, WEIGHTS, film_path, open_model, weights_file
 from model.scratch.tasks import marked_digit, resolver, stories
-from tests.model.scratch.test_picture_model import png
+from tests.uploads import png
 
 TRAINED = sorted(set(NAMES) - {"scratch"})
 

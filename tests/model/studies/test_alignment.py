@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from model.ask import sources
 from model.core.query import Kind
 from model.studies.alignment import align, edit_blocks
-
-TIRED = "The animal didn't cross the street because it was too tired."
+from tests.headline import TIRED
 
 
 def record(model: str, text: str, **more):

@@ -7,29 +7,19 @@ from scipy.spatial.distance import jensenshannon
 from model.ask import sources
 from model.core import heads
 from model.core.query import Kind, Silence, quiet
-from model.studies.comparison import (
-    AlignmentQuery,
-    ComparisonQuery,
-    Divergences,
-    ModelsQuery,
-    align_texts,
-    compare,
-    cosine,
-    difference,
-    pool_weights,
-    prediction_table,
-    same_heads,
-)
+from model.studies import comparison
+from model.studies.comparison import ComparisonQuery, cosine, same_heads
+from tests.headline import TIRED
 from tests.model import tiny
-from tests.model.studies.test_alignment import TIRED, record
+from tests.model.studies.test_alignment import record
 
 
 def asked(first, second, kinds=(Kind.SELF, Kind.SELF), head=None):
-    return compare(ComparisonQuery(first.query, second.query, kinds, head), first, second, quiet)
+    return comparison.compare(ComparisonQuery(first.query, second.query, kinds, head), first, second, quiet)
 
 
 def meet(first, second, kinds=(Kind.SELF, Kind.SELF)):
-    return align_texts(AlignmentQuery(first.query, second.query, kinds), first, second)
+    return comparison.align_texts(comparison.AlignmentQuery(first.query, second.query, kinds), first, second)
 
 
 def test_comparison_of_a_changed_word_equals_hand_calculation():
@@ -37,7 +27,7 @@ def test_comparison_of_a_changed_word_equals_hand_calculation():
     found = asked(first, second)
     layers = [each[Kind.SELF].layer(3) for each in (first, second)]
     one, other = (heads.weights(layer, 1) for layer in layers)
-    _, _, change = difference(one, other, meet(first, second).rows, meet(first, second).columns)
+    _, _, change = comparison.difference(one, other, meet(first, second).rows, meet(first, second).columns)
     np.testing.assert_allclose(change, other.astype(np.float64) - one, atol=1e-7)
     expected = (jensenshannon(one.astype(np.float64), other.astype(np.float64), base=2, axis=-1) ** 2).mean()
     assert found.frame()["divergence"][3, 1] == pytest.approx(expected, abs=1e-6) and len(found.changed) == 72
@@ -52,11 +42,11 @@ def test_same_question_changes_nothing():
 
 def test_predictions_equal_the_record():
     first, second = record("induction", "k7Qx2bVk7Q"), record("induction", "k7Qx2bVk7")
-    rows = prediction_table(first, second)
+    rows = comparison.prediction_table(first, second)
     assert rows[0][:2] == (first.prediction.texts[-1][0], first.prediction.probabilities[-1][0])
     assert second.prediction.texts[-1][0] in {name for name, _, _ in rows}
     one, other = record("minilm", TIRED), record("minilm", TIRED.replace("tired", "wide"))
-    assert prediction_table(one, other) == [] and cosine(first, second) is None
+    assert comparison.prediction_table(one, other) == [] and cosine(first, second) is None
     a, b = (each.prediction.vector for each in (one, other))
     assert cosine(one, other) == pytest.approx(float(np.dot(a, b) / np.linalg.norm(a) / np.linalg.norm(b)), abs=1e-6)
 
@@ -67,8 +57,8 @@ def test_models_differ_by_the_mean_over_texts(tmp_path):
                            for name, kind, seed in (("a", "bert", 0), ("b", "bert", 1), ("c", "llama", 0)))
     texts = "a cat sat on mat", "the animal was too tired", "because it was wide"
     asked = [(name, sources.revision(name)) for name in (base, other)]
-    parts = [sources.ask(ModelsQuery(*asked, batch)).result(120) for batch in (texts[:2], texts[2:])]
-    table = Divergences.joined(parts).frame()
+    parts = [sources.ask(comparison.ModelsQuery(*asked, batch)).result(120) for batch in (texts[:2], texts[2:])]
+    table = comparison.Divergences.joined(parts).frame()
     single = [sources.ask(ComparisonQuery(*(sources.open_query(name, text) for name in (base, other)),
                                           (Kind.SELF, Kind.SELF))).result(120).changed for text in texts]
     np.testing.assert_allclose(table["divergence"].sort_index(), np.mean(single, 0))
@@ -79,7 +69,7 @@ def test_models_differ_by_the_mean_over_texts(tmp_path):
 
 def test_pieces_are_summed_and_averaged():
     weights = np.random.default_rng(7).dirichlet(np.ones(4), 3)
-    found = pool_weights(weights, [(0, 2), (1,), ()], [(0,), (1, 2, 3), ()])
+    found = comparison.pool_weights(weights, [(0, 2), (1,), ()], [(0,), (1, 2, 3), ()])
     assert found[0] == pytest.approx([weights[[0, 2], 0].mean(), weights[[0, 2], 1:].sum(1).mean(), np.nan],
                                      nan_ok=True)
     assert found[1, 1] == pytest.approx(weights[1, 1:].sum()) and np.isnan(found[2]).all()

@@ -1,4 +1,5 @@
 """Files of texts: unreadable content gives one sentence with file and line."""
+import csv
 import io
 import json
 from random import Random
@@ -63,8 +64,6 @@ def test_any_bytes_give_texts_or_one_sentence(content):
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40), min_size=1,
                 max_size=9))
 def test_texts_come_through_csv_and_jsonl_unchanged(written):
-    import csv
-
     table = io.StringIO(newline="")
     csv.writer(table).writerows([["n", "text"], *([place, text] for place, text in enumerate(written))])
     lines = "".join(json.dumps({"text": text}) + "\n" for text in written)

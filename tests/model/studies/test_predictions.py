@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import torch
 from torch.nn import functional
+from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
 from model.ask import sources
 from model.core.heads import weights
@@ -17,6 +18,8 @@ from model.studies.predictions import (
     pronoun_of,
     rows_by_produced_token,
 )
+from tests.headline import TIRED, WIDE
+from tests.model.only import ask
 
 LOGITS = np.random.default_rng(0).normal(scale=3, size=113).astype(np.float32)
 
@@ -24,8 +27,6 @@ LOGITS = np.random.default_rng(0).normal(scale=3, size=113).astype(np.float32)
 @pytest.mark.parametrize(("temperature", "top_k", "top_p"),
                          [(1.0, 0, 1.0), (0.3, 0, 1.0), (2.5, 7, 1.0), (1.0, 0, 0.8), (0.7, 11, 0.6), (10.0, 1, 0.1)])
 def test_distribution_equals_transformers(temperature, top_k, top_p):
-    from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
-
     steps = LogitsProcessorList([TemperatureLogitsWarper(temperature)])
     if top_k:
         steps.append(TopKLogitsWarper(top_k))
@@ -36,20 +37,13 @@ def test_distribution_equals_transformers(temperature, top_k, top_p):
     assert np.allclose(distribution(LOGITS, temperature, top_k, top_p), expected, atol=1e-9)
 
 
-TEXT = "The animal didn't cross the street because it was too tired."
-
-
-def ask(question):
-    return sources.ask(question, "test").result(120)
-
-
-def likelihood(model: str, text: str = TEXT, **more) -> SequenceLikelihood:
+def likelihood(model: str, text: str = TIRED, **more) -> SequenceLikelihood:
     return ask(LikelihoodQuery(sources.open_query(model, text, **more)))
 
 
 def test_translator_likelihood_equals_torch_cross_entropy():
     found, model = likelihood("translator"), open_model("translator")
-    source = torch.tensor([[piece.id for piece in model.tokenizer.pieces(TEXT)]])
+    source = torch.tensor([[piece.id for piece in model.tokenizer.pieces(TIRED)]])
     with torch.no_grad():
         logits = model.network(source, torch.tensor([[BEGIN, *found.ids[:-1]]]))[0]
     assert found.ids[-1] == END and len(found.texts) == len(found.ids)
@@ -72,10 +66,6 @@ def test_later_tokens_change_no_earlier_factor():
     whole = likelihood("translator")
     part = likelihood("translator", continuation=whole.ids[:4])
     np.testing.assert_allclose(part.log_probabilities[:4], whole.log_probabilities[:4], atol=1e-5)
-
-
-TIRED = "The animal didn't cross the street because it was too tired."
-WIDE = TIRED.replace("tired", "wide")
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ from model.core.query import Kind, Silence
 from model.core.record import Prediction
 from model.studies.comparison import cosine
 from model.studies.silencing import SilencingQuery, change
-
-TEXT = "The animal didn't cross the street because it was too tired."
+from tests.headline import TIRED
 
 
 def answer(probabilities, ids=None, kind="next") -> Prediction:
@@ -35,7 +34,7 @@ def test_change_is_the_divergence(seed):
 
 
 def test_silencing_equals_single_queries():
-    query = sources.open_query("minilm", TEXT)
+    query = sources.open_query("minilm", TIRED)
     record = sources.ask(query).result(120)
     found = sources.ask(SilencingQuery(query, Kind.SELF)).result(120)
     assert found.measure == "vector"

@@ -12,15 +12,7 @@ from model.core.query import Kind, UserError
 from model.scratch.train import TrainingStep
 from model.studies.induction import InductionMeanQuery
 from model.training import processes, worker
-from model.training.processes import (
-    LEASE,
-    Film,
-    HeadScoresQuery,
-    Settings,
-    Training,
-    emergence_interval,
-    loss_drop_step,
-)
+from model.training.processes import HeadScoresQuery, Settings
 
 SMALL = Settings("induction", 1, 2, 3e-3, 50)
 PATIENCE = 240   # seconds: a machine that does other things too starts torch slowly
@@ -107,7 +99,7 @@ def test_training_ends_unwatched_or_diverging(tmp_path, monkeypatch):
     teller(TrainingStep(2, 50, 4.0, 0.0))
     with pytest.raises(UserError, match="smaller learning rate"):
         teller(TrainingStep(3, 50, float("nan"), 0.0))
-    later = time.perf_counter() + LEASE + 1
+    later = time.perf_counter() + processes.LEASE + 1
     monkeypatch.setattr(time, "perf_counter", lambda: later)
     with pytest.raises(UserError, match="no page was watching"):
         teller(TrainingStep(4, 50, 4.0, 0.0))
@@ -116,7 +108,7 @@ def test_training_ends_unwatched_or_diverging(tmp_path, monkeypatch):
 
 
 def test_abandoned_training_is_removed(started):
-    first: Training = started(SMALL)
+    first: processes.Training = started(SMALL)
     first.stop()
     first.renewed -= processes.RETENTION + 1
     started(SMALL)
@@ -125,9 +117,9 @@ def test_abandoned_training_is_removed(started):
 
 def test_emergence_interval():
     steps = (0, 10, 20, 30, 40)
-    assert emergence_interval(steps, np.array([0, 0.6, 0.1, 0.7, 0.9])) == (20, 30)
-    assert emergence_interval(steps, np.array([0, 0.1, 0.2, 0.3, 0.4])) is None
-    assert emergence_interval(steps, np.array([0.5, 0.6, 0.7, 0.8, 0.9])) is None
+    assert processes.emergence_interval(steps, np.array([0, 0.6, 0.1, 0.7, 0.9])) == (20, 30)
+    assert processes.emergence_interval(steps, np.array([0, 0.1, 0.2, 0.3, 0.4])) is None
+    assert processes.emergence_interval(steps, np.array([0.5, 0.6, 0.7, 0.8, 0.9])) is None
 
 
 def test_shipped_film_has_an_induction_head():
@@ -155,6 +147,6 @@ def test_scores_are_offered_for_decoders(smollm2):
 def test_loss_drop_step():
     step = np.arange(0, 1000, 10, dtype=np.float32)
     loss = np.where(step < 600, 4, 0).astype(np.float32)
-    assert abs(loss_drop_step(Film((), step, loss, loss, {})) - 600) <= 10
-    assert loss_drop_step(Film((), step, np.ones(100), loss, {})) is None
-    assert loss_drop_step(Film((), step[:5], loss[:5], loss[:5], {})) is None
+    assert abs(processes.loss_drop_step(processes.Film((), step, loss, loss, {})) - 600) <= 10
+    assert processes.loss_drop_step(processes.Film((), step, np.ones(100), loss, {})) is None
+    assert processes.loss_drop_step(processes.Film((), step[:5], loss[:5], loss[:5], {})) is None

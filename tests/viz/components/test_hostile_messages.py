@@ -1,6 +1,7 @@
 """Messages of a hostile browser: layer 10⁹, NaN, strings, any JSON. A component passes on only what it offered."""
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 from hypothesis import given
@@ -72,6 +73,7 @@ def test_events_are_offered_options_or_none(message):
     assert tool_from_event(message) in (None, *TOOLS)
     patch = parse_selection(message, range(7))
     assert patch is None or patch.token is None or (type(patch.token) is int and 0 <= patch.token < 7)
+    assert patch is None or patch.pair is None, "without keys there are no pairs"
     assert all(type(each) is int and each >= 0 for each in picked_points({"picked": message}))
     assert picked_points(message) == [] or "picked" in message
     assert read_door(message, DOORS) in (None, "softmax", "inside")
@@ -109,11 +111,8 @@ def test_texts_are_sent_unchanged(texts):
 
 def test_all_components_are_listed():
     """A component that sends messages and is not tested above would be an entry point."""
-    from pathlib import Path
-
     folder = Path(transformer_diagram.__file__).parents[1]
     with_events = {path.parent.name for path in folder.glob("*/__init__.py")
                    if re.search(r"\bdef parse_event\(|\bparse_selection\(", path.read_text(encoding="utf-8"))}
-    assert with_events == {"arrows", "block_diagram", "handles", "head_grid", "head_view",
-                           "mask_editor", "picture_view", "sketch", "slider", "story", "token_strip",
-                           "transformer_diagram"}
+    assert with_events == {"arrows", "block_diagram", "handles", "head_grid", "head_view", "mask_editor",
+                           "picture_view", "sketch", "slider", "story", "token_strip", "transformer_diagram"}

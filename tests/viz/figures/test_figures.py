@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 from tests.grey import alike_in_grey
-from viz.export.charts import html
 from viz.figures.bars import bars, histogram, stacked_bars
-from viz.figures.drawing import figure_rows
-from viz.figures.heads import agreement, by_layer, head_map, induction_scatter
+from viz.figures.drawing import FigureSpec, figure_rows
+from viz.figures.heads import agreement, by_layer
 from viz.figures.lines import Line, PowerSeries, lines, loss_surface, power_law, training
 from viz.figures.matrix import CellStyle, matrix
 
@@ -17,34 +16,12 @@ PLACES = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
 NUMBERS = np.array([[0.25, 0.75, np.nan], [0.5, 0.125, 0.375]])
 
 
-def drawn(theme: str = "light") -> dict:
-    return {"lines": lines(theme, X, [Line("a", X**2), Line("b", X, 1, "dash", (X - 1, X + 1))], axes=("T", "p"),
-                           log="x", marks=[(1.0, "one")], bounds=[(0.5, "half")]),
-            "habits": induction_scatter(theme, ["0·0", "1·0"], X[:2], X[1:3], [1], axes=("previous", "prefix")),
-            "matrix": matrix(theme, NUMBERS, ["the", "the"], ["a", "b", "a"]),
-            "signed": matrix(theme, NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"], style=CellStyle("signed")),
-            "bars": bars(theme, ["the", "the"], {"own": np.array([1.0, 2.0])}, axes=("token", "bits")),
-            "histogram": histogram(theme, np.array([0.0, 1, 2]), {"dots": np.array([0.25, 0.75])},
-                                   axes=("score", "share"), curve=("normal", np.array([0.5, 0.5]))),
-            "powers": power_law(theme, [PowerSeries("plain", X, X**2, 0, (2.0, 1.0, 1.0))], axes=("n", "s"),
-                                x_range=(0.1, 10), marks=[(1.0, "6d")]),
-            "layers": by_layer(theme, PLACES, X, axes=("layer", "bits"), names=("heads", "means"), line=("even", X / 2),
-                               marked=(1, 0)),
-            "map": head_map(theme, PLACES, np.outer(X, [1, -1]), marked=(0, 1), near=[0, 4])}
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", list(drawn()))
-def test_figures_draw_in_both_themes(name, theme):
-    figure = drawn(theme)[name]
-    assert figure.layout.paper_bgcolor == {"light": "#ffffff", "dark": "#0e1117"}[theme]
-    assert figure.layout.title.text == ""
-    page = html(figure).decode()
-    assert '"showSendToCloud": false' in page and 'src="http' not in page
+def weights() -> FigureSpec:
+    return matrix("light", NUMBERS, ["the", "the"], ["a", "b", "a"])
 
 
 def test_table_has_the_numbers_of_a_matrix():
-    table = figure_rows(drawn()["matrix"])
+    table = figure_rows(weights())
     assert table[0] == ["series", "key", "query", "value", "label"]
     assert [each[1:] for each in table[1:]] == [
         [0, 0, 0.25, "the → a"], [1, 0, 0.75, "the → b"], [2, 0, "", "the → a"], [0, 1, 0.5, "the → a"],
@@ -52,13 +29,15 @@ def test_table_has_the_numbers_of_a_matrix():
 
 
 def test_weights_run_from_0_to_1_and_differences_are_symmetric():
-    figures = drawn()
-    assert (figures["matrix"].data[0].zmin, figures["matrix"].data[0].zmax) == (0, 1)
-    assert figures["signed"].data[0].zmin == -figures["signed"].data[0].zmax == -0.375
+    cells = weights().data[0]
+    assert (cells.zmin, cells.zmax) == (0, 1)
+    signed = matrix("light", NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"], style=CellStyle("signed")).data[0]
+    assert signed.zmin == -signed.zmax == -0.375
 
 
 def test_means_by_layer():
-    figure = drawn()["layers"]
+    figure = by_layer("light", PLACES, X, axes=("layer", "bits"), names=("heads", "means"), line=("even", X / 2),
+                      marked=(1, 0))
     assert list(figure.data[1].y) == pytest.approx([X[:2].mean(), X[2:4].mean(), X[4]])
     assert list(figure.data[2].y)[2] == X[4] / 2
     assert figure.data[0].customdata[3] == "layer 1 · head 1" and figure.data[3].y[0] == X[2]
@@ -100,6 +79,7 @@ SERIES = {
 def test_series_are_told_apart_on_grey_paper(name, theme):
     spec = json.loads(SERIES[name](theme).plotly().to_json())
     assert len(spec["data"]) > 1 and alike_in_grey(spec) == []
+    assert spec["layout"]["paper_bgcolor"] == {"light": "#ffffff", "dark": "#0e1117"}[theme]
     for trace in spec["data"]:   # what tells them apart taken away, they are not
         for kind in ("line", "marker"):
             trace.get(kind, {}).update({"dash": "solid", "symbol": "circle", "pattern": {}, "width": 2})

@@ -4,7 +4,6 @@ import pytest
 
 from viz import theme as colours
 from viz.figures.drawing import FigureSpec
-from viz.figures.heads import agreement
 from viz.figures.matrix import CellStyle, importance, matrix
 
 SHADES = np.linspace(0, 1, 144).reshape(12, 12)
@@ -46,22 +45,12 @@ GROUPS = [[("deleted", np.array([9.0, -2.0, 1.0, np.nan]))],
           [("rollout", np.array([0.5, 0.001, 0.25, 0.125])), ("none", np.zeros(4))]]
 
 
-def explained(theme: str) -> dict:
-    spread = np.array([[0.5, 0.4, 0.6], [0.1, -0.2, 0.3]])
-    return {"importance": importance(theme, GROUPS, TOKENS, APART, title="token", apart_title="apart"),
-            "plain": importance(theme, GROUPS, TOKENS, [False] * 4, title="token", apart_title="apart"),
-            "one": agreement(theme, ["x", "y"], {"deleted": spread[:, 0], "hidden": spread[:, 1]},
-                             ("mean", spread[:, 0]), ceiling=(0.7, "top"),
-                             chance=(0.6, "chance"), axis="ρ", quiet=["y"]),
-            "set": agreement(theme, ["x", "y"], {"deleted": spread}, ("mean", spread), ceiling=(float("nan"), "top"),
-                             axis="ρ")}
-
-
 def test_row_is_coloured_by_its_own_largest():
-    trace, over = explained("light")["importance"].data
+    figure = importance("light", GROUPS, TOKENS, APART, title="token", apart_title="apart")
+    trace, over = figure.data
     np.testing.assert_allclose(np.asarray(trace.z, float), [
         [1, 0.5, np.nan, np.nan, 4.5], [np.nan] * 5, [0.004, 1, 0.5, np.nan, 2], [0, 0, 0, np.nan, 0]])
-    assert list(explained("light")["importance"].layout.xaxis.labelalias.values()) == ["a", "b", "c", "", "[CLS]"]
+    assert list(figure.layout.xaxis.labelalias.values()) == ["a", "b", "c", "", "[CLS]"]
     written = [[(light + dark).strip() for light, dark in zip(*each, strict=True)]
                for each in zip(trace.text, over.text, strict=True)]
     assert written[0] == ["−2.0", "1.0", "", "", "9.0"] and written[2] == ["", "0.25", "0.12", "", "0.50"]

@@ -64,8 +64,7 @@ def says(shown, row: int, column: int) -> None:
 
 
 def test_live_view_works_offline(opened):
-    shown = opened(Handout("Heads",
-                           (items.head(), items.grid(), items.head(number=5, lens="lines"), items.block())))
+    shown = opened(Handout("Heads", (items.head(), items.grid(), items.head(number=5, lens="lines"), items.block())))
     for row, column in [(0, 0), (10, 2), (3, 14)]:
         says(shown, row, column)
     shown.mouse.click(*cell(shown, 3, 14))

@@ -9,6 +9,8 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 import pytest
 
 from model.core.query import UserError
+from viz.export.charts import WIDE, as_pdf
+from viz.figures.drawing import FigureSpec
 from viz.handout import pdf
 
 
@@ -113,10 +115,7 @@ def test_public_server_prints_in_the_sandbox_or_not_at_all(fake, monkeypatch, br
 
 
 def test_figures_pdf_is_one_page_of_its_own_size(tmp_path):
-    from tests.viz.figures.test_figures import drawn
-    from viz.export.charts import WIDE, as_pdf
-
-    (tmp_path / "figure.pdf").write_bytes(as_pdf(drawn()["matrix"]))
+    (tmp_path / "figure.pdf").write_bytes(as_pdf(FigureSpec(height=340)))
     said = subprocess.run(["pdfinfo", tmp_path / "figure.pdf"], capture_output=True, encoding="utf-8",
                           check=True).stdout
     size = [float(each) for each in re.findall(r"Page size: +([\d.]+) x ([\d.]+)", said)[0]]

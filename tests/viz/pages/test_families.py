@@ -9,6 +9,7 @@ from model.ask import sources
 from model.core.query import Kind
 from model.studies.predictions import LikelihoodQuery
 from tests.lesson_pages import shown
+from tests.model.only import ask
 from viz.pages.families import STANDS_IN, TEXT, hiding_edits, swap_gender
 
 
@@ -17,10 +18,6 @@ def without_the_fetched_decoder(monkeypatch):
     """Hide the decoder, which another test may fetch meanwhile."""
     offers = [replace(offer, on_disk=offer.on_disk and offer.id != "smollm2") for offer in sources.catalogue()]
     monkeypatch.setattr(sources, "catalogue", lambda: offers)
-
-
-def ask(question):
-    return sources.ask(question, "test").result(120)
 
 
 @pytest.mark.parametrize(("text", "part", "hide", "whose"), [

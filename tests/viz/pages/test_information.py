@@ -10,9 +10,10 @@ from tests.lesson_pages import shown
 from viz.state import State
 
 
-@pytest.mark.parametrize(("toy", "n"), [("causal", 2), ("itself", 8), ("first", 64)])
+@pytest.mark.parametrize(("toy", "n"), [("causal", 2), ("itself", 8), ("first", 64), ("previous", 8)])
 def test_toy_information_equals_that_of_its_joint_distribution(toy, n):
-    rows = {"causal": np.tril(np.ones((n, n))), "itself": np.eye(n), "first": np.eye(n)[np.zeros(n, int)]}[toy]
+    rows = {"causal": np.tril(np.ones((n, n))), "itself": np.eye(n), "first": np.eye(n)[np.zeros(n, int)],
+            "previous": np.eye(n)[np.maximum(0, np.arange(n) - 1)]}[toy]
     joint = rows / rows.sum(1, keepdims=True) / n
     found = shown("information", guess="a", toy=toy, size=n).numbers["toy"]
     assert found["mutual"] == pytest.approx(

@@ -24,8 +24,7 @@ def moments(gradients: np.ndarray, beta2: float, epsilon: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("place", [
-    ("same", 0, 2, "steady", 0.5, 1e-12, 0, True, 0),
-    ("never", 0.9, 10, "spike", 0.9999, 1.0, 300, False, 3.0),
+    ("same", 0, 2, "steady", 0.5, 1e-12, 0, True, 0), ("never", 0.9, 10, "spike", 0.9999, 1.0, 300, False, 3.0),
     ("wrong", 0.1, 37_000, "noisy", 0.98, 1e-9, 30, True, 0.3)], ids=str)
 def test_numbers_of_every_section_are_recomputed(place):
     q, eps, size, signal, b2, ae, warm, decay, limit = place
@@ -59,8 +58,7 @@ def test_numbers_of_every_section_are_recomputed(place):
 def test_student_and_teacher_predict_the_next_character(turned):
     found = shown("learning", guess="b", **turned).numbers["targets"]
     text, vocabulary = turned.get("signs", "k7Qx2bVk7Qx"), learning.vocabulary()
-    asked = [NextWordQuery(sources.open_query(model, text[:-1]))
-             for model in (learning.student(408), learning.TEACHER)]
+    asked = [NextWordQuery(sources.open_query(model, text[:-1])) for model in (learning.student(408), learning.TEACHER)]
     logits = [sources.ask(each, "test").result(120).logits.astype(float) for each in asked]
     said, taught = np.exp(logits[0]) / np.exp(logits[0]).sum(), np.exp(logits[1] / 2) / np.exp(logits[1] / 2).sum()
     right, wish = vocabulary.index(text[-1]), vocabulary.index(turned.get("wish", "Z"))

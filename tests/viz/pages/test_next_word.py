@@ -24,8 +24,7 @@ def test_page_leads_to_a_model_that_writes(monkeypatch):
               sources.Entry("stories", "Stories", ""))
     monkeypatch.setattr(sources, "catalogue", lambda: offers)
     app = AppTest.from_function(dead_end).run(timeout=30)
-    assert [button.label for button in app.button] == ["Open Stories", "Open Induction",
-                                                      "Fetch Small (98 MB)"]
+    assert [button.label for button in app.button] == ["Open Stories", "Open Induction", "Fetch Small (98 MB)"]
     app.button[2].click().run(timeout=30)
     assert app.markdown[-1].value.startswith("small | ") and app.markdown[-1].value.endswith(" | small")
     app.button[1].click().run(timeout=30)

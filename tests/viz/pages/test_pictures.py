@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from model.core import heads
 from model.core.query import Kind
@@ -11,7 +10,6 @@ from model.studies.patch_attention import PatchHeads
 from tests import fabricate
 from viz.format import format_share
 from viz.pages.pictures import half_of, layer_facts, row_claims
-from viz.text import strings
 
 MADE = fabricate.pictured()
 VIEW = View(layer=1, head=2, token=9)
@@ -37,24 +35,3 @@ def test_least_and_most_equal_those_of_the_heads(means):
     assert [float(found[name]) for name in ("low", "high", "lowest_value", "even")] == pytest.approx(
         [min(of_layers), max(of_layers), np.nanmin(values), 7.5])
     assert (found["low_layer"], found["high_layer"]) == (int(np.argmin(of_layers)), int(np.argmax(of_layers)))
-
-
-def gone():
-    """The page of a link to a picture that no longer exists."""
-    from dataclasses import replace
-
-    from viz.page import PageContext
-    from viz.pages.pictures import PAGE, render
-    from viz.session import session
-
-    now = session()
-    if now.state.image is None:
-        now.state = replace(now.state, model="marked-digit", image="12" * 32)
-    render(PageContext("pictures", PAGE, {}))
-
-
-def test_lost_picture_is_reported():
-    app = AppTest.from_function(gone).run(timeout=30)
-    assert not app.exception and "no longer in this server" in app.warning[0].value
-    offered = [getattr(option, "content", option) for option in app.button_group[0].options]
-    assert offered[-1] == strings("pictures")["gone"][:27] + "…" and "dot under" in offered[0]

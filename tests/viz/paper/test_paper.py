@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pypdf
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from model.core import heads
@@ -88,8 +89,6 @@ def test_ordered_grid_begins_with_the_largest(order):
                           ("a", "b") * 150],
                          ids=["hostile", "one", "long labels", "300"])
 def test_no_letter_is_clipped(lens, texts):
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
     view = View(lens=lens, token=0, pair=(0, len(texts) - 1), transpose=len(texts) < 50)
     figure = drawn(record(texts, layers=1), view, Options(link="http://x/" + "y" * 500))
     renderer = FigureCanvasAgg(figure).get_renderer()

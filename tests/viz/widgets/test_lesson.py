@@ -1,5 +1,4 @@
 """The parts shared by lessons."""
-import inspect
 import tomllib
 
 import numpy as np
@@ -7,14 +6,7 @@ import pytest
 
 from viz.page import lessons, pages
 from viz.text import FOLDER
-from viz.widgets.fields import log_steps
-from viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_lines, source_listing
-
-
-def test_listing_is_the_functions_own_source_and_compiles():
-    text = source_listing((log_steps, drawn_lines))
-    assert inspect.getsource(log_steps) in text
-    compile(text, "listing", "exec")
+from viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_lines
 
 
 @pytest.mark.parametrize("name", lessons())

@@ -33,31 +33,3 @@ def test_show_me_reveals_every_answer_and_marks_none():
     app = AppTest.from_function(page, args=(PROMPT, "", True)).run(timeout=30)
     assert app.markdown[1].value == "✗ **this**  \nNot this.\n\n✓ **that**  \nYes."
     assert not app.radio and [each.label for each in app.button] == ["Hide the answers"]
-
-
-def lecture(prompt, chosen):
-    import streamlit as st
-
-    from viz.state import State
-    from viz.widgets.lesson_questions import ask
-
-    controls = st.session_state.setdefault("controls", {"guess": chosen})
-
-    class Asking(dict):
-        name, state, present, set = "lesson", State(), True, controls.update
-
-    ask(Asking(controls), prompt, "guess")
-
-
-def words(app):
-    return [each.value for each in app.markdown]
-
-
-def test_next_step_shows_the_answer_and_asks_again():
-    app = AppTest.from_function(lecture, args=(PROMPT, "")).run(timeout=30)
-    assert words(app) == ["Which?"] and not app.radio
-    assert [each.label for each in app.button] == ["**1**  this", "**2**  that", "Show the answer"]
-    app.button(key="reveal-guess").click().run()
-    assert words(app) == ["Which?", "✗ **this**", "Not this.", "✓ **that**", "Yes."], "none is marked as one's own"
-    app.button(key="again-guess").click().run()
-    assert words(app) == ["Which?"]

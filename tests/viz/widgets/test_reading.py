@@ -1,6 +1,5 @@
 """The page Images opens a vision model with a picture, and an uploaded picture lasts as long as its last visitor."""
 import gc
-import io
 from dataclasses import replace
 
 import pytest
@@ -8,6 +7,7 @@ from PIL import Image
 
 from model.core import pictures
 from model.core.query import UserError
+from tests.uploads import packed
 from viz.page import Page, PageContext
 from viz.session import Session
 from viz.state import State
@@ -64,10 +64,8 @@ def test_small_model_gets_a_sentence_of_its_words(visit):
 
 
 def test_own_picture_survives_reload_until_the_last_visitor_leaves(visit):
-    target = io.BytesIO()
-    Image.new("RGB", (9, 7), (7, 8, 9)).save(target, "PNG")
     first = Session()
-    mine = pictures.keep(target.getvalue(), "mine.png", first.id).sha256
+    mine = pictures.keep(packed(Image.new("RGB", (9, 7), (7, 8, 9))), "mine.png", first.id).sha256
     now, fit = visit(State(model="marked-digit", image=mine))
     fit(OF_PICTURES)
     assert OWN_PICTURES.value == {mine: "mine.png"}

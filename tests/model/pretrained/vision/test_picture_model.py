@@ -39,8 +39,6 @@ def record(folder, edits=(), key="cat", text=""):
 
 def eager(folder, name, key="cat"):
     """The weights (layer, head, query, key) that transformers itself reports for the processed picture."""
-    import torch
-
     network = tiny_vision.network(name)
     network.set_attn_implementation("eager")
     pixels = prepare(open_processor(folder), pictures.find(tiny_vision.shipped(key)).pixels()).pixels
@@ -93,15 +91,6 @@ def test_windows_are_refused_by_name(folders):
     with pytest.raises(UserError, match=r"swin was refused because its picture cannot be trusted: it attends within 4 "
                                         r"windows of 16 tokens each, not over the whole input, and it reports "):
         record(folders("swin"))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return str(tiny_vision.save(tmp_path_factory.mktemp("models") / "vit", "vit"))
-
-
-def query_of(folder, key, edits=()):
-    return sources.open_query(folder, "", image=tiny_vision.shipped(key), edits=edits)
 
 
 PICTURE = np.random.default_rng(1).integers(0, 256, (60, 90, 3), np.uint8)

@@ -5,21 +5,9 @@ import torch
 from pyarrow import parquet
 
 from model.ask import sources
-from model.core.query import Kind, UserError, quiet
-from model.studies.atlas.build import (
-    SHARD,
-    SHIPPED,
-    AtlasQuery,
-    Corpus,
-    Item,
-    ShardWorker,
-    Task,
-    TextsQuery,
-    folded,
-    made_of,
-    versions,
-)
-from model.studies.syntax import choices_of, counts_of, join, sentences
+from model.core.query import Kind, UserError
+from model.studies.atlas import build
+from model.studies.atlas.build import SHARD, Corpus, Item, ShardWorker, Task
 from tests import fabricate
 from tests.model.studies.atlas.made import summary
 
@@ -63,7 +51,7 @@ def test_shards_do_not_depend_on_the_start(tmp_path):
 
 def test_digest_of_a_corpus_is_its_contents(corpus, tmp_path):
     def digest(*paths):
-        return made_of(Task("fake", "0"), Corpus(paths))["corpus"]
+        return build.made_of(Task("fake", "0"), Corpus(paths))["corpus"]
 
     (tmp_path / "f.txt").write_bytes((tmp_path / "a.txt").read_bytes())
     assert digest(*corpus.paths) == digest(tmp_path / "f.txt", *corpus.paths[1:]) != digest(*corpus.paths[::-1])
@@ -97,22 +85,13 @@ def test_worker_refuses_with_file_and_line():
     with pytest.raises(UserError, match="no cross attention"):
         ShardWorker(Task("fake", "0", Kind.CROSS), Model())((Item(0, "a.txt", 9, "one two"),))
     Task("fake", "0").check("0")
-    for other in (Task("fake", "1"), Task("fake", "0", versions=versions() | {"torch": "0.1"})):
+    for other in (Task("fake", "1"), Task("fake", "0", versions=build.versions() | {"torch": "0.1"})):
         with pytest.raises(UserError, match="install the same on all machines"):
             other.check("0")
 
 
 def parts():
     return [summary(range(begin, begin + 4)) for begin in (0, 4, 8)]
-
-
-def test_folding_resumes():
-    whole, said = summary(range(12)), []
-    for each in (folded(parts(), say=said.append), folded(parts()[1:], parts()[0])):
-        assert each.averages.texts == 12 and (each.averages.mean == whole.averages.mean).all()
-    assert [total.averages.texts for total in said] == [4, 8, 12]
-    with pytest.raises(UserError, match="no text"):
-        folded([])
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, UserError("a text is refused.")])
@@ -123,24 +102,15 @@ def test_interrupted_work_is_saved(end):
 
     saved = []
     with pytest.raises(end if isinstance(end, type) else type(end)):
-        folded(summaries(), save=saved.append)
+        build.folded(summaries(), save=saved.append)
     assert [total.averages.texts for total in saved] == [8]
 
 
 def test_texts_have_the_averages_of_the_atlas():
     texts = tuple(Item(at, "shipped", at + 1, line) for at, line in enumerate(
-        SHIPPED.read_text(encoding="utf-8").splitlines()[:8]))
+        build.SHIPPED.read_text(encoding="utf-8").splitlines()[:8]))
     model = "resolver-narrow", sources.revision("resolver-narrow")
-    found = sources.ask(TextsQuery(*model, None, texts)).result(60)
-    atlas = sources.ask(AtlasQuery(*model, limit=8)).result(60)
+    found = sources.ask(build.TextsQuery(*model, None, texts)).result(60)
+    atlas = sources.ask(build.AtlasQuery(*model, limit=8)).result(60)
     assert found.texts == 8 and "fit_even" in found.names and "confidence" not in found.names
     assert list(found.by_head("entropy").values()) == atlas.wide()["entropy"].tolist()
-
-
-def test_trees_are_counted(corpus):
-    with corpus.paths[-1].open("rb") as file:
-        both = list(sentences(file, "e.conllu"))
-    shard = tuple(Item(at, "e.conllu", each.line, each.text, each, at) for at, each in enumerate(both))
-    counts = ShardWorker(Task("fake", "0"), Model())(shard).syntax
-    whole = counts_of(join([choices_of(Model().record(item, quiet), item.sentence, item.place) for item in shard]))
-    assert (counts.right == whole.right).all() and (counts.near == whole.near).all() and counts.sentences == 2

@@ -7,19 +7,8 @@ from pandas import DataFrame, MultiIndex
 
 from model.core import heads
 from model.core.query import Kind
-from model.studies.atlas.measured import (
-    BITS,
-    CELLS,
-    POSITIONS,
-    SHARE,
-    TOKENS,
-    Bins,
-    measure_text,
-    neighbours,
-    principal_components,
-    rows_of,
-    standardised,
-)
+from model.studies.atlas import measured
+from model.studies.atlas.measured import CELLS, POSITIONS, measure_text, neighbours, rows_of
 from tests import fabricate
 
 REPEATING = ["[CLS]", "a", "b", "c", "a", "b", "d", "a", "[SEP]"]
@@ -48,7 +37,7 @@ def marked(tokens, kind, name):
 
 
 @pytest.fixture(params=[Kind.SELF, Kind.CAUSAL])
-def measured(request):
+def both(request):
     tokens = fabricate.tokens(REPEATING)
     kind = request.param
     record = record_of(kind)
@@ -66,8 +55,8 @@ def row(found, kind, name):
 
 @pytest.mark.parametrize(("name", "pattern"), [("detect_previous", "previous"), ("detect_duplicate", "equal"),
                                                ("detect_induction", "after")])
-def test_detector_is_a_share_of_weight(measured, name, pattern):
-    attention_map, found = measured
+def test_detector_is_a_share_of_weight(both, name, pattern):
+    attention_map, found = both
     cells = marked(attention_map.queries, attention_map.kind, pattern)
     assert cells
     for head, weights in matrices(attention_map).items():
@@ -79,8 +68,8 @@ def test_detector_is_a_share_of_weight(measured, name, pattern):
         assert found.weights[CELLS.index(pattern), at] == pytest.approx(best[0])
 
 
-def test_uniform_rows_are_measured_too(measured):
-    attention_map, found = measured
+def test_uniform_rows_are_measured_too(both):
+    attention_map, found = both
     kind, n = attention_map.kind, len(attention_map.queries)
     allowed = [[1.0] * n if kind is Kind.SELF else [1.0] * (i + 1) + [0.0] * (n - i - 1) for i in range(n)]
     even = [[cell / sum(line) for cell in line] for line in allowed]
@@ -97,8 +86,8 @@ def test_uniform_rows_are_measured_too(measured):
     assert all(math.isnan(number) for number in row(found, kind, f"sink_{max(POSITIONS)}").values())
 
 
-def test_cells_are_where_measures_are_largest(measured):
-    attention_map, found = measured
+def test_cells_are_where_measures_are_largest(both):
+    attention_map, found = both
     for at, (_, weights) in enumerate(matrices(attention_map).items()):
         numbers = np.array(weights)
         rows = np.arange(len(numbers)) >= (attention_map.kind is Kind.CAUSAL)   # a first row has no choice
@@ -112,7 +101,7 @@ def test_cells_are_where_measures_are_largest(measured):
         assert row(found, attention_map.kind, "confidence")[found.heads[at]] == pytest.approx(numbers.max(1).mean())
 
 
-@pytest.mark.parametrize("bins", [SHARE, BITS, TOKENS, Bins(0, 8, 4)])
+@pytest.mark.parametrize("bins", [measured.SHARE, measured.BITS, measured.TOKENS, measured.Bins(0, 8, 4)])
 def test_every_value_is_within_its_bin(bins):
     values = np.concatenate([np.linspace(bins.low, bins.high, 999), [bins.low, bins.high]])
     place = bins.of(values)
@@ -135,7 +124,7 @@ def made() -> DataFrame:
 
 
 def test_components_are_eigenvectors(made):
-    places, shares = principal_components(made)
+    places, shares = measured.principal_components(made)
     values, vectors = np.linalg.eigh(np.corrcoef(made.to_numpy().T))
     assert shares == pytest.approx(values[::-1][:2] / values.sum())
     scaled = (made.to_numpy() - made.to_numpy().mean(0)) / made.to_numpy().std(0)
@@ -145,9 +134,9 @@ def test_components_are_eigenvectors(made):
 
 def test_constant_and_missing_measures_are_left_out(made):
     made["same"], made["missing"] = 3.3, [np.nan, *range(11)]
-    assert list(standardised(made)) == [f"m{number}" for number in range(5)]
+    assert list(measured.standardised(made)) == [f"m{number}" for number in range(5)]
     flat = table(np.ones((12, 3)))
-    assert principal_components(flat)[0].tolist() == [[0, 0]] * 12 and neighbours(flat, (0, 0), 3) == []
+    assert measured.principal_components(flat)[0].tolist() == [[0, 0]] * 12 and neighbours(flat, (0, 0), 3) == []
 
 
 def test_neighbours_are_the_nearest(made):

@@ -19,8 +19,7 @@ TEXTS = [f"The animal number {number} did not cross the street, as it was number
 
 
 def command(corpus: Path, out: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "model", "atlas", "build", str(corpus), "--model", MODEL, "--out", str(out),
-            *more]
+    return [sys.executable, "-m", "model", "atlas", "build", str(corpus), "--model", MODEL, "--out", str(out), *more]
 
 
 @pytest.fixture(scope="module")

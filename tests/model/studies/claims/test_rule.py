@@ -5,19 +5,9 @@ import math
 
 import pytest
 
+from model.studies.claims import claim
 from model.studies.claims.catalogue import BY_NAME, Row, as_object, words
-from model.studies.claims.claim import (
-    FEWEST,
-    VERDICTS,
-    Claim,
-    Finding,
-    Measurement,
-    Picture,
-    Reason,
-    Verdict,
-    judge,
-    reason,
-)
+from model.studies.claims.claim import FEWEST, Finding, Measurement, Reason, Verdict
 
 GOOD = Finding("previous", 0.7, 0.6, 0.8, 0.5, FEWEST, "texts", "share")
 
@@ -44,19 +34,19 @@ def planted(**changes) -> Finding:
     ({"luck": math.nan, "best": 0.75}, Reason.NOTHING),
 ])
 def test_finding_is_judged_by_its_numbers_alone(changes, expected):
-    assert reason(planted(**changes)) is expected
+    assert claim.reason(planted(**changes)) is expected
 
 
 def test_claim_needs_all_its_findings():
     below, few = planted(effect=0.1, low=0.0, high=0.2), planted(n=1)
-    assert judge([GOOD, GOOD]).verdict is Verdict.HOLDS and judge([GOOD]).finding is GOOD
-    assert judge([GOOD, below]) == type(judge([GOOD]))(Verdict.FAILS, Reason.BELOW, below)
-    assert judge([below, few]).verdict is Verdict.UNTESTED and judge([below, few]).finding is few
+    assert claim.judge([GOOD, GOOD]).verdict is Verdict.HOLDS and claim.judge([GOOD]).finding is GOOD
+    assert claim.judge([GOOD, below]) == type(claim.judge([GOOD]))(Verdict.FAILS, Reason.BELOW, below)
+    assert claim.judge([below, few]).verdict is Verdict.UNTESTED and claim.judge([below, few]).finding is few
 
 
 def test_every_reason_has_a_verdict():
-    assert set(VERDICTS) == set(Reason) and set(VERDICTS.values()) == set(Verdict)
-    for kept in (Claim, Finding, Measurement):
+    assert set(claim.VERDICTS) == set(Reason) and set(claim.VERDICTS.values()) == set(Verdict)
+    for kept in (claim.Claim, Finding, Measurement):
         for field in dataclasses.fields(kept):
             assert "verdict" not in field.name and "Verdict" not in str(field.type)
 
@@ -68,16 +58,8 @@ FIELDS = {"claim", "sentence", "source", "there", "here", "model", "revision", "
 
 
 def measured(**changes) -> Measurement:
-    return Measurement((dataclasses.replace(FOUND, **changes),), Picture("heads", "minilm", "A text.", head=(0, 2)))
-
-
-def test_json_schema_of_a_claim():
-    row = json.loads(json.dumps(as_object(ROW, "abc", measured()), allow_nan=False))
-    assert set(row) == FIELDS
-    assert row["findings"][0]["low"] == 0.6 and row["findings"][0]["heads"] == [[0, 2], [1, 3]]
-    assert row["source"].startswith("@inproceedings{clark2019") and "abc" in row["measurement"]
-    assert row["measurement"].count("{") == row["measurement"].count("}")
-    assert row["picture"]["page"] == "heads" and row["fetch"] is None
+    picture = claim.Picture("heads", "minilm", "A text.", head=(0, 2))
+    return Measurement((dataclasses.replace(FOUND, **changes),), picture)
 
 
 def test_verdict_follows_the_numbers():
@@ -88,9 +70,3 @@ def test_verdict_follows_the_numbers():
         row = as_object(ROW, "r", measured(**changes))
         assert row["verdict"] == said[verdict] and row["because"]
         json.dumps(row, allow_nan=False)
-
-
-def test_claim_without_a_model_says_which_to_fetch():
-    row = as_object(Row(BY_NAME["figure_ground"], "", ("dinov2-small",)), None, None)
-    assert row["verdict"] == words()["verdicts"]["untested"] and "dinov2-small" in row["because"]
-    assert row["fetch"] == "python -m model fetch dinov2-small" and row["findings"] == [] and row["measurement"] is None

@@ -11,31 +11,17 @@ from model.core import heads
 from model.core.query import Kind, Silence, UserError, quiet
 from model.core.record import AttentionRecord, Prediction
 from model.studies import coreference
-from model.studies.coreference import (
-    AnswersQuery,
-    Case,
-    CasesQuery,
-    Words,
-    guess,
-    make_case,
-    noun_weights,
-    pair_twins,
-    read_cases,
-    scored_texts,
-    shipped_cases,
-    substitute,
-)
+from model.studies.coreference import Case, CasesQuery, Words, make_case
 from tests import headline
 from tests.fabricate import record
+from tests.headline import TIRED, WIDE
 from tests.model.only import CardQuery
 
 HEAD = "sentence,pronoun,correct,wrong\n"
-TIRED = "The animal didn't cross the street because it was too tired."
-WIDE = "The animal didn't cross the street because it was too wide."
 
 
 def read_csv(text):
-    return read_cases(text.encode(), "mine.csv")
+    return coreference.read_cases(text.encode(), "mine.csv")
 
 
 def test_pronoun_is_the_first_after_both_candidates():
@@ -68,7 +54,7 @@ def test_twins_are_recognised_without_a_column():
 
 
 def test_shipped_twins_have_opposite_answers():
-    cases = shipped_cases("coreference")
+    cases = coreference.shipped_cases("coreference")
     pairs = {name: [case for case in cases if case.pair == name] for name in {case.pair for case in cases}}
     assert len(pairs) >= 100 and len({case.frame for case in cases}) >= 20
     assert len({case.sentence for case in cases}) == len(cases)
@@ -79,19 +65,19 @@ def test_shipped_twins_have_opposite_answers():
                                                                        other.frame)
         assert all(max(case.correct[1], case.wrong[1]) < case.pronoun[0] for case in twins)
     assert len({case.pair
-                for case in pair_twins([make_case(case.sentence, case.word("pronoun"), case.word("correct"),
+                for case in coreference.pair_twins([make_case(case.sentence, case.word("pronoun"), case.word("correct"),
                                               case.word("wrong"))
                                     for case in cases])}) == len(pairs)
 
 
 @pytest.mark.parametrize(("sentence", "words"), [
-    ("The animal didn't cross the street because it was too wide.", ("it", "animal", "street")),
+    (WIDE, ("it", "animal", "street")),
     ("Mary told Jane that she had won.", ("she", "Mary", "Jane")),
     ("When it rained, the dog left my garden because it was wet.", ("it", "dog", "garden")),
     ("He put the zarf on a gromp and it broke.", ("it", "zarf", "gromp")),
 ])
 def test_own_sentence_gets_pronoun_and_nouns(sentence, words):
-    case = guess(sentence)
+    case = coreference.guess(sentence)
     assert tuple(case.word(name) for name in ("pronoun", "correct", "wrong")) == words
 
 
@@ -116,13 +102,13 @@ def by_hand(attention_map, place: Words):
 @pytest.mark.parametrize("place", [Words((7,), (1,), (4,), 10), Words((7, 8), (2, 3), (5,), 10)])
 def test_noun_weights_equal_sums_by_hand(kind, place):
     attention_map = record(11, kind)[kind]
-    found, wanted = noun_weights(attention_map, place), by_hand(attention_map, place)
+    found, wanted = coreference.noun_weights(attention_map, place), by_hand(attention_map, place)
     for name, numbers in wanted.items():
         np.testing.assert_allclose(found[name], numbers, atol=1e-6, err_msg=name)
 
 
 def test_famous_head_of_minilm():
-    case = make_case(headline.TIRED, "it", "animal", "street")
+    case = make_case(TIRED, "it", "animal", "street")
     ids = ("minilm", sources.untrained("minilm"))
     trained, untrained = (sources.ask(CasesQuery(each, sources.revision(each), (case,))).result() for each in ids)
     head = trained.heads.index((Kind.SELF, 3, 1))
@@ -132,25 +118,25 @@ def test_famous_head_of_minilm():
     assert "untrained" in card.title and sources.revision(ids[0]) != sources.revision(ids[1])
 
 
-TIRED_CASE = make_case("The animal didn't cross the street because it was too tired.", "it", "animal", "street")
+TIRED_CASE = make_case(TIRED, "it", "animal", "street")
 
 
 def test_scored_texts_of_a_next_word_model():
-    for (text, span), noun in zip(scored_texts(TIRED_CASE, "next"), ("animal", "street")):
+    for (text, span), noun in zip(coreference.scored_texts(TIRED_CASE, "next"), ("animal", "street")):
         assert text == f"The animal didn't cross the street because the {noun} was too tired."
         assert text[slice(*span)] == " was too tired."
 
 
 def test_scored_texts_of_a_masked_word_model():
-    assert [text[slice(*span)] for text, span in scored_texts(TIRED_CASE, "mask")] == ["animal", "street"]
+    assert [text[slice(*span)] for text, span in coreference.scored_texts(TIRED_CASE, "mask")] == ["animal", "street"]
     last = make_case("Tom put the letter beside the lamp before he lit it.", "it", "lamp", "letter")
-    for (text, span), noun in zip(scored_texts(last, "next"), ("lamp", "letter")):
+    for (text, span), noun in zip(coreference.scored_texts(last, "next"), ("lamp", "letter")):
         assert text == f"Tom put the letter beside the lamp before he lit the {noun}." and text[slice(*span)] == noun
 
 
 def test_scored_texts_of_agreement():
-    case = shipped_cases("agreement")[0]
-    (right, at), (wrong, other) = scored_texts(case, "next")
+    case = coreference.shipped_cases("agreement")[0]
+    (right, at), (wrong, other) = coreference.scored_texts(case, "next")
     assert (right[slice(*at)], wrong[slice(*other)]) == (case.answer, case.other) and right == case.sentence
     assert right[:at[0]] == wrong[:other[0]]
 
@@ -161,7 +147,7 @@ def test_scored_texts_of_agreement():
     ("The dog hid the bone in its bed.", ("its", "dog", "bone"), "the dog's"),
 ])
 def test_candidate_replaces_the_pronoun(sentence, words, said):
-    assert substitute(make_case(sentence, *words), "correct") == said
+    assert coreference.substitute(make_case(sentence, *words), "correct") == said
 
 
 def labelled(**probabilities: float) -> Prediction:
@@ -180,7 +166,8 @@ def test_resolver_answers_at_the_pronoun():
 
     models = SimpleNamespace(open=lambda asked, report: SimpleNamespace(ours=True, record=record_of))
     edits = frozenset({Silence(Kind.SELF, 1, 3)})
-    plain, silenced = (AnswersQuery("fake", "0", (case,), each).answer(models, quiet) for each in (frozenset(), edits))
+    plain, silenced = (coreference.AnswersQuery("fake", "0", (case,), each).answer(models, quiet)
+                       for each in (frozenset(), edits))
     assert seen == [frozenset(), edits] and plain.way == "label"
     np.testing.assert_allclose(plain.scores, [[math.log(0.7), math.log(0.2)]])
     np.testing.assert_allclose(plain.share, [0.7 / 0.9])

@@ -4,6 +4,8 @@ import random
 
 import numpy as np
 import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer
 
 from model.core.query import quiet
 from model.pretrained import load
@@ -37,9 +39,6 @@ FILE = "".join(f"# text = {' '.join(words)}\n" + "".join(
 
 def counted(folder, causal: bool) -> dict[str, list]:
     """{relation: [(half, right by way and head, right by offset, allowed both ways) of each pair of words]}"""
-    import torch
-    from transformers import AutoModel, AutoTokenizer
-
     tokenizer = AutoTokenizer.from_pretrained(folder)
     network = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
     found: dict[str, list] = {name: [] for name in RELATIONS}

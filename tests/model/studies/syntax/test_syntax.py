@@ -5,28 +5,8 @@ import pytest
 from model.core.attention import Full
 from model.core.query import Kind, quiet
 from model.core.record import AttentionMap, Reported, Tokens
-from model.studies.syntax import (
-    NOTHING,
-    OFFSETS,
-    Choice,
-    Choices,
-    Multiword,
-    Sentence,
-    Word,
-    accuracies,
-    alone,
-    choice,
-    choices_of,
-    counts_of,
-    exchanged,
-    join,
-    left_out,
-    looked_at_most,
-    luck,
-    merge,
-    pieces_of,
-    spans_of,
-)
+from model.studies import syntax
+from model.studies.syntax import NOTHING, Choices, Multiword, Sentence, Word
 from tests import fabricate
 
 
@@ -45,7 +25,7 @@ def sentence(text, forms, *multiwords):
     ("I do", ["I", "do", "n't"], (Multiword(2, 3, "don't"),), None),
 ])
 def test_words_are_found_by_their_characters(text, forms, multiwords, expected):
-    found = spans_of(sentence(text, forms, *multiwords))
+    found = syntax.spans_of(sentence(text, forms, *multiwords))
     assert found == (None if expected is None else tuple(expected))
 
 
@@ -53,7 +33,7 @@ def test_pieces_share_a_character_with_their_word():
     spans = ((0, 0), (0, 3), (2, 5), (6, 7), (6, 7), (0, 0))
     tokens = Tokens(tuple("sabcde"), (0,) * 6, (True, False, False, False, False, True), spans, (-1,) * 6,
                     (-1, 0, 0, 0, 0, -1), (False,) * 6)
-    pieces = pieces_of(tokens, ((0, 2), (2, 5), None, (6, 7), (8, 9)))
+    pieces = syntax.pieces_of(tokens, ((0, 2), (2, 5), None, (6, 7), (8, 9)))
     assert [np.flatnonzero(row).tolist() for row in pieces] == [[1], [1, 2], [], [3, 4], []]
 
 
@@ -73,7 +53,7 @@ def test_pieces_are_summed_and_averaged():
             [.5, .3, .05, .05, .1],    # b: a (.3 + 0) / 2 = .15, c (.1 + .25) / 2 = .175
             [.5, 0, .125, .125, .25],
             [0, .3, .2, .2, .3]]       # c: b .4 against a .3; itself does not count
-    looked, may = looked_at_most(head_map(rows, Full()), PIECES)
+    looked, may = syntax.looked_at_most(head_map(rows, Full()), PIECES)
     assert looked.tolist() == [[1, 2, 1, NOTHING]]
     assert may.tolist() == [[False, True, True, False], [True, False, True, False], [True, True, False, False],
                             [False] * 4]
@@ -81,14 +61,14 @@ def test_pieces_are_summed_and_averaged():
 
 def test_sentences_left_out_are_joined():
     sentence = Sentence(1, "   ab cd", (Word("ab", 0, "root"), Word("cd", 1, "obj")), ())
-    one = choices_of(record_of(sentence.text), sentence, 7)
-    lost = choices_of(record_of("x"), Sentence(9, "x", (Word("y", 0, "root"),), ()), 8)
-    both = join([one, lost, left_out(too_long=2), one])
+    one = syntax.choices_of(record_of(sentence.text), sentence, 7)
+    lost = syntax.choices_of(record_of("x"), Sentence(9, "x", (Word("y", 0, "root"),), ()), 8)
+    both = syntax.join([one, lost, syntax.left_out(too_long=2), one])
     assert (both.not_found, both.too_long, both.numbers.tolist()) == (1, 2, [7, 7])
     assert both.looked.shape == (len(one.heads), 4) and both.relations.tolist() == ["root", "obj"] * 2
     assert both.tree.tolist() == [-1, 0, -1, 0] and both.placed.all()
     assert both.looked.tolist() == [[1, 0, 1, 0]] * len(one.heads)
-    assert join([lost]).not_found == 1 and not len(join([lost]).numbers)
+    assert syntax.join([lost]).not_found == 1 and not len(syntax.join([lost]).numbers)
 
 
 def record_of(text, **options):
@@ -111,78 +91,35 @@ EVEN = choices(0, [2, 3, 0, 3], ["det", "nsubj", "root", "obj"], [[1, 0, 1, 2], 
 ODD = choices(3, [2, 0, 2], ["nsubj", "root", "obj"], [[1, 2, 1], [2, 2, 0]])
 
 
-def test_each_head_is_counted_from_both_words_by_half():
-    counts = counts_of(join([EVEN, ODD]))
-    assert counts.names == ("det", "nsubj", "obj") and counts.n.tolist() == [[1, 0], [1, 1], [1, 1]]
-    right = {name: counts.right[row].tolist() for row, name in enumerate(counts.names)}
-    assert right["det"] == [[[1, 1], [1, 1]], [[0, 0], [0, 0]]]   # both look from "the" at "cat", and back
-    assert right["nsubj"] == [[[0, 0], [1, 1]], [[1, 0], [0, 0]]]
-    assert right["obj"] == [[[1, 0], [0, 0]], [[1, 0], [1, 1]]]
-    near = {name: {int(OFFSETS[column]): int(count) for column, count in enumerate(counts.near[row].sum(0)) if count}
-            for row, name in enumerate(counts.names)}
-    assert near == {"det": {1: 1}, "nsubj": {1: 2}, "obj": {-1: 2}}
-    assert (counts.sentences, counts.unplaced) == (2, 0)
-
-
 def test_relation_without_a_position_is_left_out():
     lost = choices(0, [2, 3, 0, 3], ["det", "nsubj", "root", "obj"], EVEN.looked, [True, False, True, True])
-    counts = counts_of(lost)
+    counts = syntax.counts_of(lost)
     assert counts.n.sum(1).tolist() == [0, 0, 1] and counts.unplaced == 2   # det and nsubj have the word on an end
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)])
 def test_merged_counts_are_those_of_all(order):
-    parts = [EVEN, ODD, left_out(too_long=1), choices(5, [0, 1], ["root", "amod"], [[1, 0], [1, 0]])]
-    whole, total = counts_of(join(parts)), counts_of(parts[order[0]])
+    parts = [EVEN, ODD, syntax.left_out(too_long=1), choices(5, [0, 1], ["root", "amod"], [[1, 0], [1, 0]])]
+    whole, total = syntax.counts_of(syntax.join(parts)), syntax.counts_of(parts[order[0]])
     for place in order[1:]:
-        total = merge(total, counts_of(parts[place]))
+        total = syntax.merge(total, syntax.counts_of(parts[place]))
     assert (total.names, total.heads) == (whole.names, whole.heads)
     assert all((getattr(total, name) == getattr(whole, name)).all() for name in ("n", "right", "near", "possible"))
     assert [getattr(total, name) for name in ("sentences", "not_found", "too_long", "unplaced")] == [3, 0, 1, 0]
 
 
-SENTENCES, THREE_HEADS = 60, ((0, 0), (0, 1), (3, 0))
-
-
-@pytest.fixture(scope="module")
-def random_choices():
-    """Random sentences whose words depend on a root; the last head looks at it in three of four cases."""
-    rng = np.random.default_rng(4)
-    lengths = rng.integers(3, 6, SENTENCES)
-    trees, relations, looked = [], [], []
-    for length in lengths:
-        root = rng.integers(length)
-        trees.append(np.where(np.arange(length) == root, -1, root))
-        relations.append(np.where(np.arange(length) == root, "root", rng.choice(["a", "b"], length)))
-        any_word = rng.integers(0, length, (3, length))
-        any_word[2] = np.where(rng.random(length) < 0.75, root, any_word[2])
-        looked.append(any_word)
-    total = int(lengths.sum())
-    return Choices(THREE_HEADS, np.arange(SENTENCES), lengths, np.concatenate(looked, 1).astype(np.int16),
-                   rng.random(total) < 0.9, np.concatenate(trees).astype(np.int16), np.concatenate(relations),
-                   np.ones((2, total), bool))
-
-
-def test_candidate_is_a_direction_and_a_head(random_choices):
-    counts = counts_of(random_choices)
-    assert choice(counts, 2) == Choice("dependent", 3, 0) and choice(counts, 3) == Choice("head", 0, 0)
-    share = accuracies(counts, 0)
-    assert share.shape == (2, 3) and share.argmax() == 2 and 0.6 < share.max() < 0.95
-
-
 def test_trees_are_exchanged_at_equal_length():
     lengths, rng = np.array([3, 5, 3, 4, 3, 5, 9]), np.random.default_rng(0)
-    seen = {tuple(exchanged(lengths, rng)) for _ in range(300)}
+    seen = {tuple(syntax.exchanged(lengths, rng)) for _ in range(300)}
     assert len(seen) == 6 * 2   # all orders of three and of two
     for giver in seen:
         assert sorted(giver) == list(range(7)) and (lengths[list(giver)] == lengths).all()
-    assert alone(lengths) == 2
+    assert syntax.alone(lengths) == 2
 
 
-def test_null_of_a_sentence_without_others(random_choices):
-    counts = counts_of(random_choices)
-    single = Choices(THREE_HEADS, np.array([0]), np.array([3]), random_choices.looked[:, :3], np.ones(3, bool),
-                     np.array([-1, 0, 0], np.int16), np.array(["root", "a", "b"]), np.ones((2, 3), bool))
-    own = counts_of(single)
-    found = luck(single, own.names, quiet)
-    assert [each.mean for each in found] == [accuracies(own, row).max() for row in (0, 1)] and counts.names == own.names
+def test_null_of_a_sentence_without_others():
+    single = choices(0, [0, 1, 1], ["root", "a", "b"], [[1, 0, 0], [0, 2, 1]])
+    own = syntax.counts_of(single)
+    found = syntax.luck(single, own.names, quiet)
+    assert [each.mean for each in found] == [syntax.accuracies(own, row).max() for row in (0, 1)]
+    assert own.names == ("a", "b")

@@ -4,7 +4,7 @@ import pytest
 from model.core.heads import Overview
 from model.core.query import Kind
 from tests import fabricate
-from viz.components.head_grid import GridEvent, GridState, HeadValues, body, head_ids, parse_event, state
+from viz.components.head_grid import GridState, HeadValues, body, head_ids, state
 from viz.components.messages import unpack
 
 HEADS = (3, 5, 2)
@@ -13,12 +13,6 @@ HEADS = (3, 5, 2)
 @pytest.fixture(scope="module")
 def overview():
     return fabricate.overview_of(fabricate.patterned(fabricate.repeating(7), heads=HEADS))
-
-
-def test_body_contains_every_cell(overview):
-    header, arrays = unpack(body(overview, room="r"))
-    np.testing.assert_array_equal(arrays["cells"], np.concatenate(overview.cells))
-    assert (header["layers"], header["heads"], header["pool"]) == ([0, 1, 2], list(HEADS), [1, 1])
 
 
 @pytest.mark.parametrize("layers, heads, cells", [(6, 12, 64), (30, 9, 64), (6, 12, 13)])
@@ -42,9 +36,3 @@ def test_state_numbers_heads_as_the_body_does(overview):
     assert [name for name, _ in header["hover"]] == ["share"]
     assert [header["hover"][0][1][at] for at in (7, 0, 1)] == ["0.250", "0.750", ""]
     assert arrays["values"][9] == -3.5 and np.isnan(arrays["values"][:9]).all()
-
-
-def test_event_is_parsed_as_a_head(overview):
-    assert parse_event({"figure": 3}, overview) == GridEvent((1, 0), "figure")
-    assert [parse_event(number, overview) for number in (0, 3, 9)] == [GridEvent((0, 0)), GridEvent((1, 0)),
-                                                                       GridEvent((2, 1))]

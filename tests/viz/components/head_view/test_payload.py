@@ -8,22 +8,12 @@ from model.core.view import View
 from tests import fabricate
 from viz.components.component import Selection
 from viz.components.head_view import Guess, body, parse_event, state
-from viz.components.messages import NAN_CODE, unpack
+from viz.components.messages import unpack
 
 
 @pytest.fixture(scope="module")
 def made():
     return fabricate.patterned(fabricate.tokens(), heads=(3, 5))
-
-
-def test_body_contains_weights_and_scores(made):
-    shown = fabricate.shown(made, layer=1, head=4)
-    header, arrays = unpack(body(shown, room="r"))
-    assert arrays["weights"].shape == (1, 16, 16)
-    np.testing.assert_allclose((arrays["weights"][0] / 65535) ** 2, shown.weights, atol=1.6e-5)
-    scores = header["low"] + arrays["scores"].astype(float) * (header["high"] - header["low"]) / (NAN_CODE - 1)
-    np.testing.assert_allclose(scores, shown.scores, atol=0.51 * (header["high"] - header["low"]) / (NAN_CODE - 1))
-    assert header["sums"] and header["columns"] is None and header["heads"] == [[1, 4]]
 
 
 def test_further_heads_lie_over_the_open_one(made):

@@ -20,8 +20,7 @@ def test_clicks_focus_pair_and_clear(visit):
     buttons.nth(4).click(modifiers=["Shift"])
     rest(page)
     assert page.locator(".strip [aria-pressed=true]").all_inner_texts() == ["'", "it"]
-    assert page.locator(
-        ".strip .hint").inner_text() == "it (10) → ' (4). Click either again, or press Esc, to clear."
+    assert page.locator(".strip .hint").inner_text() == "it (10) → ' (4). Click either again, or press Esc, to clear."
     expect(page.locator(".view .hot")).to_have_text(["it", "'"])
 
 
