@@ -13,8 +13,7 @@ def spawned(count: int) -> ProcessPoolExecutor:
 
 
 def on_a_full_disk(work: Callable[[], Any], most: int = 2000) -> Any:
-    """Run the work in a forked child in which no file may be larger than `most` bytes, and return its result or its
-    error. Not available on Windows."""
+    """Return the result or error of work in a forked child whose files hold at most `most` bytes (not on Windows)."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:

@@ -67,8 +67,7 @@ def headless() -> str:
 
 
 def brought(find: Callable[[], str | None], *packages: str) -> str | None:
-    """Return find(), after installing these Debian packages if it returns None. Only one process at a time installs;
-    return None if the program is still missing."""
+    """Return find(), after installing these Debian packages if it is None; one process at a time installs."""
     with FileLock(Path(tempfile.gettempdir()) / "clearhead-tests.lock"):
         if (found := find()) or not shutil.which("apt-get"):
             return found
@@ -87,8 +86,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give the suite, its processes and their servers a home folder in pytest's cache, which is independent of the
-    user's models and is reused by later runs."""
+    """Give the suite a home folder in pytest's cache, apart from the user's models and reused by later runs."""
     os.environ["CLEARHEAD_HOME"] = str(config.cache.mkdir("home"))
     os.environ["CLEARHEAD_RECORDS"] = "0"   # no stored records, so that tests compute everything
 

@@ -5,9 +5,7 @@ RUN = 4   # this many consecutive words in common with the right answer count as
 
 
 def given_away(prompt: dict, shown: str) -> list[str]:
-    """Return the parts of the right answer to `prompt` that appear on its page: runs of four words, and numbers, unless
-    the question or a wrong answer also contains them. shown: the text of the page and its charts without the
-    question."""
+    """Return the parts of the right answer, runs of four words and numbers, that appear elsewhere on the page."""
     right = prompt["answers"][prompt["right"]]
     known = " ".join([prompt["ask"], *(each["text"] for place, each in enumerate(prompt["answers"])
                                        if place != prompt["right"])])

@@ -25,7 +25,6 @@ def printed(sentence: str) -> list[tuple[float, float]]:
 
 
 def head_rows(layer: Layer, temperature: float = 1.0) -> np.ndarray:
-    """Return the attention weights of a layer without mask or bias, (head, query, key): scipy's softmax of q · k / √d_k
-    / temperature in float64."""
+    """Return unmasked attention weights, (head, query, key): scipy's softmax of q · k / √d_k / temperature."""
     query, key = (np.asarray(each, np.float64) for each in (layer.query, layer.key))
     return special.softmax(query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1]) / temperature, axis=-1)

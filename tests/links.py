@@ -1,5 +1,4 @@
-"""Open links without a browser, over Streamlit's protocol. The server's answer does not depend on a browser, in which
-drawing takes seconds."""
+"""Open links over Streamlit's protocol, without a browser, in which drawing takes seconds."""
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
@@ -41,7 +40,6 @@ async def _visit(address: str, links: list[dict], name: str) -> list[Page]:
 
 
 def opened(address: str, *links: dict, name: str = "") -> list[Page]:
-    """Open the start page, or the page with this name, with the parameters of each link in turn, as a new visitor.
-    Return the pages, whose runs have finished and whose sessions are closed."""
+    """Open this page, or the start page, with each link's parameters as a new visitor; return the finished pages."""
     with ThreadPoolExecutor(1) as thread:   # a thread without playwright's event loop
         return thread.submit(asyncio.run, _visit(address, list(links), name)).result()

@@ -1,5 +1,4 @@
-"""Every link between the documents has an existing file and heading as its target; the site builds without warnings or
-another server."""
+"""Every link between documents has an existing target; the site builds without warnings or another server."""
 import re
 import subprocess
 import sys

@@ -1,5 +1,4 @@
-"""Our own code does not use what Windows' Python lacks: it is inspected, and runs in a process without these
-functions."""
+"""Our own code neither names nor needs what Windows' Python lacks."""
 import subprocess
 import sys
 from pathlib import Path

@@ -1,5 +1,4 @@
-"""Clearhead reads what it writes: handouts, atlas folders, links, exports and tables, each for all its types. For
-records with every mask, bias and edit see tests/model/core/test_record_file.py."""
+"""Clearhead reads what it writes, for all types (records: tests/model/core/test_record_file.py)."""
 import csv
 import inspect
 import io

@@ -1,5 +1,4 @@
-"""The project's rules: ruff and import-linter check most of them, as set in pyproject.toml; this module checks the
-rest."""
+"""The project's rules that ruff and import-linter do not check."""
 import re
 import subprocess
 import sys
@@ -61,8 +60,7 @@ WRITERS = {
 
 
 def test_files_are_written_by_the_module_that_survives_a_kill():
-    """A program that overwrites a file leaves half of it if it is killed or the disk is full; model.core.files does
-    not."""
+    """A program killed while it overwrites a file leaves half of it; model.core.files does not."""
     found = {name for name, text in SOURCES.items() if WRITES.search(text)}
     assert found == WRITERS
 

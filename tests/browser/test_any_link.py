@@ -1,5 +1,4 @@
-"""Open every page with links from strangers or older versions: controls at their limits, parameters that do not apply
-to the page or its model, and invalid values."""
+"""Open every page with links from strangers: controls at their limits, misplaced parameters, invalid values."""
 import pytest
 
 from tests import links
@@ -35,8 +34,7 @@ def end(control: Control, high: bool) -> str:
 
 
 def ends(name: str) -> list[dict[str, str]]:
-    """Return links that set all controls of the page to their limits without training anything; with `--all` also with
-    training, with both limits together, and one by one."""
+    """Links that set all the page's controls to their limits; `--all` adds training, both limits and each one."""
     turned = [each for each in CONTROLS[name] if LONG or not links.trains(each)]
     if not LONG:
         return [{each.name: end(each, number % 2 == 0) for number, each in enumerate(turned)}] if turned else []

@@ -1,5 +1,4 @@
-"""The browser's Back and Forward: each click, key press or drag that changes the URL is one history entry, and
-returning to an entry restores its view."""
+"""Back and Forward: each click, key or drag that changes the URL is one history entry, which restores its view."""
 from urllib.parse import parse_qsl
 
 import pytest

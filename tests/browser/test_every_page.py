@@ -1,5 +1,4 @@
-"""One story per page in a real browser: axe-core (WCAG 2.2, A and AA) finds nothing serious, a phone in dark mode cuts
-nothing off, and the first section of a lesson fits its screen. `--all` tests every window, control and link."""
+"""One story per page: axe-core finds nothing serious, a dark phone cuts nothing off, the first section fits."""
 import time
 from urllib.parse import urlencode, urlsplit
 
@@ -90,8 +89,7 @@ PICTURE = ".clearhead-chart[data-drawn], .story .row"   # without which a lesson
 
 
 def answered(name: str, everything: bool = False) -> str:
-    """Return the page's URL with its question answered and every switch on, so that every control and picture is shown;
-    models are trained only with `everything`, because that takes longest."""
+    """Return the page's URL, answered and with every switch on; models are trained only with `everything`."""
     if name not in lessons():
         return f"/{name}"
     page, prose = pages()[name][0], strings(f"lessons/{name}")
@@ -169,8 +167,7 @@ def nothing_is_cut(seen: Watch, *windows: tuple[int, int]) -> None:
 
 
 def below_the_screen(seen: Watch) -> list:
-    """Return what a screen of 1440 × 900 does not show of a lesson's first section without scrolling: its pictures,
-    their controls and what to notice. The question is answered, which takes more room."""
+    """Return what 1440 × 900 hides of an answered first section: pictures, controls and what to notice."""
     return seen.page.evaluate("""() => {
         const shown = 'h3, .clearhead-chart, [data-testid^=stBidiComponent], [data-testid=stSlider], '
             + '[data-testid=stButtonGroup]:not([class*=st-key-proof-] *), [class*=st-key-notices-]';
@@ -183,8 +180,7 @@ def below_the_screen(seen: Watch) -> list:
 
 
 def drawn(seen: Watch) -> list[str]:
-    """Return the numbers and texts of every visible chart, without colours and sizes. Which of a matrix' numbers are
-    black depends on colour, so those of its two heatmaps are combined."""
+    """Return the numbers and texts of every visible chart; a matrix' two heatmaps (white, black) are combined."""
     return seen.rest().page.evaluate(
         """() => [...document.querySelectorAll('[data-testid=stMain] .js-plotly-plot')].map((chart) => {
         const maps = chart.data.filter(({ type, text }) => type === 'heatmap' && text);
@@ -197,8 +193,7 @@ def drawn(seen: Watch) -> list[str]:
 
 
 def drawn_twice(seen: Watch) -> list[str]:
-    """Return the charts whose margins were too small for the names of their axes, so that plotly drew them twice, which
-    takes twice as long."""
+    """Return the charts whose margins were too small for their axes' names, so that plotly drew them twice."""
     expect(seen.main.locator(PICTURE).first).to_be_visible(timeout=PATIENCE)
     return seen.rest().page.evaluate("""() => [...document.querySelectorAll('.clearhead-chart.js-plotly-plot')]
         .filter((chart) => chart._fullLayout._redrawFromAutoMarginCount !== undefined)

@@ -1,5 +1,4 @@
-"""The glossary in a real browser: every equation is rendered, the search filters, links open entries, and entries open
-pages."""
+"""The glossary in a browser: equations are rendered, the search filters, links open entries and entries pages."""
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE

@@ -1,5 +1,4 @@
-"""My lesson in the real app: figures are added, ordered, captioned, kept after a reload, saved, loaded and
-presented."""
+"""My lesson in the app: figures are added, ordered, captioned, kept after a reload, saved, loaded, presented."""
 import json
 
 from playwright.sync_api import expect

@@ -1,5 +1,4 @@
-"""Scripts in a text and in every parameter of a link, in a real browser: they are shown but never run. For exported
-files see tests/viz/test_nothing_runs.py."""
+"""Scripts in a text and in every parameter of a link never run (files: tests/viz/test_nothing_runs.py)."""
 from urllib.parse import quote
 
 import pytest

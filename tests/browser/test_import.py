@@ -1,5 +1,4 @@
-"""Imported attention in a real browser: it opens in the same views, is marked as not verified, and errors are one
-sentence."""
+"""Imported attention in a browser: it opens in the same views, not verified, and errors are one sentence."""
 import numpy as np
 from playwright.sync_api import expect
 

@@ -50,8 +50,7 @@ def step(seen: Watch, how: str) -> None:
 
 
 def questions(seen: Watch) -> dict:
-    """Return how many questions are visible, how many answered and open ones, on which screen, and whether the URL
-    contains an answer."""
+    """Return how many questions are visible, answered and open, on which screen, and whether the URL has an answer."""
     answered, waiting = (seen.main.locator(f"[class*=st-key-{name}-]:visible").count() for name in ("again", "reveal"))
     return {"answered": answered, "open": waiting, "screen": place(seen)[0], "address": "guess" in seen.params()}
 

@@ -1,5 +1,4 @@
-"""Inside one head in a browser: the draggable head and the steps of a real head, by mouse and keyboard, and a link that
-opens the same view."""
+"""Inside one head in a browser: the draggable head and the steps, by mouse, by keyboard and by link."""
 import re
 
 from playwright.sync_api import expect

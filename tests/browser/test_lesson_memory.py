@@ -1,5 +1,4 @@
-"""The browser remembers a lesson's progress: it resumes, is marked on the start page, and can be reset; *Show me*
-reveals every lesson."""
+"""The browser remembers a lesson's progress: resumed, marked on the start page, reset; *Show me* reveals it."""
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE

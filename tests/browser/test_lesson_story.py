@@ -1,5 +1,4 @@
-"""The lesson From letters to words in a real browser: it plays, stops, steps, opens a lesson and repeats; it does not
-move for readers who prefer reduced motion."""
+"""From letters to words in a browser: it plays, stops, steps and repeats, and keeps still for reduced motion."""
 from urllib.parse import urlsplit
 
 from playwright.sync_api import expect

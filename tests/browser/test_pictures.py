@@ -1,5 +1,4 @@
-"""The page Images in a real browser with the shipped model: click a patch, open a head, and restore both from a
-link."""
+"""Images in a browser with the shipped model: click a patch, open a head, and restore both from a link."""
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE

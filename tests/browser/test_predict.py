@@ -1,5 +1,4 @@
-"""Predict, then reveal in a real browser: nothing of a covered head is on the page; pointer, keyboard and touch mark
-cells; the score equals numpy's."""
+"""Predict, then reveal: nothing of a covered head is on the page; cells are marked; the score equals numpy's."""
 import numpy as np
 from playwright.sync_api import expect
 

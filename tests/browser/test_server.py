@@ -1,5 +1,4 @@
-"""The public server, started by server.py behind a path as behind a proxy: what it sends, what it refuses, and how it
-stops."""
+"""The public server behind a path as behind a proxy: what it sends, what it refuses, and how it stops."""
 import gzip
 import re
 import signal

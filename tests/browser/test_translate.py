@@ -1,5 +1,4 @@
-"""The page Cross-attention in a real browser: word by word, the pronoun that follows the adjective, unknown words, and
-a sentence composed by clicks."""
+"""Cross-attention in a browser: word by word, the pronoun, unknown words, and a sentence composed by clicks."""
 import re
 from urllib.parse import quote
 

@@ -78,8 +78,7 @@ def run(case: Case, folder: Path) -> tuple[list[int], list[str]]:
 
 
 def die(case: Case, folder: Path, moment: dict[str, int]) -> tuple[int, list[str]]:
-    """Do the work from the beginning in a child that is killed, then repeat it. Return (the first child's status, the
-    faults after each)."""
+    """Kill the work, done from the beginning, and repeat it: (the child's status, the faults after each)."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     os.environ["CLEARHEAD_HOME"] = str(folder / "home")

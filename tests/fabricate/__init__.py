@@ -95,9 +95,7 @@ def patterned(sides: Tokens | tuple[Tokens, Tokens], heads: Sequence[int] = (5, 
 
 def pictured(rows: int = 4, columns: int = 6, heads: Sequence[int] = (3, 3), size: int = 14, hidden: int | None = None,
              image: str | None = None) -> AttentionRecord:
-    """Create a record of a picture with rows × columns patches of `size` pixels, preceded by [CLS]. The picture is
-    wider than its patches, and heads attend to neighbours. hidden: a token that the query hides. image: the picture's
-    hash."""
+    """Create a record of rows × columns patches of `size` pixels behind [CLS]. hidden: a token the query hides."""
     made = patterned(patch_tokens(rows, columns, covered=(0.96, 1)), heads=heads)
     shades = np.linspace(0, 255, rows * size * round(columns * size / 0.96) * 3).astype(np.uint8)
     edits = frozenset() if hidden is None else frozenset({Hide("source", hidden)})

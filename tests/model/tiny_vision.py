@@ -43,8 +43,7 @@ def network(name: str, seed: int = 3, **changes):
 
 
 def _width(path: str, parameter: Any) -> float:
-    """Return a parameter's standard deviation: small for positions and special tokens, otherwise by the number of
-    summed inputs."""
+    """Return a parameter's standard deviation: small for positions and special tokens, else by its inputs."""
     if "position" in path or "token" in path:
         return 0.3
     return 1.2 / (parameter[0].numel() if parameter.ndim == 4 else parameter.shape[-1]) ** 0.5

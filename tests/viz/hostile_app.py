@@ -1,5 +1,4 @@
-"""A page that shows hostile texts, escaped by `escape_markdown`, in Streamlit elements that render Markdown, for tests
-in a browser."""
+"""A page that shows hostile texts, escaped by `escape_markdown`, in elements that render Markdown."""
 import json
 import os
 from pathlib import Path

@@ -43,8 +43,7 @@ def test_every_text_shows_itself(page):
 
 
 def _plain(text: str) -> str:
-    """Return the text without HTML's changes of spaces, and without the invisible character that keeps Streamlit from
-    replacing typed text."""
+    """Return the text without HTML's changes of spaces and the invisible character against replacement."""
     return " ".join(text.replace(JOINER, "").split())
 
 

@@ -1,5 +1,4 @@
-"""Every kind of exported file, with scripts in each of its texts, opened by a real browser: nothing runs, contacts
-another machine or links anywhere but to the app. The detector is tested first."""
+"""Every kind of exported file with scripts in its texts: nothing runs, or links elsewhere than the app."""
 import dataclasses
 import io
 import json

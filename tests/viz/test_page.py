@@ -8,7 +8,7 @@ import viz.pages
 from model.ask import sources
 from viz import frame as app
 from viz import page as page_contract
-from viz.page import Page, PageContext, page_after, pages
+from viz.page import PageContext, page_after, pages
 from viz.page_controls import Switch
 from viz.session import Session
 from viz.state import LECTURE, QUESTION, VIEW
@@ -22,21 +22,13 @@ def test_every_page_is_in_the_menu_and_no_two_have_one_title():
     assert {page.section for page, _ in pages().values()} == set(menu())
 
 
-def asks_as_opened(page: Page) -> bool:
-    return page.asks_with({control.name: control.start for control in page.controls})
-
-
 def test_sidebar_is_there_only_where_the_page_asks():
-    for name in ("softmax", "scale", "positions", "masks"):
-        page = pages()[name][0]
+    for name, (page, _) in pages().items():
         start = {control.name: control.start for control in page.controls}
-        assert not asks_as_opened(page), name
-        asking = [start | {control: value} for control, value in page.asks_at]
-        assert all(page.asks_with(controls) for controls in asking), name
-    assert all(asks_as_opened(page) == (page.needs != "nothing") for page, _ in pages().values() if not page.asks_at)
-    for page, _ in pages().values():
         known = {control.name: control for control in page.controls}
-        assert all(known[name].clean(value) == value for name, value in page.asks_at), page.title
+        assert page.asks_with(start) == (page.needs != "nothing" and not page.asks_at), name
+        for control, value in page.asks_at:
+            assert page.asks_with(start | {control: value}) and known[control].clean(value) == value, name
 
 
 def test_kept_record_is_checked_once_browsers_rest(monkeypatch):
@@ -81,9 +73,9 @@ def test_page_chosen_in_callback_opens_once(monkeypatch):
 @pytest.fixture
 def heads_page(monkeypatch):
     """The page Heads of a new session with a record; `address` is the URL that its changes write."""
-    visitor, address = Session(), {}
+    visitor, address = Session(), QueryParams()
     monkeypatch.setattr(page_contract, "session", lambda: visitor)
-    monkeypatch.setattr(page_contract.st, "query_params", QueryParams(address))
+    monkeypatch.setattr(page_contract.st, "query_params", address)
     page = PageContext("heads", pages()["heads"][0], {})
     record = sources.ask(page.query(), "tests").result()
     monkeypatch.setattr(page_contract.waiting, "ask", lambda question, height: record)
@@ -92,15 +84,9 @@ def heads_page(monkeypatch):
 
 
 class QueryParams(dict):
-    def __init__(self, written: dict):
-        super().__init__()
-        self.written = written
-
     def from_dict(self, params: dict) -> None:
         self.clear()
         self.update(params)
-        self.written.clear()
-        self.written.update(params)
 
 
 def test_edited_text_keeps_the_head(heads_page):
@@ -142,7 +128,7 @@ def test_url_restores_every_state(heads_page, name):
     page.set(text="It sat.", head=(2, 3), token=1, lens="lines", **switches)
     written, state = dict(heads_page.address), page.state
     page.set(text="Another.", head=(1, 1), token=0, lens="text", **dict.fromkeys(switches, False))
-    page_contract.st.query_params.from_dict(written)
+    heads_page.address.from_dict(written)
     page.restore()
     assert page.state == state and heads_page.visitor.restored
     page.set(lens="matrix")

@@ -1,5 +1,4 @@
-"""The classroom sheets: every link opens an existing state, and every statement is true of the shipped models and
-formulas."""
+"""The classroom sheets: links open existing states; statements are true of shipped models and formulas."""
 import re
 from urllib.parse import parse_qs
 

@@ -1,5 +1,4 @@
-"""Waiting for answers: many quick ones show progress, a single quick one shows nothing, and an abandoned wait releases
-its jobs."""
+"""Waiting: many quick answers show progress, a single one nothing, and an abandoned wait releases its jobs."""
 import threading
 from contextlib import nullcontext
 from types import SimpleNamespace

@@ -109,8 +109,7 @@ def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
 
 
 def differing(one: str, other: str) -> float:
-    """Return the share of pixels that differ between two pictures. The larger one is sampled at the size of the
-    smaller, because plotly lets some engines enlarge its cells."""
+    """Return the share of pixels that differ; the larger picture is sampled, because plotly enlarges some cells."""
     first, second = _pixels(one), _pixels(other)
     high, wide = (min(sizes) for sizes in zip(first.shape[:2], second.shape[:2], strict=True))
     first, second = (each[_places(high, each.shape[0])][:, _places(wide, each.shape[1])] for each in (first, second))

@@ -22,8 +22,7 @@ CAME = """() => {
 
 
 def visit(engine: Engine, address: str, name: str, query: str, wanted: dict | None = None) -> dict:
-    """Return what the page shows once it is as wanted. A query starts a separate session, which ends with this
-    visit."""
+    """Return what the page shows once it is as wanted; a query starts a session that ends with this visit."""
     if query or engine.at != address:
         begin(engine, f"{address}/{name}{query}")
         engine.at = None if query else address

@@ -52,8 +52,7 @@ def bytes_of_text(folder: Path) -> None:
 
 
 def fallback(folder: Path) -> None:
-    """A Llama of 16 dimensions whose vocabulary has ▁, some letters and 256 bytes (Touvron et al. 2023, section
-    2.1)."""
+    """A small Llama whose vocabulary has ▁, some letters and 256 bytes (Touvron et al. 2023, section 2.1)."""
     names = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", *map(chr, range(0x61, 0x7B))]
     made = Tokenizer(models.BPE({name: number for number, name in enumerate(names)}, [], unk_token="<unk>",
                                 byte_fallback=True, fuse_unk=True))

@@ -21,8 +21,7 @@ def ask(model, text=TEXT, edits=(), **more):
 
 
 def eager_weights(name, model, record):
-    """Return {kind: the model's own eager weights per layer}, from a second copy of the network without our attention
-    function."""
+    """Return {kind: the model's own eager weights per layer}, from a second copy without our function."""
     network = tiny.network(name, attn_implementation="eager")
     sides = {"input_ids": record.maps[0].keys.ids} if record.maps[0].kind is not Kind.CROSS else {}
     if len(record.maps) > 1:

@@ -84,8 +84,7 @@ def nonsense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]
 
 @st.composite
 def command_lines(draw: st.DrawFn) -> tuple[str, list[str]]:
-    """Draw a program and its arguments: a command, its required parameters and some of its options. Few values are
-    invalid, so that most lines get past argument parsing; occasionally there is a stray word."""
+    """Draw a program and its arguments; few values are invalid, so that most lines get past the parser."""
     program, name = draw(st.sampled_from(list(COMMANDS)))
     about = draw(st.sampled_from(("text", "text", "image", "record")))
     foreign = set(sum(ABOUT.values(), ())).difference(ABOUT[about])

@@ -1,5 +1,4 @@
-"""A record as one file: everything is restored unchanged, and records that could not be opened again are not
-written."""
+"""A record as one file: everything is restored, and what could not be opened again is not written."""
 from dataclasses import fields, is_dataclass, replace
 from typing import get_args
 
@@ -46,8 +45,7 @@ def equal(one, other) -> bool:
 
 
 def everything() -> AttentionRecord:
-    """A record with every mask, every bias, sinks, soft-caps, temperatures, other numbers of heads and a reported
-    layer, over two sides."""
+    """A record over two sides with every mask, bias, sinks, soft-caps, temperatures and a reported layer."""
     layers = [fabricate.layer(index, N, N, allowed=mask) for index, mask in enumerate(MASKS)]
     layers += [fabricate.layer(20 + index, N, N, bias=bias) for index, bias in enumerate(BIASES)]
     layers.append(fabricate.layer(30, N, N, softcap=3.0, sink=np.arange(6, dtype=np.float32),

@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 import torch
 
-from model.lessons import digit_patches
 from model.lessons import digit_patches as lesson
 from model.lessons.digit_patches import COUNTS, KINDS, DigitRunQuery
 from model.scratch.canvas import digits
@@ -41,33 +40,33 @@ def test_counts_are_those_of_the_model():
 
 @pytest.fixture
 def short(monkeypatch):
-    monkeypatch.setattr(digit_patches, "STEPS", 60)
+    monkeypatch.setattr(lesson, "STEPS", 60)
 
 
 def test_training_data_are_never_tested():
     held_out = {tuple(row) for row in digits("test").ink.reshape(-1, 64)}
     for count in COUNTS:
-        ink, labels = digit_patches.lessons(count, 1)
+        ink, labels = lesson.lessons(count, 1)
         assert len(ink) == len(labels) == count and not held_out & {tuple(row) for row in ink.reshape(-1, 64).tolist()}
 
 
 def test_only_unplaced_patches_may_be_shuffled():
-    ink = digit_patches.lessons(100, 1)[0][:20]
+    ink = lesson.lessons(100, 1)[0][:20]
     patches = torch.nn.functional.unfold(ink[:, None], 2, stride=2)[..., torch.randperm(16)]
     shuffled = torch.nn.functional.fold(patches, 8, 2, stride=2)[:, 0]
     for kind in KINDS:
-        model = digit_patches.network(kind, 1).eval()
+        model = lesson.network(kind, 1).eval()
         with torch.no_grad():
             moved = float((model(shuffled) - model(ink)).abs().max())
         assert (moved < 1e-4) == (kind == "unplaced"), kind
 
 
 def test_first_loss_is_of_untrained_weights(short):
-    found = digit_patches.run(DigitRunQuery("convolution", 300, 2))
-    model, (ink, labels) = digit_patches.network("convolution", 2), digit_patches.lessons(300, 2)
-    chosen = torch.randint(300, (digit_patches.SIZE,), generator=torch.Generator().manual_seed(2))
+    found = lesson.run(DigitRunQuery("convolution", 300, 2))
+    model, (ink, labels) = lesson.network("convolution", 2), lesson.lessons(300, 2)
+    chosen = torch.randint(300, (lesson.SIZE,), generator=torch.Generator().manual_seed(2))
     with torch.no_grad():
-        wanted = -model(ink[chosen]).log_softmax(-1)[range(digit_patches.SIZE), labels[chosen]].mean()
+        wanted = -model(ink[chosen]).log_softmax(-1)[range(lesson.SIZE), labels[chosen]].mean()
         right = np.mean([model(row[None]).argmax().item() == label
                          for row, label in zip(torch.tensor(digits("test").ink), digits("test").labels, strict=True)])
     assert found.loss[0] == pytest.approx(wanted.item(), rel=1e-5) and found.right[0] == pytest.approx(right)

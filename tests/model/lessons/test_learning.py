@@ -1,21 +1,31 @@
 """Losses, descent and the short training compared with torch and scipy."""
-
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch.nn import functional
 
 from model.core.query import quiet
 from model.lessons import learning
-from model.lessons import learning as d
-from model.lessons.learning import RunQuery, floor
+from model.lessons.learning import RunQuery
 
 
 def test_smoothing_matches_torch_up_to_epsilon():
     logits = torch.randn(7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     said = logits.softmax(-1).numpy()
-    ours = d.cross_entropy(d.smoothed_target(3, 7, d.moved_share(0.1, 7, "all")), said)
+    ours = learning.cross_entropy(learning.smoothed_target(3, 7, learning.moved_share(0.1, 7, "all")), said)
     assert ours == pytest.approx(functional.cross_entropy(logits, torch.tensor(3), label_smoothing=0.1).item())
+
+
+@pytest.mark.parametrize("share", [0.001, 0.6, 0.999])
+@pytest.mark.parametrize(("words", "epsilon"), [(2, 0.01), (5, 0.1), (37_000, 0.5)])
+def test_smoothed_loss_is_the_cross_entropy_with_its_target(words, epsilon, share):
+    said = np.full(words, (1 - share) / (words - 1))
+    said[1] = share
+    target = learning.smoothed_target(1, words, epsilon)
+    assert learning.floor(words, epsilon) == pytest.approx(stats.entropy(target))
+    assert learning.smooth_loss(share, words, epsilon) == pytest.approx(stats.entropy(target)
+                                                                        + stats.entropy(target, said))
 
 
 def test_slope_equals_torch():
@@ -69,7 +79,7 @@ def test_first_loss_equals_torch():
     smooth = RunQuery("smooth", 0.2 * (words - 1) / words).answer(None, quiet)
     assert smooth.loss[0] == pytest.approx(functional.cross_entropy(logits, nouns, label_smoothing=0.2).item(),
                                            rel=1e-5)
-    assert smooth.floor == pytest.approx(floor(words, 0.2 * (words - 1) / words), rel=1e-4)
+    assert smooth.floor == pytest.approx(learning.floor(words, 0.2 * (words - 1) / words), rel=1e-4)
 
 
 def test_training_is_reproducible():

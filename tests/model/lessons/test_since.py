@@ -148,8 +148,7 @@ def test_parameters_are_those_of_torchs_modules(this):
 
 
 def by_hand(weights: since.Weights, ids: list[int]) -> tuple[np.ndarray, list[int]]:
-    """(ln P of the next word, the expert of each token): loops over tokens and heads; only the chosen expert is
-    computed."""
+    """Return (ln P of the next word, each token's expert) by loops; only the chosen expert is computed."""
     w = {name: each.double().numpy() for name, each in weights.items()}
 
     def norm(row):

@@ -88,3 +88,11 @@ def test_rows_before_training_have_the_initial_entropy(wide):
     for which, divided_by in (("none", 1.0), ("root", 8.0), ("width", 64.0)):
         rows = special.softmax((part["query"] @ part["key"].T / divided_by).numpy(), -1)
         assert found.bits(which) == pytest.approx(stats.entropy(rows, base=2, axis=-1).mean(), abs=1e-4)
+
+
+def test_output_of_unit_values_is_the_root_of_the_summed_squares():
+    found, (_, dots) = sqrt_dk.numbers_at(512, 64, 0), sqrt_dk.at_width(512, 64, 0, "normal")
+    for which, divisor in (("plain", 1), ("scaled", 512**0.5)):
+        weights = special.softmax(dots / divisor, -1)
+        assert found[f"spread_{which}"] == pytest.approx(dots.std() / divisor)
+        assert found[f"output_{which}"] == pytest.approx(np.sqrt((weights**2).sum(-1).mean()), rel=0.05)

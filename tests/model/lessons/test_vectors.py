@@ -19,8 +19,7 @@ BOOK = "low low low low low lower lower newest newest newest newest newest newes
 
 
 def greedy(word: str, vocabulary: set[str]) -> list[str]:
-    """Split by the definition of WordPiece: take the longest piece from the left, with ## inside a word; [UNK] for the
-    word if there is none."""
+    """Split as WordPiece is defined: the longest piece from the left, with ## inside a word, [UNK] if none."""
     found, start = [], 0
     while start < len(word):
         ends = (end for end in range(len(word), start, -1) if ("##" if start else "") + word[start:end] in vocabulary)

@@ -22,8 +22,7 @@ def opened(folder):
 
 
 def sentence_about(folder: Path) -> str:
-    """Return the error for a folder that does not open or whose model does not answer; empty if it answers
-    correctly."""
+    """Return the error of opening and asking this folder; empty if the model answers correctly."""
     try:
         record = opened(folder).record(Query(str(folder), load.revision(str(folder)), TEXT), quiet)
     except UserError as error:

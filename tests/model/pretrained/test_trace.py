@@ -102,8 +102,6 @@ def test_embeddings_sum_to_what_the_first_block_gets(minilm, report):
 @pytest.mark.parametrize(("family", "count"),
                          [("bert", 61), ("gpt2", 61), ("roberta", 60), ("llama", 0), ("marian", 0)])
 def test_learned_positions_are_rows_of_the_table(opened, report, family, count):
-    """RoBERTa counts from the row behind [PAD], which is row 0 of the small model; rotary positions and waves are not
-    learned."""
     model = opened(family)
     start = model.trace(asked(model), report).embedded[0]
     if not count:

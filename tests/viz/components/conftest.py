@@ -1,5 +1,4 @@
-"""Fixtures: the running demo page, open in a browser that fails on any console error, and single modules in a
-browser."""
+"""Fixtures: the demo page in a browser that fails on any console error, and single modules in a browser."""
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -65,8 +64,7 @@ def visit(opened):
 
 
 def rest(page) -> None:
-    """Wait until the script has run because of the last action, or until it is clear that it will not, and until the
-    picture is updated."""
+    """Wait until the script has run, or clearly will not, and the picture is updated."""
     for _ in range(20):
         page.wait_for_timeout(60)
         if runs(page) != page.runs_seen:

@@ -1,5 +1,4 @@
-"""Run the JavaScript tests of JavaScript modules: every function exported by a *.test.js beside this file, in its own
-page. A failing test throws."""
+"""Run every function that a *.test.js beside this file exports in its own page; a failing test throws."""
 import re
 from pathlib import Path
 

@@ -1,5 +1,4 @@
-"""The contract of every export format: an independent reader parses it, and it contains the question and the view
-unchanged."""
+"""Every export format is read by an independent parser and contains the question and the view unchanged."""
 import csv
 import dataclasses
 import io

@@ -1,5 +1,4 @@
-"""Every token is shown character by character in every figure, its tooltip and its CSV, even if plotly would interpret
-it."""
+"""Every token is shown character by character in every figure, its tooltip and its CSV."""
 import inspect
 import json
 from importlib import import_module

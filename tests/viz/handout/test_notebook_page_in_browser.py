@@ -1,5 +1,4 @@
-"""A record in a notebook, in a real browser: a click in the overview opens the head beside it with its own numbers, and
-the theme is the notebook's, whatever the system's."""
+"""A record in a notebook: a click opens the head with its own numbers, and the theme is the notebook's."""
 import numpy as np
 import pytest
 from playwright.sync_api import expect

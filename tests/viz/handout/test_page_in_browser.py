@@ -1,5 +1,4 @@
-"""The HTML handout in a real browser, from a file and offline: it behaves like the app's views, prints vector shapes,
-and runs only its own code."""
+"""The HTML handout, from a file and offline, behaves like the app's views and runs only its own code."""
 import io
 import re
 

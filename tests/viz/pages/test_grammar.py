@@ -17,8 +17,7 @@ OTHER = Sentence(7, "fish the cat ate", (Word("fish", 4, "obj"), Word("the", 3, 
 
 
 def report_of(copies=20, possible=True):
-    """Over as many sentences of each kind. Of two heads one always looks where the tree says, the other at the next
-    word."""
+    """Over as many sentences of each kind, one head looks where the tree says, one at the next word."""
     sentences = (SENTENCE, OTHER, OTHER, SENTENCE) * (copies // 2)
     looked = [[[1, 2, NOTHING, 2], [1, 2, 3, NOTHING]] if each is SENTENCE else [[3, 2, 3, NOTHING], [1, 2, 3, NOTHING]]
               for each in sentences]

@@ -1,5 +1,4 @@
-"""The page Inside one head, compared with scipy and Qhull: also what attention adds to the stream, and what is hidden
-until the question is answered."""
+"""Inside one head compared with scipy and Qhull, and what is hidden until the question is answered."""
 
 import numpy as np
 import pytest

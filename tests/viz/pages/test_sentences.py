@@ -1,5 +1,4 @@
-"""The choice of sentences about heads: which head is named, when one is right, and when nothing can be said. The
-numbers of the page Heads equal an independent computation."""
+"""The choice of sentences about heads, and the numbers of the page Heads by an independent computation."""
 from dataclasses import replace
 
 import numpy as np

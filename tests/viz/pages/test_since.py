@@ -1,5 +1,4 @@
-"""The page Since 2017: the block compared with torch, the cache by hand, and the decoder's output by exhaustive
-search."""
+"""Since 2017: the block compared with torch, the cache by hand, the output by exhaustive search."""
 import pytest
 
 from model.lessons import since

@@ -1,5 +1,4 @@
-"""Pictures on paper match their numbers: cells have the ramp's colours, labels are complete, text is text, notes are
-printed."""
+"""Pictures on paper match their numbers: the ramp's colours, complete labels, text as text, notes."""
 import dataclasses
 import io
 import math

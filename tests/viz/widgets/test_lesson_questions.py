@@ -1,11 +1,12 @@
 """Questions: facts about an answer are shown only once the question is answered."""
+import pytest
 from streamlit.testing.v1 import AppTest
 
 PROMPT = {"ask": "Which?", "right": 1,
           "answers": [{"text": "this", "why": "Not this."}, {"text": "that", "why": "Yes."}]}
 
 
-def page(prompt, chosen, show=False):
+def page(prompt, chosen, show):
     from viz.state import State
     from viz.widgets.lesson_questions import ask
 
@@ -15,21 +16,12 @@ def page(prompt, chosen, show=False):
     ask(Asking(guess=chosen), prompt, "guess", "Predict first")
 
 
-def test_answers_are_not_explained_before_one_is_chosen():
-    app = AppTest.from_function(page, args=(PROMPT, "")).run(timeout=30)
-    assert [each.value for each in app.markdown] == ["**Predict first.** Which?"]
-    assert [each.label for each in app.button] == ["Show me"]
-    assert app.radio[0].options == ["this", "that"]
-
-
-def test_chosen_answer_is_marked_and_all_are_explained():
-    app = AppTest.from_function(page, args=(PROMPT, "a")).run(timeout=30)
-    said = app.markdown[1].value
-    assert "✗ **this** *(chosen)*  \nNot this." in said and "✓ **that**  \nYes." in said
-    assert not app.radio and len(app.button) == 1
-
-
-def test_show_me_reveals_every_answer_and_marks_none():
-    app = AppTest.from_function(page, args=(PROMPT, "", True)).run(timeout=30)
-    assert app.markdown[1].value == "✗ **this**  \nNot this.\n\n✓ **that**  \nYes."
-    assert not app.radio and [each.label for each in app.button] == ["Hide the answers"]
+@pytest.mark.parametrize(("chosen", "show", "said", "button"), [
+    ("", False, [], "Show me"),
+    ("a", False, ["✗ **this** *(chosen)*  \nNot this.\n\n✓ **that**  \nYes."], "Clear my answer"),
+    ("", True, ["✗ **this**  \nNot this.\n\n✓ **that**  \nYes."], "Hide the answers")])
+def test_answers_are_explained_once_one_is_chosen_or_all_are_shown(chosen, show, said, button):
+    app = AppTest.from_function(page, args=(PROMPT, chosen, show)).run(timeout=30)
+    assert [each.value for each in app.markdown] == ["**Predict first.** Which?", *said]
+    assert [each.label for each in app.button] == [button]
+    assert [each.options for each in app.radio] == ([] if said else [["this", "that"]])

@@ -5,15 +5,13 @@ from viz.text import strings
 from viz.widgets.progress import parse_event, right_answers
 
 
-@pytest.mark.parametrize("value", [None, [], {"softmax": {"guess": "z"}}, {"nowhere": {"guess": "a"}},
-                                   {"softmax": {"guess": ["a"]}}, {"softmax": {"#": "ends"}}])
-def test_only_existing_controls_are_remembered(value):
-    assert parse_event(value) == {}
-
-
-def test_valid_answers_are_restored_and_the_rest_ignored():
-    said = {"softmax": {"guess": "b", "t": "4", "check_9": "a"}, "scale": {"guess": "c", "dk": "x"}, "x": {}}
-    assert parse_event(said) == {"softmax": {"guess": "b", "t": 4.0}, "scale": {"guess": "c"}}
+@pytest.mark.parametrize(("value", "kept"), [
+    *((value, {}) for value in (None, [], {"softmax": {"guess": "z"}}, {"nowhere": {"guess": "a"}},
+                                {"softmax": {"guess": ["a"]}}, {"softmax": {"#": "ends"}})),
+    ({"softmax": {"guess": "b", "t": "4", "check_9": "a"}, "scale": {"guess": "c", "dk": "x"}, "x": {}},
+     {"softmax": {"guess": "b", "t": 4.0}, "scale": {"guess": "c"}})])
+def test_valid_values_of_existing_controls_are_restored(value, kept):
+    assert parse_event(value) == kept
 
 
 def test_mark_counts_right_answers():

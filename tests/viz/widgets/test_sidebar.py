@@ -46,8 +46,7 @@ BESIDE = [(name, controls) for name, (page, _) in pages().items()
 
 
 def questions(monkeypatch, name: str, controls: dict) -> list[bool]:
-    """Return for each question that the page asks as it opens whether it uses the sidebar's model and text, or picture.
-    None is answered."""
+    """Return for each question that the page asks at first whether it uses the sidebar's model and text."""
     taken: list[bool] = []
 
     def open_query(model: str, text: str, *_: Any, image: str | None = None, **more: Any) -> Any:

@@ -148,8 +148,7 @@ def test_own_row_of_first_token_does_not_count():
     ((3.0, 5.0, 4.5), Reason.BELOW, "window_restored"), ((3.0, 5.0, 5.5), Reason.BELOW, "window_sinks"),
     ((3.0, 2.5, 2.0), Reason.BELOW, "window_cost")])
 def test_window(losses, expected, decides, monkeypatch):
-    """losses: of the whole text, with a window, and with a window and sinks; slightly more with each letter of the
-    text."""
+    """losses: of the whole text, with a window, and with a window and sinks; more with each letter."""
     def likelihood(asked, _models, _report):
         edits = {None: losses[0], Window(WIDTH + SINKS): losses[1], Window(WIDTH, SINKS): losses[2]}
         loss = edits[next(iter(asked.query.edits), None)]
@@ -251,8 +250,7 @@ def test_mask_of_a_drawing_is_its_figure(one):
 
 
 def seeing(figure: bool, fitting: bool = True):
-    """A model with an even head, one whose [CLS] looks at the figure alone, and one whose [CLS] looks at the ground.
-    fitting: whether it reads the expected part of each picture."""
+    """A model with an even head and, if `figure`, heads for the figure and the ground of each picture."""
     known = {sha256: rest for sha256, *rest in measured.with_figures()}
 
     def answer(query):

@@ -64,10 +64,8 @@ def test_shipped_twins_have_opposite_answers():
         assert (one.word("correct"), one.word("wrong"), one.frame) == (other.word("wrong"), other.word("correct"),
                                                                        other.frame)
         assert all(max(case.correct[1], case.wrong[1]) < case.pronoun[0] for case in twins)
-    assert len({case.pair
-                for case in coreference.pair_twins([make_case(case.sentence, case.word("pronoun"), case.word("correct"),
-                                              case.word("wrong"))
-                                    for case in cases])}) == len(pairs)
+    unpaired = [make_case(case.sentence, *map(case.word, ("pronoun", "correct", "wrong"))) for case in cases]
+    assert len({case.pair for case in coreference.pair_twins(unpaired)}) == len(pairs)
 
 
 @pytest.mark.parametrize(("sentence", "words"), [
@@ -118,20 +116,17 @@ def test_famous_head_of_minilm():
     assert "untrained" in card.title and sources.revision(ids[0]) != sources.revision(ids[1])
 
 
-TIRED_CASE = make_case(TIRED, "it", "animal", "street")
+AFTER = "The animal didn't cross the street because the {} was too tired."
+LAMP = "Tom put the letter beside the lamp before he lit {}."
 
 
-def test_scored_texts_of_a_next_word_model():
-    for (text, span), noun in zip(coreference.scored_texts(TIRED_CASE, "next"), ("animal", "street")):
-        assert text == f"The animal didn't cross the street because the {noun} was too tired."
-        assert text[slice(*span)] == " was too tired."
-
-
-def test_scored_texts_of_a_masked_word_model():
-    assert [text[slice(*span)] for text, span in coreference.scored_texts(TIRED_CASE, "mask")] == ["animal", "street"]
-    last = make_case("Tom put the letter beside the lamp before he lit it.", "it", "lamp", "letter")
-    for (text, span), noun in zip(coreference.scored_texts(last, "next"), ("lamp", "letter")):
-        assert text == f"Tom put the letter beside the lamp before he lit the {noun}." and text[slice(*span)] == noun
+@pytest.mark.parametrize(("sentence", "nouns", "way", "text", "scored"), [
+    (TIRED, ("animal", "street"), "next", AFTER, " was too tired."), (TIRED, ("animal", "street"), "mask", AFTER, "{}"),
+    (LAMP.format("it"), ("lamp", "letter"), "next", LAMP.format("the {}"), "{}")])
+def test_both_nouns_are_scored_in_place_of_the_pronoun(sentence, nouns, way, text, scored):
+    found = coreference.scored_texts(make_case(sentence, "it", *nouns), way)
+    assert [(said, said[slice(*span)]) for said, span in found] == [
+        (text.format(noun), scored.format(noun)) for noun in nouns]
 
 
 def test_scored_texts_of_agreement():
@@ -175,20 +170,10 @@ def test_resolver_answers_at_the_pronoun():
     np.testing.assert_allclose(silenced.scores, [[math.log(0.1), math.log(0.6)]])
 
 
-PAIRS, HEADS, FRAMES = 139, 71, 29
-
-
-def layout(pairs: int = PAIRS, frames: int = FRAMES) -> tuple[np.ndarray, np.ndarray]:
-    """The pair and the frame of each case."""
-    pair = np.repeat(np.arange(pairs), 2)
-    return pair, pair % frames
-
-
 def test_halves_keep_frames_whole_and_are_of_one_size():
-    _, frame = layout()
-    names = [f"frame {number}" for number in range(FRAMES)]
+    frame, names = np.repeat(np.arange(139), 2) % 29, [f"frame {number}" for number in range(29)]
     half = coreference.split_halves(frame, names)
-    assert all(len(set(half[frame == each])) == 1 for each in range(FRAMES))
+    assert all(len(set(half[frame == each])) == 1 for each in range(29))
     assert abs(half.mean() - 0.5) < 0.04
     order = np.random.default_rng(0).permutation(len(frame))
     np.testing.assert_array_equal(coreference.split_halves(frame[order], names), half[order])

@@ -12,8 +12,7 @@ COUNT = 9
 
 
 def made(seed: int, truth: tuple[int, int] | None = None) -> Attribution:
-    """An attribution of nine tokens, two layers of two heads; the first token special, the last answers. truth: a head
-    whose row is the effect."""
+    """An attribution of nine tokens over two layers of two heads. truth: a head whose row is the effect."""
     rng = np.random.default_rng(seed)
     effect = rng.random(COUNT)
     removed = {name: np.where(np.arange(COUNT) == COUNT - 1, np.nan, effect * sign)
