@@ -29,5 +29,13 @@ def opened(tmp_path_factory):
 
 
 @pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Use an empty home folder and an empty cache of the hub, and return the home folder, which is not there yet."""
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
 def report():
     return quiet

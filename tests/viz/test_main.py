@@ -10,7 +10,6 @@ from PIL import Image
 
 from model.ask import sources
 from model.ask.jobs import Job
-from model.core import heads
 from model.core.query import Kind
 from tests.conftest import chromium
 from tests.fabricate import items, record
@@ -85,17 +84,6 @@ def test_imported_attention_is_exported_in_every_format(tmp_path, suffix):
         np.testing.assert_allclose(np.array([row[1:4] for row in rows[1:]], float), weights[1, 3], atol=1e-7)
     elif suffix in (".svg", ".html"):
         assert "imported from a file, not verified" in out.read_text(encoding="utf-8")
-
-
-def test_saved_record_is_exported_with_its_verification(tmp_path):
-    record(WORDS).save(tmp_path / "mine.safetensors")
-    out = tmp_path / "out.npz"
-    done = CliRunner().invoke(main, ["export", "--record", str(tmp_path / "mine.safetensors"), "--out", str(out)])
-    assert done.exit_code == 0, done.output
-    said = provenance_of(".npz", out.read_bytes())
-    assert said["verification"]["status"] == "recorded" and said["verification"]["max_error"] == 1e-7
-    with np.load(out) as arrays:
-        np.testing.assert_array_equal(arrays["self"][1, 3], heads.weights(record(WORDS).maps[0].layers[1], 3))
 
 
 def test_handout_becomes_html_and_pdf(tmp_path):

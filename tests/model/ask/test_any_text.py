@@ -5,18 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import transformers
 from hypothesis import given
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-from transformers import (
-    AutoTokenizer,
-    BertConfig,
-    BertModel,
-    GPT2Config,
-    GPT2LMHeadModel,
-    LlamaConfig,
-    LlamaForCausalLM,
-    PreTrainedTokenizerFast,
-)
 
 from model.ask import sources
 from model.ask.sources import source_of
@@ -35,8 +26,8 @@ SIZES = {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num
 
 def wordpiece(folder: Path) -> None:
     """A BERT of 16 dimensions with MiniLM's own tokenizer."""
-    tokenizer = AutoTokenizer.from_pretrained(catalogue.folder_of(catalogue.entry_named("minilm")))
-    BertModel(BertConfig(vocab_size=len(tokenizer), **SIZES)).save_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(catalogue.folder_of(catalogue.entry_named("minilm")))
+    transformers.BertModel(transformers.BertConfig(vocab_size=len(tokenizer), **SIZES)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 
@@ -47,8 +38,8 @@ def bytes_of_text(folder: Path) -> None:
     made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     sizes = {"vocab_size": 257, "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 128, "bos_token_id": 256,
              "eos_token_id": 256}
-    GPT2LMHeadModel(GPT2Config(**sizes)).save_pretrained(folder)
-    PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|endoftext|>").save_pretrained(folder)
+    transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes)).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|endoftext|>").save_pretrained(folder)
 
 
 def fallback(folder: Path) -> None:
@@ -59,10 +50,11 @@ def fallback(folder: Path) -> None:
     made.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     made.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
     made.post_processor = processors.TemplateProcessing("<s> $A", None, [("<s>", 1)])
-    LlamaForCausalLM(LlamaConfig(vocab_size=len(names), num_key_value_heads=1, bos_token_id=1, eos_token_id=2,
-                                 **SIZES)).save_pretrained(folder)
-    PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>",
-                            unk_token="<unk>").save_pretrained(folder)
+    config = transformers.LlamaConfig(vocab_size=len(names), num_key_value_heads=1, bos_token_id=1, eos_token_id=2,
+                                      **SIZES)
+    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>",
+                                         unk_token="<unk>").save_pretrained(folder)
 
 
 MADE = {"wordpiece": wordpiece, "bytes": bytes_of_text, "fallback": fallback}

@@ -40,14 +40,7 @@ def test_unknown_model_names_the_nearest_known_ones(name, nearest):
     assert sentence.count(". ") == 0 and sentence.endswith(".")
 
 
-@pytest.fixture
-def nothing_fetched(monkeypatch, tmp_path):
-    """Remove all models from this disk except those that come with Clearhead."""
-    for name in ("CLEARHEAD_HOME", "HF_HUB_CACHE"):
-        monkeypatch.setenv(name, str(tmp_path))
-
-
-def test_fetch_is_proposed_for_hub_ids_only(nothing_fetched):
+def test_fetch_is_proposed_for_hub_ids_only(home):
     for name in ("gpt2", "owner/name"):
         with pytest.raises(NotOnDisk, match=f"python -m model fetch {name}"):
             sources.revision(name)

@@ -1,19 +1,8 @@
 import numpy as np
 import pytest
 
-from model.core.attention import (
-    Causal,
-    Chunk,
-    Dense,
-    Full,
-    Hidden,
-    Narrowed,
-    Relative,
-    Window,
-    edited_mask,
-    recognise_bias,
-    recognise_mask,
-)
+from model.core import attention
+from model.core.attention import Causal, Chunk, Full, Hidden, Narrowed, Window
 from model.core.query import Hide, Kind
 from model.core.query import Window as WindowEdit
 
@@ -37,36 +26,36 @@ def test_blocks_tile_the_mask(rule):
 
 @pytest.mark.parametrize("rule", [Full(), Causal(), Window(3), Window(2, 4), Chunk(4)], ids=str)
 def test_rule_is_recognised_from_its_mask(rule):
-    assert recognise_mask(rule.block(slice(0, N), slice(0, N))) == rule
+    assert attention.recognise_mask(rule.block(slice(0, N), slice(0, N))) == rule
 
 
 def test_mask_without_a_rule_is_unchanged():
     odd = np.tri(N, dtype=bool)
     odd[5, 2] = False
-    found = recognise_mask(odd)
-    assert isinstance(found, Dense) and (found.values == odd).all()
+    found = attention.recognise_mask(odd)
+    assert isinstance(found, attention.Dense) and (found.values == odd).all()
 
 
 def test_only_shared_masks_lose_the_head_axis():
     same = np.broadcast_to(np.tri(N, dtype=bool), (3, N, N))
-    assert recognise_mask(same) == Causal()
+    assert attention.recognise_mask(same) == Causal()
     differs = same.copy()
     differs[1] = True
-    assert recognise_mask(differs).block(slice(0, 2), slice(0, N)).shape == (3, 2, N)
+    assert attention.recognise_mask(differs).block(slice(0, 2), slice(0, N)).shape == (3, 2, N)
 
 
 def test_bias_by_distance_is_recognised():
     slopes = np.array([0.5, 0.25, 0.125], np.float32)[:, None, None]
     i, j = np.ogrid[:7, :11]
     bias = (-slopes * np.abs(i - j)).astype(np.float32)
-    found = recognise_bias(bias)
-    assert isinstance(found, Relative) and found.by_offset.shape == (3, 17)
+    found = attention.recognise_bias(bias)
+    assert isinstance(found, attention.Relative) and found.by_offset.shape == (3, 17)
     assert (found.block(slice(2, 5), slice(1, 9)) == bias[:, 2:5, 1:9]).all()
     bias[0, 3, 4] += 1
-    assert isinstance(recognise_bias(bias), Dense)
-    assert recognise_bias(np.zeros((3, 7, 11), np.float32)) is None
+    assert isinstance(attention.recognise_bias(bias), attention.Dense)
+    assert attention.recognise_bias(np.zeros((3, 7, 11), np.float32)) is None
 
 
 def test_window_and_hidden_tokens_hold_together():
     edits = {WindowEdit(2, 1), Hide("source", 3), Hide("source", 0), Hide("target", 5)}
-    assert edited_mask(Causal(), edits, Kind.CAUSAL, "source") == Hidden(Narrowed(Causal(), 2, 1), (0, 3))
+    assert attention.edited_mask(Causal(), edits, Kind.CAUSAL, "source") == Hidden(Narrowed(Causal(), 2, 1), (0, 3))

@@ -1,22 +1,11 @@
-"""Normalisations compared with torch, shares with counting, depth with closed forms."""
+"""Dropout compared with torch, a bent fit with its residual, depth with closed forms."""
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from model.lessons import block
 
 RNG = np.random.default_rng(8)
-
-
-@given(st.integers(2, 40), st.floats(1e-3, 1e3), st.sampled_from([1e-12, 1e-5, 1.0]))
-def test_layer_norm_equals_torch(width, size, epsilon):
-    x, gain, bias = RNG.normal(size=(3, width)) * [[size], [1], [1]]
-    found = block.layer_norm(x, gain, bias, epsilon)
-    wanted = torch.nn.functional.layer_norm(torch.tensor(x), (width,), torch.tensor(gain), torch.tensor(bias), epsilon)
-    assert found.output == pytest.approx(wanted.numpy(), rel=1e-9, abs=1e-9)
-    assert (found.normal**2).mean() == pytest.approx(found.variance / (found.variance + epsilon), rel=1e-9)
 
 
 @pytest.mark.parametrize("layers", [2, 12])

@@ -4,7 +4,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial import ConvexHull
 
 from model.core import heads
 from model.core.attention import Causal, Dense, Relative, Window
@@ -59,13 +58,6 @@ def test_angles_equal_torch_and_are_exact_at_the_ends():
     assert head_steps.angle(one, other) == pytest.approx(float(torch.rad2deg(torch.acos(cosine))), abs=1e-9)
     assert head_steps.angle(one, 3 * one) == pytest.approx(0, abs=1e-6)
     assert head_steps.angle(one, -one) == pytest.approx(180, abs=1e-6)
-
-
-@pytest.mark.parametrize("point", [(0.2, 0.1), (3.0, 0.0), (0.9, 0.0), (-1.5, -1.5)])
-def test_distance_to_the_edge_equals_qhull(point):
-    values = np.array([[1.0, 1.0], [-1.0, 1.2], [-0.7, -1.0], [1.1, -0.9], [0.1, 0.0]])
-    edges = ConvexHull(values).equations   # of unit normals that point outwards
-    assert head_steps.inside_by(np.array(point), values) == pytest.approx(-(edges @ [*point, 1.0]).max(), abs=1e-12)
 
 
 def test_hull_of_one_and_two_points():

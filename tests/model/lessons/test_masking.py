@@ -1,7 +1,6 @@
 """Masks before and after the softmax compared with sums of exponentials, and sparse patterns with walks on a graph."""
 import numpy as np
 import pytest
-import torch
 from scipy.sparse.csgraph import shortest_path
 
 from model.lessons import masking
@@ -10,11 +9,6 @@ from model.lessons.masking import Shape
 N = 7
 SCORES = masking.toy_scores(N, 3)
 ALLOWED = masking.look_ahead_mask(N) & masking.padding_mask(N, 2)
-
-
-def test_masking_before_equals_torch():
-    wanted = torch.softmax(torch.from_numpy(SCORES).masked_fill(~torch.from_numpy(ALLOWED), -torch.inf), -1).numpy()
-    assert masking.masked_weights(SCORES, ALLOWED, "before") == pytest.approx(wanted, abs=1e-15)
 
 
 def test_large_negative_number_works_until_a_row_is_blind():

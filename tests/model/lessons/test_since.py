@@ -6,17 +6,9 @@ from itertools import cycle, product
 import numpy as np
 import pytest
 import torch
+import transformers
 from scipy.optimize import minimize_scalar
 from torch.nn import functional
-from transformers import (
-    AutoModelForCausalLM,
-    DynamicCache,
-    GPT2Config,
-    GPT2LMHeadModel,
-    LlamaConfig,
-    TopKLogitsWarper,
-    TopPLogitsWarper,
-)
 
 from model.lessons import since
 from model.lessons.since import HEAD, HEADS, INNER, WIDTH, Design
@@ -30,9 +22,9 @@ DRAWN = np.random.default_rng(5).dirichlet(np.ones(12) * 0.4, size=20)
 @pytest.fixture(scope="module")
 def tiny():
     torch.manual_seed(2)
-    return GPT2LMHeadModel(GPT2Config(vocab_size=9, n_positions=16, n_embd=16, n_layer=1, n_head=2,
-                                      initializer_range=0.6, bos_token_id=None, eos_token_id=None,
-                                      pad_token_id=0)).eval()
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(
+        vocab_size=9, n_positions=16, n_embd=16, n_layer=1, n_head=2, initializer_range=0.6, bos_token_id=None,
+        eos_token_id=None, pad_token_id=0)).eval()
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +62,13 @@ def test_best_path_is_best_of_all(next_words):
 
 @pytest.mark.parametrize("k", [1, 3, 12])
 def test_top_k_equals_transformers(k):
-    wanted = TopKLogitsWarper(k)(None, torch.tensor(DRAWN).log()).softmax(-1).numpy()
+    wanted = transformers.TopKLogitsWarper(k)(None, torch.tensor(DRAWN).log()).softmax(-1).numpy()
     assert np.array([since.top_k(row, k) for row in DRAWN]) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("p", [0.05, 0.5, 0.9, 1.0])
 def test_top_p_equals_transformers(p):
-    wanted = TopPLogitsWarper(p)(None, torch.tensor(DRAWN).log()).softmax(-1).numpy() if p < 1 else DRAWN
+    wanted = transformers.TopPLogitsWarper(p)(None, torch.tensor(DRAWN).log()).softmax(-1).numpy() if p < 1 else DRAWN
     assert np.array([since.top_p(row, p) for row in DRAWN]) == pytest.approx(wanted)
 
 
@@ -187,10 +179,10 @@ TINY = since.RealModel("tiny", 2024, 2, 6, 2, 4, 1000, 0.5)
 
 @pytest.mark.parametrize("tokens", [1, 5])
 def test_cache_size_equals_transformers(tokens):
-    built = AutoModelForCausalLM.from_config(LlamaConfig(
+    built = transformers.AutoModelForCausalLM.from_config(transformers.LlamaConfig(
         vocab_size=50, hidden_size=24, num_hidden_layers=TINY.layers, num_attention_heads=TINY.heads,
         num_key_value_heads=TINY.groups, head_dim=TINY.head, intermediate_size=40)).to(torch.bfloat16)
-    cache = DynamicCache(config=built.config)
+    cache = transformers.DynamicCache(config=built.config)
     for token in range(tokens):     # one after another, as it is written
         built(torch.tensor([[token]]), past_key_values=cache, use_cache=True)
     held = sum(each.nbytes for layer in cache.layers for each in (layer.keys, layer.values))

@@ -9,58 +9,43 @@ from torch.nn import functional
 
 from model.core import heads
 from model.module.look import look
+from tests.model.module.modules import Calling
 
 TOKENS, WIDTH, HEADS = 6, 16, 4
 
 
-class Projected(nn.Module):
-    """Queries, keys and values of four heads; what follows differs by route."""
-
-    def __init__(self, mask: torch.Tensor) -> None:
-        super().__init__()
-        self.query, self.key, self.value = (nn.Linear(WIDTH, WIDTH) for _ in range(3))
-        self.mask = mask
-
-    def split(self, x: torch.Tensor) -> list[torch.Tensor]:
-        return [part(x).unflatten(-1, (HEADS, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)]
+def by_hand(query, key, value, mask):
+    scores = query @ key.transpose(-1, -2) / math.sqrt(WIDTH / HEADS)
+    scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
+    return scores.softmax(-1) @ value
 
 
-class Fused(Projected):
-    def forward(self, x):
-        return functional.scaled_dot_product_attention(*self.split(x), attn_mask=self.mask).transpose(1, 2).flatten(2)
-
-
-class ByHand(Projected):
-    axes = 4
-
-    def forward(self, x):
-        query, key, value = self.split(x) if self.axes == 4 else [part[0] for part in self.split(x)]
-        scores = query @ key.transpose(-1, -2) / math.sqrt(WIDTH / HEADS)
-        mask = self.mask if self.axes == 4 or self.mask.ndim < 4 else self.mask[0]
-        scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
-        mixed = scores.softmax(-1) @ value
-        return (mixed if self.axes == 4 else mixed[None]).transpose(1, 2).flatten(2)
-
-
-class ByHandThreeAxes(ByHand):
-    axes = 3
+def by_hand_in_three_axes(*parts):
+    *parts, mask = (part[0] if part.ndim == 4 else part for part in parts)
+    return by_hand(*parts, mask)[None]
 
 
 class Torchs(nn.Module):
-    needs = False
+    """Torch's module. needs: whether it is asked for its weights, which it then computes in another way."""
 
-    def __init__(self, mask: torch.Tensor) -> None:
+    def __init__(self, mask: torch.Tensor, needs: bool) -> None:
         super().__init__()
-        self.attention = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
+        self.attention, self.needs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True), needs
         mask = mask if mask.ndim == 2 else mask[0]
         self.mask = ~mask if mask.dtype == torch.bool else mask
+
+    def parts(self, x):
+        joined = functional.linear(x, self.attention.in_proj_weight, self.attention.in_proj_bias)
+        return [part.unflatten(-1, (HEADS, -1)).transpose(1, 2) for part in joined.chunk(3, -1)]
 
     def forward(self, x):
         return self.attention(x, x, x, attn_mask=self.mask, need_weights=self.needs)[0]
 
 
-class TorchsWithWeights(Torchs):
-    needs = True
+ROUTES = {name: lambda mask, attend=attend: Calling(lambda *parts: attend(*parts, mask), WIDTH, HEADS)
+          for name, attend in (("fused", functional.scaled_dot_product_attention), ("by hand", by_hand),
+                               ("in three axes", by_hand_in_three_axes))} | {
+    "torch's": lambda mask: Torchs(mask, False), "torch's with weights": lambda mask: Torchs(mask, True)}
 
 
 def masks(which: str) -> torch.Tensor:
@@ -76,32 +61,21 @@ def masks(which: str) -> torch.Tensor:
     return mask
 
 
-ROUTES = [Fused, ByHand, ByHandThreeAxes, Torchs, TorchsWithWeights]
-
-
 @pytest.fixture(params=[*((route, which, "bool") for route in ROUTES for which in ("rows", "head", "rows of heads")),
-                        *((route, "rows of heads", "float") for route in ROUTES)],
-                ids=lambda each: f"{each[0].__name__}-{each[1]}-{each[2]}")
+                        *((route, "rows of heads", "float") for route in ROUTES)], ids="-".join)
 def case(request):
-    """(module, its input, which keys each row may see, its weights by numpy)."""
+    """(module, its input, which keys each row may see)."""
     route, which, kind = request.param
     torch.manual_seed(0)
     allowed = masks(which)
     given = allowed if kind == "bool" else torch.zeros(allowed.shape).masked_fill(~allowed, -math.inf)
-    module, x = route(given).eval(), torch.randn(1, TOKENS, WIDTH)
     open_keys = np.broadcast_to(allowed.numpy().reshape(-1, TOKENS, TOKENS), (HEADS, TOKENS, TOKENS))
-    return module, x, open_keys
+    return ROUTES[route](given).eval(), torch.randn(1, TOKENS, WIDTH), open_keys
 
 
 def reference(module: nn.Module, x: torch.Tensor, open_keys: np.ndarray) -> np.ndarray:
     """Softmax of q kᵀ / √d_k over the open keys, in float64 and without torch's attention; 0 where none is open."""
-    if isinstance(module, Projected):
-        weights = [(part.weight, part.bias) for part in (module.query, module.key)]
-    else:
-        joined = module.attention
-        weights = list(zip(joined.in_proj_weight.chunk(3), joined.in_proj_bias.chunk(3)))[:2]
-    query, key = ((x[0].double() @ weight.double().T + bias.double()).detach().numpy()
-                  .reshape(TOKENS, HEADS, -1).swapaxes(0, 1) for weight, bias in weights)
+    query, key, _ = (part[0].detach().numpy() for part in module.double().parts(x.double()))
     raised = np.exp(query @ key.swapaxes(1, 2) / math.sqrt(WIDTH / HEADS)) * open_keys
     return np.divide(raised, raised.sum(-1, keepdims=True), out=np.zeros_like(raised),
                      where=raised.sum(-1, keepdims=True) > 0)

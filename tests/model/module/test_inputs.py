@@ -2,17 +2,9 @@
 import numpy as np
 import pytest
 import torch
+import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import nn
-from transformers import (
-    BertConfig,
-    BertModel,
-    PreTrainedTokenizerFast,
-    T5Config,
-    T5ForConditionalGeneration,
-    WhisperConfig,
-    WhisperForConditionalGeneration,
-)
 from transformers.utils import logging
 
 from model.core import heads
@@ -28,18 +20,18 @@ def _seed():
     logging.set_verbosity_error()
 
 
-def tokenizer_of() -> PreTrainedTokenizerFast:
+def tokenizer_of() -> transformers.PreTrainedTokenizerFast:
     inner = Tokenizer(models.WordPiece({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
     inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     inner.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    return PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
-                                   pad_token="[PAD]")
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="[UNK]", cls_token="[CLS]",
+                                                sep_token="[SEP]", pad_token="[PAD]")
 
 
 def bert(attention: str = "sdpa") -> nn.Module:
-    config = BertConfig(vocab_size=len(WORDS), hidden_size=24, num_hidden_layers=2, num_attention_heads=3,
-                        intermediate_size=32, initializer_range=0.2)
-    return BertModel._from_config(config, attn_implementation=attention)
+    config = transformers.BertConfig(vocab_size=len(WORDS), hidden_size=24, num_hidden_layers=2, num_attention_heads=3,
+                                     intermediate_size=32, initializer_range=0.2)
+    return transformers.BertModel._from_config(config, attn_implementation=attention)
 
 
 def eager_weights(network: nn.Module, **given) -> dict[str, tuple]:
@@ -58,12 +50,12 @@ def same(record, kind: Kind, theirs: tuple) -> None:
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 def test_whisper_has_all_three_kinds(attention):
-    config = WhisperConfig(vocab_size=60, d_model=24, encoder_layers=2, decoder_layers=2, encoder_attention_heads=3,
-                           decoder_attention_heads=4, encoder_ffn_dim=32, decoder_ffn_dim=32, num_mel_bins=8,
-                           max_source_positions=12, max_target_positions=20, init_std=0.4, pad_token_id=0,
-                           bos_token_id=1, eos_token_id=2, decoder_start_token_id=3, suppress_tokens=None,
-                           begin_suppress_tokens=None)
-    network = WhisperForConditionalGeneration._from_config(config, attn_implementation=attention)
+    config = transformers.WhisperConfig(
+        vocab_size=60, d_model=24, encoder_layers=2, decoder_layers=2, encoder_attention_heads=3, decoder_ffn_dim=32,
+        decoder_attention_heads=4, encoder_ffn_dim=32, num_mel_bins=8, max_source_positions=12,
+        max_target_positions=20, init_std=0.4, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+        decoder_start_token_id=3, suppress_tokens=None, begin_suppress_tokens=None)
+    network = transformers.WhisperForConditionalGeneration._from_config(config, attn_implementation=attention)
     given = {"input_features": torch.randn(1, 8, 24), "decoder_input_ids": torch.tensor([[3, 5, 7, 9, 11]])}
     record = look(network, given)
     assert record.verification.status == "verified" and network.config._attn_implementation == attention
@@ -92,9 +84,9 @@ def test_model_with_tokenizer_reads_a_text(attention, dtype):
 
 
 def test_encoder_decoder_reads_source_and_target():
-    config = T5Config(vocab_size=len(WORDS), d_model=24, d_kv=8, d_ff=32, num_layers=2, num_heads=3,
-                      decoder_start_token_id=0, initializer_factor=1.0)
-    network = T5ForConditionalGeneration(config)
+    config = transformers.T5Config(vocab_size=len(WORDS), d_model=24, d_kv=8, d_ff=32, num_layers=2, num_heads=3,
+                                   decoder_start_token_id=0, initializer_factor=1.0)
+    network = transformers.T5ForConditionalGeneration(config)
     given = {"input_ids": torch.tensor([[2, 4, 5, 6, 10, 3]]), "decoder_input_ids": torch.tensor([[0, 7, 4, 8]])}
     names = tuple([WORDS[number] for number in side[0].tolist()] for side in given.values())
     record = look(network, given, tokens=names)

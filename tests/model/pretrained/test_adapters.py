@@ -18,14 +18,8 @@ TEXT = "the animal didn ' t cross the street because it was too tired"
 # modules to adapt: attention and more, by family
 TARGETS = {"llama": ["q_proj", "k_proj", "v_proj", "down_proj"], "bert": ["query", "key", "value", "output.dense"],
            "gpt2": ["c_attn", "c_proj"], "t5": ["q", "k", "v", "wo"]}
+pytestmark = pytest.mark.usefixtures("home")
 KINDS = ["IA3", "PREFIX_TUNING"]
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "home"
 
 
 def adapted(network, targets):

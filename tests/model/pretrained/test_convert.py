@@ -15,11 +15,6 @@ from tests.model import tiny
 from tests.model.onnx_writer import detector, small_dinov2
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
-
-
 def written_gguf(path):
     """A small Llama with random weights, written to `path` as a GGUF file, tokenizer and all."""
     network = tiny.network("llama", num_key_value_heads=4, vocab_size=64, tie_word_embeddings=True)

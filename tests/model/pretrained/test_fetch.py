@@ -21,6 +21,7 @@ from tests.children import spawned
 from tests.model import tiny
 from tests.model.hub import COMMIT, PROPOSED, serve
 
+pytestmark = pytest.mark.usefixtures("home")
 UNWANTED = {"pytorch_model.bin": b"pickle", "../evil.json": b"{}"}
 
 
@@ -35,13 +36,6 @@ def hub(contents, monkeypatch):
     monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 1000)
     with serve(contents) as hub:
         yield hub
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "home"
 
 
 def test_model_is_fetched_with_progress_and_opens(contents, hub, home, report):

@@ -10,19 +10,13 @@ from model.core.query import UserError
 from model.pretrained import files, load
 from tests.model import tiny
 
+pytestmark = pytest.mark.usefixtures("home")
 FIRST, SECOND = "1" * 40, "2" * 40
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     return tiny.save(tmp_path_factory.mktemp("original"), "llama")
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "home"
 
 
 @pytest.fixture(params=["file"] if sys.platform == "win32" else ["link", "file"])

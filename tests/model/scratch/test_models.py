@@ -9,6 +9,7 @@ from model.scratch import task as tasks
 from model.scratch.source import card, open_model, revision
 from model.scratch.train import train
 from model.scratch.transformer import Transformer
+from model.studies.induction import copying
 from model.studies.patching import PatchQuery
 from model.studies.predictions import NextWordQuery
 from tests.headline import TIRED
@@ -90,6 +91,22 @@ def test_trained_model_and_its_snapshots_open_by_name(tmp_path):
     for wrong in ("induction@1000", "induction@now"):
         with pytest.raises(UserError, match=r"no(t a)? snapshot"):
             open_model(wrong, folder=tmp_path)
+
+
+def test_copying_and_suppressing_heads():
+    model = opened("induction")
+    attention = model.network.decoder.layers[0].attention
+    with torch.no_grad():
+        attention.w_output.weight.copy_(attention.w_value.weight.T)  # the product is then positive semi-definite
+        assert copying(model, [(0, 1)]) == pytest.approx(1, abs=1e-4)
+        attention.w_output.weight.neg_()
+    assert copying(model, [(0, 1)]) == pytest.approx(-1, abs=1e-4)
+
+
+def test_progress_is_reported_once_a_layer(translator):
+    seen, config = [], translator.network.config
+    translator.record(Query("m", "r", TIRED, target="L’animal"), lambda fraction, text: seen.append(fraction))
+    assert len(seen) == 1 + config.encoder_layers + 2 * config.decoder_layers + 1 and seen == sorted(seen)
 
 
 NOUNS = ("The animal didn't cross the street because it was too {}.", "tired", "wide")

@@ -11,13 +11,7 @@ from model.core.query import Kind, Query, Silence
 from model.lessons.pronoun_choice import DecisionQuery
 from model.scratch.source import open_model
 from model.scratch.tokens import BEGIN, END
-from model.studies.predictions import (
-    LikelihoodQuery,
-    SequenceLikelihood,
-    distribution,
-    pronoun_of,
-    rows_by_produced_token,
-)
+from model.studies import predictions
 from tests.headline import TIRED, WIDE
 from tests.model.only import ask
 
@@ -34,11 +28,11 @@ def test_distribution_equals_transformers(temperature, top_k, top_p):
         steps.append(TopPLogitsWarper(top_p))
     expected = torch.softmax(steps(torch.zeros(1, 1, dtype=torch.long), torch.tensor(LOGITS)[None].double()),
                              -1)[0].numpy()
-    assert np.allclose(distribution(LOGITS, temperature, top_k, top_p), expected, atol=1e-9)
+    assert np.allclose(predictions.distribution(LOGITS, temperature, top_k, top_p), expected, atol=1e-9)
 
 
-def likelihood(model: str, text: str = TIRED, **more) -> SequenceLikelihood:
-    return ask(LikelihoodQuery(sources.open_query(model, text, **more)))
+def likelihood(model: str, text: str = TIRED, **more) -> predictions.SequenceLikelihood:
+    return ask(predictions.LikelihoodQuery(sources.open_query(model, text, **more)))
 
 
 def test_translator_likelihood_equals_torch_cross_entropy():
@@ -76,19 +70,19 @@ def answered():
 
 def test_rows_are_named_by_the_word_that_they_produce(answered):
     record = answered(Query, TIRED)
-    shown = rows_by_produced_token(record, Kind.CROSS)
+    shown = predictions.rows_by_produced_token(record, Kind.CROSS)
     assert shown.queries.texts[:-1] == record[Kind.CROSS].queries.texts[1:] and shown.queries.texts[-1] == "[EOS]"
     assert shown.queries.special[-1]
     assert [row[0] for row in record.prediction.texts] == list(shown.queries.texts)
     np.testing.assert_array_equal(weights(shown.layers[0], 1), weights(record[Kind.CROSS].layers[0], 1))
-    assert shown.queries.texts[pronoun_of(shown.queries)] == "il"
+    assert shown.queries.texts[predictions.pronoun_of(shown.queries)] == "il"
 
 
 def test_shares_equal_edited_records(answered):
     found = answered(DecisionQuery, TIRED, WIDE)
     assert found.said == "il" and found.share > 0.9 and found.twin < 0.1
     record = answered(Query, TIRED)
-    row = pronoun_of(rows_by_produced_token(record, Kind.CROSS).queries)
+    row = predictions.pronoun_of(predictions.rows_by_produced_token(record, Kind.CROSS).queries)
     french = " ".join(record[Kind.CROSS].queries.texts[1:row + 1])
     for number in (0, 5, len(found.heads) - 1):
         edited = sources.ask(sources.open_query("translator", TIRED, target=french,

@@ -1,6 +1,5 @@
 """A record in a notebook: a click opens the head with its own numbers, and the theme is the notebook's."""
 import numpy as np
-import pytest
 from playwright.sync_api import expect
 
 from model.core import heads
@@ -11,31 +10,11 @@ MADE = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
 BEHIND = "getComputedStyle(document.documentElement).backgroundColor"
 
 
-@pytest.fixture
-def notebook(browser, tmp_path):
-    """notebook(figure, colour) is the page of a notebook with this background, which must not have errors."""
-    contexts, errors = [], []
-
-    def go(figure, colour: str):
-        path = tmp_path / "notebook.html"
-        path.write_text(f"<!doctype html><meta charset=utf-8><body style='background: {colour}'><div>"
-                        f"{figure._repr_html_()}</div>", encoding="utf-8")
-        context = browser.new_context(offline=True, viewport={"width": 1200, "height": 900}, color_scheme="light")
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(path.as_uri())
-        return page, page.frame_locator("iframe")
-
-    yield go
-    for context in contexts:
-        context.close()
-    assert not errors, errors
-
-
-def test_click_opens_a_head_in_the_notebooks_theme(notebook):
-    page, frame = notebook(show(MADE), "rgb(17, 18, 19)")
+def test_click_opens_a_head_in_the_notebooks_theme(from_file):
+    notebook = ("<!doctype html><meta charset=utf-8><body style='background: rgb(17, 18, 19)'><div>"
+                f"{show(MADE)._repr_html_()}</div>")
+    page = from_file(notebook.encode(), color_scheme="light")
+    frame = page.frame_locator("iframe")
     grid, view = frame.locator(".ch.grid[data-heads='72']"), frame.locator(".ch.view[data-drawn]")
     expect(frame.get_by_text("Click a head to open it here.")).to_be_visible()
     assert not frame.locator("h1, header, #present").count() and view.count() == 0

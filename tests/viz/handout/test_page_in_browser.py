@@ -18,31 +18,15 @@ SHOWN = fabricate.shown(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
 
 
 @pytest.fixture
-def opened(browser, tmp_path):
-    """opened(handout) shows its page from a file, offline; a console error or a request fails the test."""
-    contexts, errors = [], []
-
+def opened(from_file):
+    """opened(handout) shows its page once its heads are drawn."""
     def go(handout: Handout, hash: str = "", javascript: bool = True):
-        path = tmp_path / "handout.html"
-        path.write_bytes(page(handout))
-        context = browser.new_context(offline=True, viewport={"width": 1200, "height": 900},
-                                      java_script_enabled=javascript)
-        contexts.append(context)
-        shown = context.new_page()
-        shown.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning")
-                 else None)
-        shown.on("pageerror", lambda error: errors.append(str(error)))
-        shown.on("request", lambda request: None if request.url.startswith((path.as_uri(), "data:"))
-                 else errors.append(request.url))
-        shown.goto(path.as_uri() + hash)
+        shown = from_file(page(handout), hash, java_script_enabled=javascript)
         if javascript and any(item.kind == "head_view" for item in handout.items):
             shown.wait_for_selector(".ch.view[data-drawn]")
         return shown
 
-    yield go
-    for context in contexts:
-        context.close()
-    assert not errors, errors
+    return go
 
 
 def cell(shown, row: int, column: int) -> tuple[float, float]:
