@@ -121,8 +121,8 @@ def pytest_xdist_auto_num_workers() -> int:
 # tests that find faults of the core soonest, in about a minute
 FAST = tuple(ROOT / "tests" / name for name in (
     "test_rules.py", "model/core", "model/capture", "model/imported", "model/scratch/test_transformer.py",
-    "viz/export/test_numbers.py", "viz/figures", "viz/test_format.py", "viz/test_link.py", "viz/test_page_controls.py",
-    "viz/test_state.py", "viz/test_text.py"))
+    "viz/export/test_numbers.py", "viz/figures", "viz/test_format.py", "viz/test_link.py", "viz/test_state.py",
+    "viz/test_text.py"))
 SLOW = {"playwright", "app"}
 
 
@@ -200,8 +200,7 @@ class Server:
         self.address = f"http://127.0.0.1:{self.port}"
         self.log = log
         self.command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(self.port),
-                        "--server.address", "127.0.0.1",
-                        "--server.headless", "true"]
+                        "--server.address", "127.0.0.1", "--server.headless", "true"]
         self.environment = os.environ | {"PYTHONPATH": str(ROOT)} | environment
         log.touch()
         self.start()

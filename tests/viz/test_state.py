@@ -1,5 +1,3 @@
-
-
 from model.core import heads
 from model.core.query import Kind
 from tests.fabricate import HEADS, record
@@ -33,6 +31,12 @@ def test_chosen_head_survives_text_edits_but_not_model_changes():
 def test_pair_and_token_end_with_their_text():
     state = OWN.with_view(pair=(3, 5), token=3).with_question(text="shorter")
     assert state.user_set == frozenset()
+
+
+def test_controls_stay_on_their_page_and_survive_leaving_it():
+    state = OWN.with_control_values("here", t=0.5).with_control_values("there", t=7.0)
+    for later in (state, state.with_question(text="another")):
+        assert (later.controls_of("here"), later.controls_of("there")) == ({"t": 0.5}, {"t": 7.0})
 
 
 def test_scale_fits_a_long_matrix_unless_chosen():
