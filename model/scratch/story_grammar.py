@@ -128,12 +128,13 @@ Chances = dict[str, float]
 
 
 def following(words: tuple[str, ...]) -> Chances:
-    """Return {next word: probability} after the first words of a training story, with END after a complete one; empty
-    if no story begins like this."""
+    """Return {next word: probability} after the first words of a story, with END after a complete one; empty if no
+    story begins like this. The animals that meet are those of training, but a story goes on after any two."""
     story = _next_words()
     chances = next(story)
     for word in words:
-        chances = story.send(word) if word in chances else {}
+        known = word in chances or (word in _nouns() and not chances.keys().isdisjoint(_nouns()))
+        chances = story.send(word) if known else {}
     return chances
 
 
