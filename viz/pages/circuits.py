@@ -104,7 +104,7 @@ def _pairs(page: PageContext, found: Mechanisms) -> None:
         return
     titles = words["pairs_columns"]
     shown = pairs.assign(earlier=[head_label(*head) for head in earlier],
-                         later=[head_label(*head) for head in later])[list(titles)].head(SHOWN).rename(columns=titles)
+                         later=[head_label(*head) for head in later]).head(SHOWN)
 
     def clicked() -> None:
         event = st.session_state["circuits-pairs"]
@@ -112,8 +112,8 @@ def _pairs(page: PageContext, found: Mechanisms) -> None:
         if place is not None:
             page.open_head(head=place)
 
-    data_table(shown, words["pairs_alt"], key="circuits-pairs", on_select=clicked, selection_mode="single-cell",
-               formats={titles[name]: "%.3f" for name in ("score", "excess")},
+    data_table(shown, words["pairs_alt"], titles, key="circuits-pairs", on_select=clicked,
+               selection_mode="single-cell", formats=dict.fromkeys(("score", "excess"), "%.3f"),
                beside=lambda: st.caption(words["pairs_about"]))
 
 
@@ -179,23 +179,20 @@ def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result
                       head=head_label(int(top["layer"]), int(top["head"])), effect=format_change(top["effect"]),
                       share=format_share(top["effect"] / way if way else math.nan, 0)))
     heads = [(int(row.layer), int(row.head)) for row in table.itertuples()]
-    titles = words["columns"]
-    shown = table.assign(sender=[head_label(*head) for head in heads], share=100 * table["effect"] / way
-                         )[list(titles)].rename(columns=titles)
+    shown = table.assign(sender=[head_label(*head) for head in heads], share=100 * table["effect"] / way)
     left, right = split(11, 13)
     with left:
         _grid(page, dict(zip(heads, table["effect"].tolist(), strict=True)), words["grid"], "paths-grid")
     with right:
-        data_table(shown, words["title"], key="paths-table",
-                   formats={titles["effect"]: "%.3f", titles["share"]: "%.1f"})
+        data_table(shown, words["title"], words["columns"], key="paths-table",
+                   formats={"effect": "%.3f", "share": "%.1f"})
     removed = page.ask(AblationQuery(asked.query, asked.twin, asked.position, asked.token, asked.rival,
                                      tuple(heads[:REMOVED])), height=0).frame().reset_index()
     removed["head"] = [head_label(*head) for head in heads[:REMOVED]]
     heading(words["ablate"])
     note(words["ablate_about"])
-    removed = removed[list(words["ablate_columns"])].rename(columns=words["ablate_columns"])
-    data_table(removed, words["ablate"], key="paths-removed", formats={
-        words["ablate_columns"][way]: "%.3f" for way in WAYS})
+    data_table(removed, words["ablate"], words["ablate_columns"], key="paths-removed",
+               formats=dict.fromkeys(WAYS, "%.3f"))
 
 
 def _known(page: PageContext) -> None:

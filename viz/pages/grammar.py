@@ -115,10 +115,8 @@ def beyond(score: RelationScore) -> bool:
 def _table(report: SyntaxReport) -> None:
     heading(WORDS["table"])
     table = table_of(report)
-    shares = [WORDS["columns"][name] for name in SHARES]
     with st.container(key="syntax-every"):
-        data_table(table, WORDS["table"], key="syntax-table",
-                   formats={name: "%.1f" for name in shares if name in table})
+        data_table(table, WORDS["table"], WORDS["columns"], key="syntax-table", formats=dict.fromkeys(SHARES, "%.1f"))
     with st.container(key="syntax-list"):   # on a phone, in place of the table, which would scroll sideways (page.css)
         st.markdown(bullets(map(_in_words, table.to_dict("records"))))
     note(WORDS["table_about"])
@@ -127,24 +125,24 @@ def _table(report: SyntaxReport) -> None:
 def _in_words(row: dict) -> str:
     """Return a row of the table as a sentence, without its empty cells. Numbers are rounded as in the table."""
     (_, name), *cells = row.items()
-    said = (f"{title} {Decimal(cell).quantize(TENTH, ROUND_HALF_UP) if isinstance(cell, float) else cell}"
-            for title, cell in cells if cell == cell and cell not in ("", "–"))
+    said = (f"{WORDS['columns'][column]} "
+            f"{Decimal(cell).quantize(TENTH, ROUND_HALF_UP) if isinstance(cell, float) else cell}"
+            for column, cell in cells if cell == cell and cell not in ("", "–"))
     return f"**{name}**: {', '.join(said)}"
 
 
 def table_of(report: SyntaxReport) -> "DataFrame":
-    """Return one row per relation with the page's titles and shares in per cent. The column on masking is omitted if no
-    relation was tested by masking."""
-    columns = WORDS["columns"]
+    """Return one row per relation with the page's columns and shares in per cent. The column on masking is omitted if
+    no relation was tested by masking."""
     frame = report.frame().reset_index()
     frame["interval"] = ["–" if np.isnan(low) else f"{100 * low:z.1f} to {100 * high:z.1f}"
                          for low, high in zip(frame["low"], frame["high"], strict=True)]
     frame["beyond"] = ["✓" if beyond(score) else "" for score in report.relations]
     frame["best"] = [name_of(score.best) for score in report.relations]
     masks = [f"possible_{side}" for side in DIRECTIONS]
-    shown = [name for name in columns if name not in masks or (frame[masks] < 1).any(axis=None)]
+    shown = [name for name in WORDS["columns"] if name not in masks or (frame[masks] < 1).any(axis=None)]
     frame[SHARES] = 100 * frame[SHARES].astype(float)
-    return frame[shown].rename(columns=columns)
+    return frame[shown]
 
 
 def name_of(choice: HeadChoice) -> str:

@@ -142,11 +142,13 @@ def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], ob
     _button_row(key, make, beside)
 
 
-def data_table(table: "DataFrame", alt: str, *, key: str, formats: Mapping[str, str] | None = None,
+def data_table(table: "DataFrame", alt: str, titles: Mapping[str, str], *, key: str, formats: Mapping[str, str] = {},
                beside: Callable[[], object] | None = None, **options: Any) -> None:
-    """Draw a table without its index, and its button. formats: {column of numbers: format}. options: for
-    st.dataframe."""
-    config = {name: st.column_config.NumberColumn(format=wanted) for name, wanted in (formats or {}).items()}
+    """Draw a table without its index, and its button. titles: {column: title}, in order; missing columns are skipped.
+    formats: {column of numbers: format}. options: for st.dataframe."""
+    table = table[[name for name in titles if name in table]].rename(columns=titles)
+    table = table.loc[:, ~table.columns.duplicated()]   # two columns may have the same title
+    config = {titles[name]: st.column_config.NumberColumn(format=wanted) for name, wanted in formats.items()}
     st.dataframe(table, hide_index=True, key=key, height=min(38 + 35 * len(table), TABLE_HEIGHT), column_config=config,
                  **options)
     table_button(key, table, alt, beside)

@@ -95,15 +95,11 @@ def clicked_head(event: Any, heads: Sequence[HeadId]) -> HeadId | None:
     return heads[picked[-1]] if picked and type(picked[-1]) is int and 0 <= picked[-1] < len(heads) else None
 
 
-def plain_table(table: "DataFrame", titles: Mapping[str, str], *, key: str, alt: str,
-                formats: Mapping[str, str] | None = None) -> None:
-    """Draw a table indexed by (layer, head), and its button. titles: {column: title}, in order; missing columns are
-    skipped, and the columns head and paper are the index in words. formats: {title: format of its numbers}."""
-    names = {"head": [head_label(*head) for head in table.index],
-             "paper": [paper_head_label(*head) for head in table.index]}
-    shown = table.assign(**names)[[name for name in titles if name in names or name in table]].rename(columns=titles)
-    shown = shown.loc[:, ~shown.columns.duplicated()]   # two columns may have the same title
-    data_table(shown, alt, key=key, formats=formats)
+def plain_table(table: "DataFrame", alt: str, titles: Mapping[str, str], **options: Any) -> None:
+    """Draw a table indexed by (layer, head), and its button: see `data_table`. The columns head and paper are the index
+    in words."""
+    data_table(table.assign(head=[head_label(*head) for head in table.index],
+                            paper=[paper_head_label(*head) for head in table.index]), alt, titles, **options)
 
 
 def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: Iterable[tuple[HeadId, float]] = (),

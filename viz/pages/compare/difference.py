@@ -186,8 +186,7 @@ def matrices(page: PageContext, records: Pair, view: View, found: OpenHead, plac
 
     for column, place in zip(columns, places):
         with column or st.container():
-            title, *parts = found.titles[place]
-            st.markdown(f"**{escape_markdown(title)}**" + "".join(f" · {escape_markdown(part)}" for part in parts))
+            _title(found.titles[place])
             drawn = head_view(found.shown[place], looked, height=height if column else HIGH[2],
                               key=f"compare-{SIDES[place]}", on_event=take,
                               bound=None if place < 2 else found.bound if found.changed else 1.0)
@@ -242,14 +241,19 @@ def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: in
             page.set(token=event.token)
 
     for place, (column, name) in enumerate(zip(st.columns(3, gap="small"), SIDES, strict=True)):
-        record, (title, *parts) = records[min(place, 1)], titles[place]
+        record = records[min(place, 1)]
         with column:
-            st.markdown(" · ".join([f"**{escape_markdown(title)}**",
-                                    *(map(escape_markdown, parts) if place < 2 else ())]))
+            _title(titles[place] if place < 2 else titles[place][:1])
             drawn = picture_view(named_patches(record, view), values[place],
                                  PatchState(focus, hidden=hidden_tokens(record)), height=HIGH[0],
                                  key=f"compare-over-{name}", on_event=take)
             picture_button(drawn, records[place:place + 1] or records)
+
+
+def _title(title: list[str]) -> None:
+    """Draw a picture's title, its first part bold."""
+    first, *parts = map(escape_markdown, title)
+    st.markdown(" · ".join([f"**{first}**", *parts]))
 
 
 def _save_menu(comparison: SavedComparison) -> None:

@@ -54,6 +54,5 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
         coloured_grid(overview, view, colours, table["divergence"][:SHOWN].items(), format_number, key="compare-many",
                       records=records, choose=choose)
     with right:
-        formats = {words["columns"][name]: "%.4f" for name in table}
-        plain_table(table, words["columns"], key="compare-many-table", formats=formats, alt=words(
-            "table", one=records[0].card.title, other=records[1].card.title, name=name))
+        alt = words("table", one=records[0].card.title, other=records[1].card.title, name=name)
+        plain_table(table, alt, words["columns"], key="compare-many-table", formats=dict.fromkeys(table, "%.4f"))

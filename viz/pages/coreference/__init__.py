@@ -224,8 +224,8 @@ def _table(twins: Twins) -> None:
         table["verdict"] = [words["verdicts"](verdict, a=a, b=b) for verdict in twins.verdicts()]
     title = words("title", n=len(twins.heads))
     with st.expander(title):
-        plain_table(table.iloc[twins.order], {key: column.format(a=a, b=b) for key, column in words["columns"].items()},
-                    key="coref-table", alt=title)
+        plain_table(table.iloc[twins.order], title,
+                    {key: column.format(a=a, b=b) for key, column in words["columns"].items()}, key="coref-table")
         st.caption(words["help"])
 
 

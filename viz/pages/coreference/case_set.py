@@ -67,10 +67,8 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
         st.markdown("\n\n".join(set_claims(set_report)))
         _untrained(page, cases, rows)
     with st.expander(words["table"]):
-        plain_table(set_report.frame().round({"mass": 4}), words["columns"], key="coref-set-table", alt=words["table"],
-                    formats={
-                        name: "percent" for key, name in words["columns"].items()
-                        if key not in ("head", "paper", "mass")})
+        plain_table(set_report.frame().round({"mass": 4}), words["table"], words["columns"], key="coref-set-table",
+                    formats=dict.fromkeys({*words["columns"]} - {"head", "paper", "mass"}, "percent"))
     return set_report
 
 

@@ -157,8 +157,8 @@ def _chosen(page: PageContext, atlas: Atlas) -> None:
         return
     heading(WORDS("chosen", n=len(chosen)))
     names = {row.measure: row.measure.replace("_", " ") for row in atlas.tables["measures"].itertuples()}
-    plain_table(atlas.wide().loc[chosen].round(3), {"head": WORDS["head"]} | names, key="atlas-chosen",
-                alt=WORDS("chosen", n=len(chosen)))
+    plain_table(atlas.wide().loc[chosen].round(3), WORDS("chosen", n=len(chosen)), {"head": WORDS["head"]} | names,
+                key="atlas-chosen")
     st.button(WORDS["clear"], key="atlas-clear", on_click=lambda: page.set(heads=()))
 
 

@@ -124,9 +124,9 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
     with right:
         heading(WORDS["table"])
         shares = ["accuracy", "low", "high"]
-        formats = {WORDS["columns"][name]: "%.1f" for name in shares} | {WORDS["columns"]["weight"]: "%.3f"}
-        plain_table(table.assign(**100 * table[shares]), WORDS["columns"], key="rule-table", formats=formats,
-                    alt=WORDS("table_alt", looking=page["looks_from"], n=len(table), wanted=page["looks_at"]))
+        alt = WORDS("table_alt", looking=page["looks_from"], n=len(table), wanted=page["looks_at"])
+        plain_table(table.assign(**100 * table[shares]), alt, WORDS["columns"], key="rule-table",
+                    formats=dict.fromkeys(shares, "%.1f") | {"weight": "%.3f"})
 
 
 def _as_json(page: PageContext, report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:

@@ -136,9 +136,9 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
         "layer": [words["embedding"] if layer < 0 else str(layer) for layer in lens.layers],
         "tokens": [" ".join(map(visible_token, each)) for each in lens.tokens],
         "probability": [each[0] for each in lens.probabilities], "entropy": lens.entropy,
-        "divergence": lens.divergence}).rename(columns=words["lens_columns"])
-    data_table(table, words["lens"], key="lens-table", formats={
-        words["lens_columns"][name]: "%.3f" for name in ("probability", "entropy", "divergence")})
+        "divergence": lens.divergence})
+    data_table(table, words["lens"], words["lens_columns"], key="lens-table",
+               formats=dict.fromkeys(("probability", "entropy", "divergence"), "%.3f"))
 
 
 def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:

@@ -110,9 +110,9 @@ def _induction(page: PageContext) -> None:
         st.markdown("\n\n".join(habit_claims(scores, options[chosen])))
         title = words("table", heads=len(names))
         with st.expander(title):
-            plain_table(scores.frame().sort_values("prefix", ascending=False, kind="stable").round(3),
+            plain_table(scores.frame().sort_values("prefix", ascending=False, kind="stable").round(3), title,
                         {name: words[name] for name in ("head", "prefix", "previous", "copying")},
-                        key="training-habits-table", alt=title)
+                        key="training-habits-table")
 
 
 def habit_claims(scores: InductionScores, model: str) -> list[str]:
