@@ -104,8 +104,9 @@ class Record:
         if layer is None:
             shapes = {each.shape for each in chosen.layers}
             if len(shapes) > 1:
-                raise UserError(f"The layers have different shapes ({', '.join(map_shape(each) for each in shapes)}), "
-                                f"so they do not fit into one array; give a layer.")
+                said = ", ".join(f"{count} heads of {queries}×{keys}" for count, queries, keys in shapes)
+                raise UserError(f"The layers have different shapes ({said}), so they do not fit into one array; give a "
+                                f"layer.")
             return np.stack([heads.whole(each) for each in chosen.layers])
         return heads.whole(chosen.layer(layer)) if head is None else heads.weights(*self._head(layer, head, map))
 
@@ -301,11 +302,6 @@ def _focus(chosen: AttentionMap, query: Token | None, key: Token | None) -> dict
         return {}
     row = chosen.queries.index(query)
     return {"token": row} | ({} if key is None else {"pair": (row, chosen.keys.index(key))})
-
-
-def map_shape(shape: tuple[int, int, int]) -> str:
-    """Describe the shape of a layer."""
-    return f"{shape[0]} heads of {shape[1]}×{shape[2]}"
 
 
 class Figure:

@@ -5,6 +5,7 @@ import functools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeVar, dataclass_transform
@@ -292,6 +293,15 @@ def batches(items: list[Item], size: int, report: Progress, what: str) -> Iterat
     for some in slices(len(items), size):
         report(some.start / len(items), f"{what} {some.start + 1} of {len(items)}")
         yield items[some]
+
+
+@contextmanager
+def naming(place: str) -> Iterator[None]:
+    """Begin the message of a UserError with the place that it concerns, such as "line 3"."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{place}: {error}") from error
 
 
 class NotFinite(UserError, ValueError):

@@ -247,17 +247,14 @@ def _filtered(weights: np.ndarray, view: View) -> np.ndarray:
 def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) -> DisplayedHead:
     """Max-pool a head with more than MAX_UNPOOLED tokens over size × size tokens."""
     size = -(-max(layer.shape[1:]) // MAX_UNPOOLED)
-    rows, columns = (_pools(tokens, size) for tokens in (attention_map.queries, attention_map.keys))
+    rows, columns = (
+        tuple(AxisItem(tokens.texts[some.start], tuple(range(some.start, some.stop)), tokens.special[some.start],
+                       tokens.unknown[some.start], False) for some in slices(len(tokens), size))
+        for tokens in (attention_map.queries, attention_map.keys))
     weights = heads.pooled_weights(layer, (size, size), slice(view.head, view.head + 1))[0]
     note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest weight of {size} × {size} tokens, named after "
             "the first of them; words, filters and quadrants are for texts of up to 2,048 tokens")
     return DisplayedHead(view.kind, view.layer, view.head, rows, columns, weights, None, (note,))
-
-
-def _pools(tokens: Tokens, size: int) -> tuple[AxisItem, ...]:
-    """Group tokens into rows or columns of `size` tokens."""
-    return tuple(AxisItem(tokens.texts[some.start], tuple(range(some.start, some.stop)), tokens.special[some.start],
-                          tokens.unknown[some.start], False) for some in slices(len(tokens), size))
 
 
 def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.limits import FLOAT, LIMITS, seeded
+from model.core.limits import FLOAT, LIMITS, memory_free, seeded
 from model.core.models import Models
 from model.core.query import Progress, frozen, with_arrays
 
@@ -142,18 +142,12 @@ def bytes_needed(way: str, n: int, d_model: int) -> int:
     return FLOAT * (held[way] + 4 * n * d_model)
 
 
-def bytes_allowed() -> float:
-    """Return the memory in bytes that a measurement may use: CLEARHEAD_MEASURE_MB (default 1024), but at most a quarter
-    of the free memory."""
-    from model.core.limits import memory_free
-
-    return min(LIMITS.measure_bytes, SHARE * memory_free())
-
-
 def fits(way: str, n: int, d_model: int, before: Cost | None) -> bool:
-    """Return whether length n has room in memory and will be fast enough, judged by `before`, the cost at n/2."""
+    """Return whether length n will be fast enough, judged by `before`, the cost at n/2, and has room in memory: in
+    CLEARHEAD_MEASURE_MB (default 1024), and in a quarter of the free memory."""
     growth = 4 if way in ("plain", "fused") else 2
-    return bytes_needed(way, n, d_model) <= bytes_allowed() and (before is None or growth * before.seconds <= LONGEST)
+    room = min(LIMITS.measure_bytes, SHARE * memory_free())
+    return bytes_needed(way, n, d_model) <= room and (before is None or growth * before.seconds <= LONGEST)
 
 
 def prepare(way: str, n: int, d_model: int) -> Callable:

@@ -22,7 +22,7 @@ from model.pretrained.tokens import bytes_by_sign, visible
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from model.pretrained import Config, Output, Tokenizer
+    from model.pretrained import Output, Tokenizer
 
 
 Numbers = TypeVar("Numbers", np.ndarray, "Tensor")
@@ -94,11 +94,6 @@ def bytes_in_hex(raw: str) -> str:
     values = [known[character] for character in raw]
     spaced = values[0] == 0x20
     return "␣" * spaced + "‹" + " ".join(f"{value:02X}" for value in values[spaced:]) + "›"
-
-
-def label_of(config: "Config", number: int) -> str:
-    """Return a class's name, with its spaces unchanged."""
-    return " ".join(map(visible, str(config.id2label.get(number, number)).split(" ")))
 
 
 @with_arrays
@@ -216,7 +211,8 @@ class Pieces:
     def name(self, number: int) -> str:
         """Return a piece in readable form, or a class."""
         if self.model.task == "label":
-            return label_of(self.model.network.config, number)
+            label = str(self.model.network.config.id2label.get(number, number))
+            return " ".join(map(visible, label.split(" ")))   # spaces stay as they are
         return text_of(target_tokenizer(self.model.network, self.model.tokenizer), number)
 
     def number(self, word: str) -> int | None:

@@ -254,17 +254,13 @@ class AddAndNorm(nn.Module):
 
 # 3.1  Encoder and decoder stacks, figure 1
 
-def self_attention(config: Config) -> MultiHeadAttention:
-    """Return a self-attention module with the configured positions."""
-    return MultiHeadAttention(config, INSIDE.get(config.positions, Inside)())
-
-
 class EncoderLayer(nn.Module):
     """Figure 1, left: self-attention, then feed-forward."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.attention, self.feed_forward = self_attention(config), FeedForward(config)
+        self.attention = MultiHeadAttention(config, INSIDE.get(config.positions, Inside)())
+        self.feed_forward = FeedForward(config)
         self.after_attention, self.after_feed_forward = AddAndNorm(config), AddAndNorm(config)
 
     def forward(self, x: Tensor, allowed: Tensor | None = None) -> Tensor:

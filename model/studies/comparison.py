@@ -20,6 +20,7 @@ from model.core.query import (
     UserError,
     counted,
     frozen,
+    naming,
     quiet,
     quoted,
     with_arrays,
@@ -213,14 +214,12 @@ class ModelsQuery:
         changed: list[np.ndarray] = []
         ids: tuple[HeadId, ...] = ()
         for _, text in counted(self.texts, report, "text"):
-            try:
+            with naming(f"Text {quoted(text)}"):
                 one, other = (models.record(Query(*model, text), quiet) for model in (self.first, self.second))
                 kind = self.kind or one.kinds[0]
                 if kind not in one.kinds or kind not in other.kinds:
                     raise UserError(f"The two models have no {kind} attention in common; choose another kind.")
                 found = compare(ComparisonQuery(one.query, other.query, (kind, kind)), one, other, quiet)
-            except UserError as error:
-                raise UserError(f"Text {quoted(text)}: {error}") from error
             ids = found.heads
             changed.append(found.changed)
         return Divergences(ids, np.array(changed))

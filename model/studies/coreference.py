@@ -318,13 +318,12 @@ class SetAnswer:
 
 def words_of(tokens: Tokens, case: Case) -> Words:
     """Find the tokens of a case's words. Raises UserError if a word exceeds the model's maximum length."""
-    found = [tokens.over(span) for span in (case.pronoun, case.correct, case.wrong)]
-    for name, each in zip(("pronoun", "correct", "wrong"), found):
+    found = {name: tokens.over(getattr(case, name)) for name in ("pronoun", "correct", "wrong")}
+    for name, each in found.items():
         if not each:
             raise UserError(f"The model's maximum length ends before {case.word(name)!r} in {case.sentence[:60]!r}; "
                             f"shorten the sentence.")
-    pronoun, correct, wrong = found
-    return Words(pronoun, correct, wrong, max(token for token in range(len(tokens)) if tokens.segments[token] == 0))
+    return Words(**found, last=max(token for token in range(len(tokens)) if tokens.segments[token] == 0))
 
 
 def map_of(record: AttentionRecord) -> AttentionMap:

@@ -9,7 +9,7 @@ import numpy as np
 
 from model.core.files import ASSETS
 from model.core.models import ModelQuestion, Models
-from model.core.query import HeadId, Progress, Query, frozen, quiet
+from model.core.query import HeadId, Progress, Query, counted, frozen, quiet
 from model.core.statistics import MeanInterval, mean_intervals, on_other_half, rank_correlations
 from model.studies.attribution import (
     FEWEST,
@@ -84,8 +84,7 @@ class AttributionsQuery(ModelQuestion):
         """Compute the attributions in the order of the texts. Values per head are float32, to keep shipped files small.
         Raises UserError if a text cannot be explained."""
         found, wanted = list[Attribution](), questions(self.model, self.revision, self.kind, self.which)
-        for number, question in enumerate(wanted):
-            report(number / len(wanted), question.query.text)
+        for _, question in counted(wanted, report, "text"):
             one = question.answer(models, quiet)
             heads = {name: tuple(each.astype(np.float32) for each in layers) for name, layers in one.by_head.items()}
             found.append(replace(one, by_head=heads))

@@ -207,8 +207,7 @@ def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progr
     trace = models.trace(text, quiet)
     kind = trace.blocks[-1].kind
     kinds = [kind, Kind.CROSS] if Kind.CROSS in models.record(text, quiet).kinds else [kind]
-    effects: dict[tuple[Kind, HeadId], float] = {}
-    written: dict[tuple[Kind, HeadId], float] = {}
+    heads, effects, written = list[HeadId](), list[float](), list[float]()
     for each in kinds:
         found = PatchQuery(text, twin, each).answer(models, quiet)
         if found.words is None or found.place is None:
@@ -216,14 +215,13 @@ def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progr
         vocabulary = models.open(text, quiet).vocabulary
         ids = [vocabulary.number(word) for word in found.words]
         parts = WritesQuery(text, found.place, ids[0] or 0, ids[1]).answer(models, quiet)
-        effects |= {(each, head): value - found.plain
-                    for head, value in zip(found.heads, found.patched.tolist(), strict=True)}
-        grid = parts.cross if each is Kind.CROSS else parts.heads
-        written |= {(each, head): float(value) for head, value in zip(found.heads, grid.ravel(), strict=True)}
-    (patched, second), (direct, other) = (sorted(values, key=values.__getitem__, reverse=True)[:2]
+        heads += found.heads
+        effects += (found.patched - found.plain).tolist()
+        written += (parts.cross if each is Kind.CROSS else parts.heads).ravel().tolist()
+    (patched, second), (direct, other) = (np.argsort(np.negative(values), kind="stable").tolist()[:2]
                                           for values in (effects, written))
-    yield Finding("patched", effects[patched], chance=effects[second], holds=patched == direct, heads=(patched[1],))
-    yield Finding("written", written[direct], chance=written[other], holds=patched == direct, heads=(direct[1],))
+    yield Finding("patched", effects[patched], chance=effects[second], holds=patched == direct, heads=(heads[patched],))
+    yield Finding("written", written[direct], chance=written[other], holds=patched == direct, heads=(heads[direct],))
 
 
 Measure = Callable[[KnownCircuitsQuery, Models, Progress], Iterator[Finding]]

@@ -8,7 +8,7 @@ import numpy as np
 from model.core import heads
 from model.core.query import frozen
 from model.core.record import Layer, Reported
-from model.core.view import AxisItem, DisplayedHead
+from model.core.view import DisplayedHead
 
 
 @frozen
@@ -55,14 +55,10 @@ def allowed_cells(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
     """Return which cells of a displayed head the mask allows, bool (row, column). A cell of words is allowed if the
     mask allows any pair of their tokens."""
     mask = heads.allowed_cells(layer.allowed, slice(0, layer.shape[1]), slice(0, layer.shape[2]), shown.head)
-    rows, columns = (_members(side, size)
+    # whether a token belongs to a row or column, float32 (row or column, token)
+    rows, columns = (np.array([np.isin(np.arange(size), unit.tokens) for unit in side], np.float32)
                      for side, size in zip((shown.rows, shown.columns), layer.shape[1:], strict=True))
     return rows @ mask.astype(np.float32) @ columns.T > 0
-
-
-def _members(units: tuple[AxisItem, ...], count: int) -> np.ndarray:
-    """Return 1 if a token belongs to a unit and 0 otherwise, float32 (unit, token)."""
-    return np.array([np.isin(np.arange(count), unit.tokens) for unit in units], np.float32)
 
 
 def cover(shown: DisplayedHead, may: np.ndarray) -> DisplayedHead:

@@ -31,6 +31,7 @@ from model.core.query import (
     counted,
     frozen,
     head_label,
+    naming,
     quiet,
     quoted,
     with_arrays,
@@ -85,10 +86,8 @@ class RuleQuery(ModelQuestion):
         for number, sentence in counted(self.sentences, lambda done, text: report(0.9 * done, text), "sentence"):
             if not sentence.pairs:
                 continue
-            try:
+            with naming(f"Sentence {number}"):
                 record = model.record(Query(self.model, self.revision, sentence.text), quiet)
-            except UserError as error:
-                raise UserError(f"Sentence {number}: {error}") from error
             found = tests_of(record, sentence)
             left_out += found.left_out
             if len(found.places):

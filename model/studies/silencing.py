@@ -8,7 +8,7 @@ import numpy as np
 
 from model.core import heads
 from model.core.models import MapQuestion, Models
-from model.core.query import HeadId, Progress, Silence, UserError, frozen, quiet, with_arrays
+from model.core.query import HeadId, Progress, Silence, UserError, counted, frozen, quiet, with_arrays
 from model.core.record import Prediction
 from model.core.statistics import cosine, jensen_shannon
 
@@ -30,8 +30,7 @@ class SilencingQuery(MapQuestion):
             raise UserError(f"{record.card.title} has no answer to this text that silencing a head could change; "
                             f"choose a model that predicts.")
         places, changes = heads.head_ids(record[self.kind]), []
-        for done, (layer, head) in enumerate(places):
-            report(done / len(places), f"silencing layer {layer} head {head}")
+        for _, (layer, head) in counted(places, report, "silenced head"):
             edits = self.query.edits | {Silence(self.kind, layer, head, self.mode)}
             after = opened.record(replace(self.query, edits=edits), quiet).prediction
             changes.append(change(before, cast(Prediction, after)))

@@ -34,7 +34,19 @@ from model.core.files import ASSETS
 from model.core.heads import head_ids
 from model.core.limits import LIMITS
 from model.core.models import ModelQuestion, Models
-from model.core.query import HeadId, Progress, Query, Span, UserError, counted, frozen, quiet, slices, with_arrays
+from model.core.query import (
+    HeadId,
+    Progress,
+    Query,
+    Span,
+    UserError,
+    counted,
+    frozen,
+    naming,
+    quiet,
+    slices,
+    with_arrays,
+)
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.statistics import DRAWS, LEVEL, SEED, UNMEASURED, MeanInterval, accuracy_intervals, on_other_half
 from model.studies.coreference import map_of
@@ -442,8 +454,7 @@ def luck(choices: Choices, names: tuple[str, ...], report: Progress) -> list[Luc
     """Compute the null distribution for each of these relations."""
     rng, best = np.random.default_rng(SEED), np.full((EXCHANGES, len(names)), np.nan)
     relation, starts = numbered(choices, names), np.cumsum(choices.lengths) - choices.lengths
-    for draw in range(EXCHANGES):
-        report(draw / EXCHANGES, f"luck: trees exchanged {draw} of {EXCHANGES} times")
+    for draw, _ in counted(range(EXCHANGES), report, "exchange of trees"):
         words = np.repeat(starts[exchanged(choices.lengths, rng)], choices.lengths) + choices.places
         pairs = pairs_of(choices, choices.tree[words], relation[words])
         right = pairs.counted(pairs.right(choices.looked), len(names)).sum(1)
@@ -474,10 +485,8 @@ class SyntaxQuery(ModelQuestion):
         no sentence or relation remains."""
         model, parts, size = models.open(self, report), [], 0
         for number, sentence in counted(self.sentences, lambda done, text: report(READING * done, text), "sentence"):
-            try:
+            with naming(f"line {sentence.line}"):
                 record = model.record(Query(self.model, self.revision, sentence.text), quiet)
-            except UserError as error:
-                raise UserError(f"line {sentence.line}: {error}") from error
             parts.append(choices_of(record, sentence, number))
             size += parts[-1].looked.nbytes
             LIMITS.refuse_above("choices_bytes", size, "the answer", "take fewer sentences")

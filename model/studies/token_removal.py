@@ -227,7 +227,8 @@ def _next(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) ->
     wanted = _token_at(tokens, last_word(tokens, query.text) if at is None else at)
     last = max(token for token, segment in enumerate(tokens.segments) if segment >= 0)
     place = last if wanted is None else max(wanted - 1, 0)
-    first = replace(asked, source=first_tokens(tokens, place + 1),
+    source = Tokens(**{name: getattr(tokens, name)[:place + 1] for name in tokens.__dataclass_fields__})
+    first = replace(asked, source=source,
                     tensors={name: tensor[:, :place + 1] for name, tensor in asked.tensors.items()})
     return ExplainedAnswer(opened, query, first, place), None if wanted is None else tokens.ids[wanted]
 
@@ -320,11 +321,6 @@ def _answer_of(explained: ExplainedAnswer) -> Answer:
         return Answer(kind, "", "", value, 0, neutral)
     names = [*map(words, explained.ids), ""]
     return Answer(kind, names[0], names[1], value, int((outputs[0] > outputs[0, explained.ids[0]]).sum()) + 1, neutral)
-
-
-def first_tokens(tokens: Tokens, count: int) -> Tokens:
-    """Return the first `count` tokens."""
-    return Tokens(**{name: getattr(tokens, name)[:count] for name in tokens.__dataclass_fields__})
 
 
 def last_word(tokens: Tokens, text: str) -> int:

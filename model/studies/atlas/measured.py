@@ -103,19 +103,15 @@ def numbers_of(kind: Kind) -> tuple[Number, ...]:
     return tuple(number for number in NUMBERS if number.crosses or kind.base is not Kind.CROSS)
 
 
-def has_uniform(number: Number) -> bool:
-    """Return whether a number is also measured for uniform attention. Pattern fits and confidence are not."""
-    return number.group == "measure" or number.name in DETECTED
-
-
 @cache
 def rows_of(kind: Kind) -> tuple[str, ...]:
     """Return the names of everything averaged over texts: the numbers, those of uniform rows, and the sinks by
     position."""
     known = numbers_of(kind)
     sinks = [f"{SINK}{position}" for position in POSITIONS]
-    return (*(number.name for number in known), *(UNIFORM + number.name for number in known if has_uniform(number)),
-            *sinks, *(UNIFORM + sink for sink in sinks))
+    uniform = (number.name for number in known if number.group == "measure" or number.name in DETECTED)
+    return (*(number.name for number in known), *(UNIFORM + name for name in uniform), *sinks,
+            *(UNIFORM + sink for sink in sinks))
 
 
 if TYPE_CHECKING:

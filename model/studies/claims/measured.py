@@ -2,6 +2,7 @@
 import csv
 import functools
 import io
+import itertools
 import math
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -367,17 +368,11 @@ def received(attention_map: AttentionMap) -> np.ndarray:
 def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Measure how much a sliding window raises the loss, and how much of this a window of the same size that keeps the
     first tokens recovers. The loss is in nats per token, from token WIDTH + SINKS on."""
-    losses, texts = [], passages()
-    views = (frozenset[Window](), frozenset([Window(WIDTH + SINKS)]), frozenset([Window(WIDTH, SINKS)]))
-    for number, text in enumerate(texts):
-        rows = []
-        for step, edits in enumerate(views):
-            report((number + step / len(views)) / len(texts), f"passage {number + 1} of {len(texts)}")
-            query = Query(asked.model, asked.revision, text, edits=frozenset(edits))
-            found = LikelihoodQuery(query).answer(models, quiet)
-            rows.append(-found.log_probabilities[WIDTH + SINKS:].mean())
-        losses.append(rows)
-    whole, without, with_sinks = np.array(losses).T
+    losses, texts, windows = [], passages(), ((), (Window(WIDTH + SINKS),), (Window(WIDTH, SINKS),))
+    for _, (text, edits) in counted([*itertools.product(texts, windows)], report, "windowed passage"):
+        query = Query(asked.model, asked.revision, text, edits=frozenset[Window](edits))
+        losses.append(-LikelihoodQuery(query).answer(models, quiet).log_probabilities[WIDTH + SINKS:].mean())
+    whole, without, with_sinks = np.reshape(losses, (-1, len(windows))).T
     cost = mean_finding("window_cost", without - whole, 0.0, "nats", "passages")
     sinks = mean_finding("window_sinks", without - with_sinks, 0.0, "nats", "passages")
     back = restored(whole, without, with_sinks)
