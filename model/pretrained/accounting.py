@@ -100,7 +100,8 @@ def _class_of(config: "Config") -> "type[Network] | None":
     """Return the class that a configuration names, or its type's base model, or None."""
     import transformers
 
-    return architecture_of(config) or transformers.MODEL_MAPPING.get(type(config), None)
+    base = transformers.MODEL_MAPPING.get(type(config), None)   # several classes for some types, such as Funnel
+    return architecture_of(config) or (base[0] if isinstance(base, tuple) else base)
 
 
 def _arguments(config: "Config") -> Collection[str]:

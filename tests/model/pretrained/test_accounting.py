@@ -127,6 +127,13 @@ def test_stored_tensors_without_a_place_are_named(folder, report, tensor, status
     assert found.status == status and (tensor in "".join(found.reasons)) == (status == "reported")
 
 
+def test_inputs_of_a_type_with_several_base_models_are_known():
+    import transformers
+
+    accounting.check_inputs("mine", transformers.FunnelConfig(), "input_ids")
+    assert accounting.unread(transformers.FunnelConfig()) == ()
+
+
 LOCAL, GLOBAL = ({"rope_type": "default", "rope_theta": base} for base in (1e4, 1e6))
 BY_LAYER = {"sliding_attention": LOCAL, "full_attention": GLOBAL}
 
