@@ -1,7 +1,7 @@
 """Capture the attention of any torch module and verify each layer against the module's real output."""
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -225,14 +225,26 @@ def _card(network: "nn.Module", query: Query, arranged: Arranged) -> Card:
                 note="A torch module of one's own, looked at in a program.")
 
 
+def _leaves(name: str, value: object) -> Iterator[object]:
+    """Yield the numbers, texts and tensors in an attribute; of torch's private ones only tensors."""
+    if isinstance(value, dict | list | tuple) and not name.startswith("_"):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(name, each)
+    elif hasattr(value, "untyped_storage") or (isinstance(value, int | float | str) and not name.startswith("_")):
+        yield value
+
+
 def _fingerprint(network: "nn.Module") -> str:
-    """Hash a module's parameters, buffers and tensor attributes: names, shapes, types and, of plain tensors, bytes."""
+    """Hash a module's parameters, buffers and attributes: names, shapes, types and, of plain tensors, bytes. Attributes
+    are numbers, texts and tensors, also those in lists and dictionaries."""
     import torch
 
     digest = hashlib.sha256(type(network).__name__.encode())
-    attributes = ((f"{path}.{name}", values) for path, module in network.named_modules()
-                  for name, values in vars(module).items() if isinstance(values, torch.Tensor))
-    for name, values in (*network.named_parameters(), *network.named_buffers(), *attributes):
+    attributes = [(f"{path}.{name}", each) for path, module in network.named_modules()
+                  for name, value in vars(module).items() if name != "training" for each in _leaves(name, value)]
+    digest.update(repr([each for each in attributes if not isinstance(each[1], torch.Tensor)]).encode())
+    tensors = [each for each in attributes if isinstance(each[1], torch.Tensor)]
+    for name, values in (*network.named_parameters(), *network.named_buffers(), *tensors):
         digest.update(f"{name} {tuple(values.shape)} {values.dtype}\n".encode())
         with suppress(RuntimeError, NotImplementedError, TypeError):   # quantised, sparse or another tensor class
             digest.update(values.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())

@@ -201,7 +201,9 @@ def test_revision_is_the_hash_of_every_byte():
 
     weight = lambda network: network.self_attn.in_proj_weight
     changes = (lambda network: None, lambda network: weight(network).copy_(weight(network).flip(0)),
-               lambda network: network.steps.add_(1))
+               lambda network: network.steps.add_(1), lambda network: setattr(network, "scale", 0.5),
+               lambda network: setattr(network, "scale", 0.7),
+               lambda network: setattr(network, "tables", {"a": [torch.ones(2)]}))
     found = [revision(change) for change in changes]
     assert len(set(found)) == len(found) and revision(changes[0]) == found[0] and len(found[0]) == 40
 

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from benchmarks import configs
 from model.capture.forward_pass import register
 from model.core.query import Kind, Query, UserError
-from model.pretrained import load
+from model.pretrained import accounting, load
 from tests.model import tiny
 
 QWEN = ("Qwen3Config", "Qwen3ForCausalLM", tiny.GROUPED)
