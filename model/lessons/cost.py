@@ -352,12 +352,10 @@ def path(kind: str, first: int, second: int, k: int = KERNEL) -> list[tuple[Unit
     low, high = sorted((first, second))
     if low == high:
         return []
-    if kind == "attention":
-        return [((0, low), (1, high)), ((0, high), (1, high))]
     if kind == "recurrent":
         steps = [((1, place), (1, place + 1)) for place in range(low, high)]
         return [((0, low), (1, low)), *steps, ((0, high), (1, high))]
-    reach, edges = k // 2, []
+    reach, edges = high - low if kind == "attention" else k // 2, []
     for layer in range(path_length(kind, low, high, k)):
         left = min(reach, high - low)
         right = min(reach, high - low - left)

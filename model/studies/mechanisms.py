@@ -11,6 +11,7 @@
 The gains of the norms before and after a projection, and the centring of a LayerNorm, are folded into the projection.
 Layers between the two heads, and gates behind heads, are ignored.
 """
+from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -93,9 +94,8 @@ class Mechanisms:
         later head, score, and excess (the score minus the null's mean)."""
         from pandas import DataFrame
 
-        rows = [{"kind": kind, "earlier_layer": self.heads[one][0], "earlier_head": self.heads[one][1],
-                 "later_layer": self.heads[other][0], "later_head": self.heads[other][1],
-                 "score": float(scores[one, other]), "excess": float(scores[one, other] - self.null[kind][0])}
+        rows = [(kind, *self.heads[one], *self.heads[other], float(scores[one, other]),
+                 float(scores[one, other] - self.null[kind][0]))
                 for kind, scores in self.composition.items()
                 for one, other in zip(*np.nonzero(np.nan_to_num(scores) > self.null[kind][1]), strict=True)]
         table = DataFrame(rows, columns=["kind", "earlier_layer", "earlier_head", "later_layer", "later_head", "score",
@@ -123,7 +123,7 @@ def detectors(opened: OpenModel) -> dict[str, np.ndarray]:
 
 
 def _weights(found: list[tuple[Block, AttentionTrace]]) -> _Weights:
-    parts: dict[str, list[np.ndarray]] = {"query": [], "key": [], "value": [], "output": []}
+    parts = defaultdict[str, list[np.ndarray]](list)
     for block, attention in found:
         norm = norm_giving(block.norms, attention.x) if block.norm_first else None
         count = len(attention.w_output)
@@ -137,7 +137,7 @@ def _weights(found: list[tuple[Block, AttentionTrace]]) -> _Weights:
                 weight = weight - weight.mean(1, keepdims=True) if norm.kind == "layer" else weight
             parts[name].append(np.repeat(weight, count // len(weight), 0))   # grouped-query attention
         parts["output"].append(attention.w_output)
-    return _Weights(*(np.concatenate(parts[name]).astype(np.float32) for name in ("query", "key", "value", "output")))
+    return _Weights(**{name: np.concatenate(each).astype(np.float32) for name, each in parts.items()})
 
 
 def _gram(matrices: np.ndarray) -> np.ndarray:
@@ -175,10 +175,9 @@ def null_of(weights: _Weights) -> dict[str, tuple[float, float]]:
     (_, d_model, d_k), d_v = weights.query.shape, weights.value.shape[2]
     found = {}
     for name, inner in (("Q", d_k), ("K", d_k), ("V", d_v)):
-        drawn = np.empty(DRAWS)
+        drawn, shapes = np.empty(DRAWS), ((d_model, d_v), (d_v, d_model), (d_model, inner), (inner, d_model))
         for draw in range(DRAWS):
-            value, output = rng.standard_normal((d_model, d_v)), rng.standard_normal((d_v, d_model))
-            read, behind = rng.standard_normal((d_model, inner)), rng.standard_normal((inner, d_model))
+            value, output, read, behind = map(rng.standard_normal, shapes)
             drawn[draw] = _norm(value, output, read, behind) / (_norm(value, output) * _norm(read, behind))
         found[name] = (float(drawn.mean()), float(np.quantile(drawn, HIGH)))
     return found

@@ -317,15 +317,15 @@ def tests_of(record: AttentionRecord, sentence: Marked) -> _Tests:
 def summary(tests: list[_Tests], numbers: np.ndarray, left_out: int) -> RuleReport:
     """Score all heads. numbers: indices of the sentences among the cases, which determine the halves."""
     right, weight = (np.concatenate([getattr(each, name) for each in tests]) for name in ("right", "weight"))
-    groups = np.repeat(np.arange(len(tests)), [len(each.places) for each in tests])
-    odd = np.repeat(numbers % 2, [len(each.places) for each in tests]).astype(bool)
+    counts = [len(each.places) for each in tests]
+    groups, even = np.repeat(np.arange(len(tests)), counts), np.repeat(numbers % 2 == 0, counts)
     intervals = accuracy_intervals(right.astype(np.float64), groups)
     wanted = [[other - place for other in words] for each in tests
               for place, words in zip(each.places.tolist(), each.wanted, strict=True)]
     distances = np.array([*zip_longest(*wanted, fillvalue=FAR)]).T   # (pair, target)
     return RuleReport(tests[0].heads, tuple(intervals), weight.mean(0), len(right), len(tests), left_out,
                       best_offset(distances), null_of(tests, distances, float(right.mean(0).max())),
-                      held_out_accuracy(right, weight, groups, ~odd), tests[0].heads[best_column(right, weight)])
+                      held_out_accuracy(right, weight, groups, even), tests[0].heads[best_column(right, weight)])
 
 
 def best_offset(distances: np.ndarray) -> tuple[int, float]:

@@ -139,16 +139,13 @@ class Strongest:
         value, digest, text, cell, weight = (np.concatenate([getattr(each, name) for each in (self, other)])
                                              for name in self.__dataclass_fields__)
         order = np.lexsort((text, digest, -value), axis=0)
-        value, digest = (np.take_along_axis(each, order, 0) for each in (value, digest))
-        again = np.zeros(value.shape, bool)
-        again[1:] = (digest[1:] == digest[:-1]) & (value[1:] == value[:-1])
+        take, again = np.take_along_axis, np.zeros(value.shape, bool)
+        ordered = [take(each, order, 0) for each in (value, digest)]
+        again[1:] = np.logical_and(*(each[1:] == each[:-1] for each in ordered))
         first = np.argsort(again, axis=0, kind="stable")[:KEPT]
-        kept = np.take_along_axis(order, first, 0)
-        gone = np.take_along_axis(again, first, 0)
-        return Strongest(np.where(gone, -np.inf, np.take_along_axis(value, first, 0)),
-                         np.take_along_axis(digest, first, 0),
-                         np.where(gone, -1, np.take_along_axis(text, kept, 0)),
-                         np.take_along_axis(cell, kept[..., None], 0), np.take_along_axis(weight, kept, 0))
+        kept, gone = take(order, first, 0), take(again, first, 0)
+        return Strongest(np.where(gone, -np.inf, take(value, kept, 0)), take(digest, kept, 0),
+                         np.where(gone, -1, take(text, kept, 0)), take(cell, kept[..., None], 0), take(weight, kept, 0))
 
 
 @with_arrays
@@ -377,8 +374,8 @@ def _every_head(summary: Summary, repeats: int) -> dict[str, np.ndarray]:
 def _heads(summary: Summary, names: np.ndarray) -> dict[str, np.ndarray]:
     averages = summary.averages
     at = [averages.names.index(name) for name in names]
-    even = [averages.means[averages.names.index(UNIFORM + name)] if UNIFORM + name in averages.names
-            else np.full(len(summary.heads), np.nan) for name in names]
+    means = dict(zip(averages.names, averages.means, strict=True))
+    even = [means.get(UNIFORM + name, np.full(len(summary.heads), np.nan)) for name in names]
     there = averages.count[at] > 0
     ends = {"min": np.where(there, summary.low, np.nan), "max": np.where(there, summary.high, np.nan)}
     cut = [deciles(number.bins, *parts) for number, *parts in zip(
@@ -414,13 +411,11 @@ def _histograms(summary: Summary, names: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _sinks(summary: Summary) -> dict[str, np.ndarray]:
-    averages = summary.averages
-    at = [averages.names.index(f"{SINK}{position}") for position in POSITIONS]
-    even = [averages.names.index(f"{UNIFORM}{SINK}{position}") for position in POSITIONS]
+    found, even = (summary.averages.choose([f"{prefix}{SINK}{position}" for position in POSITIONS])
+                   for prefix in ("", UNIFORM))
     return _every_head(summary, len(POSITIONS)) | {
         "position": np.repeat(np.array(POSITIONS, np.int32), len(summary.heads)),
-        "n": averages.count[at].astype(np.int64).ravel(), "share": averages.means[at].ravel(),
-        "uniform": averages.means[even].ravel()}
+        "n": found.count.astype(np.int64).ravel(), "share": found.means.ravel(), "uniform": even.means.ravel()}
 
 
 def _examples(summary: Summary, names: np.ndarray) -> "DataFrame":
