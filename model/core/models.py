@@ -98,11 +98,10 @@ def turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
            pairs: Pairs) -> np.ndarray:
     """Apply to vectors (…, d_k) the rotation that rotary positions applied to `before` to get `after`. Each pair of
     dimensions is treated as a complex number."""
-    found = np.array(vectors, np.float64)
-    for a, b in pairs:
-        turn = (after[..., a] + 1j * after[..., b]) / (before[..., a] + 1j * before[..., b])
-        both = (vectors[..., a] + 1j * vectors[..., b]) * turn
-        found[..., a], found[..., b] = both.real, both.imag
+    found, (a, b) = np.array(vectors, np.float64), np.reshape(pairs, (-1, 2)).T.astype(int)
+    whole, old, new = (each[..., a] + 1j * each[..., b] for each in (vectors, before, after))
+    both = whole * (new / old)
+    found[..., a], found[..., b] = both.real, both.imag
     return found
 
 

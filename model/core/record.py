@@ -125,9 +125,8 @@ def patch_tokens(rows: int, columns: int, before: Sequence[str] = (CLS,), after:
     boxes = [Box(column * width, row * height, min((column + 1) * width, 1), min((row + 1) * height, 1))
              for row in range(rows) for column in range(columns)]
     patches = [f"{row},{column}" for row in range(rows) for column in range(columns)]
-    first, count = len(before), len(before) + len(patches) + len(after)
-    special = tuple(not first <= token < first + len(patches) for token in range(count))
-    numbers = tuple(-1 if special[token] else token - first for token in range(count))
+    numbers = (*(-1 for _ in before), *range(len(patches)), *(-1 for _ in after))
+    special, count = tuple(number < 0 for number in numbers), len(numbers)
     return Tokens((*before, *patches, *after), numbers, special, ((0, 0),) * count, numbers, (-1,) * count,
                   (False,) * count, (*(None for _ in before), *boxes, *(None for _ in after)))
 

@@ -67,13 +67,11 @@ class Stream:
 
     def join(self, other: "Stream") -> "Stream":
         """Return the sum of two streams."""
-        fresh = [place for place, name in enumerate(other.names) if name not in self.names]
-        names = (*self.names, *(other.names[place] for place in fresh))
-        parts = np.concatenate([self.parts, other.parts[fresh]])
-        for name, part in zip(other.names, other.parts, strict=True):
-            if name in self.names:
-                parts[names.index(name)] += part
-        return Stream(names, parts)
+        every = (*self.names, *other.names)
+        names = list(dict.fromkeys(every))
+        parts = np.zeros((len(names), *self.parts.shape[1:]))
+        np.add.at(parts, [names.index(name) for name in every], np.concatenate([self.parts, other.parts]))
+        return Stream(tuple(names), parts)
 
     def through(self, norm: Norm | None, tokens: np.ndarray) -> "Stream":
         """Apply a norm, if there is one, with frozen scale to every contribution; the norm's bias becomes a writer."""

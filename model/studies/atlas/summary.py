@@ -28,7 +28,7 @@ from model.studies.atlas.measured import (
     numbers_of,
     rows_of,
 )
-from model.studies.syntax import DIRECTIONS, OFFSETS, Counts
+from model.studies.syntax import DIRECTIONS, OFFSETS, TOTALS, Counts
 from model.studies.syntax import merge as merge_counts
 
 if TYPE_CHECKING:
@@ -337,8 +337,7 @@ def atlas_of(summary: Summary, said: Mapping[str, object]) -> Atlas:
               "layers": len({layer for layer, _ in summary.heads}), "texts": averages.texts,
               "tokens": averages.tokens, "cut": averages.cut}
     if summary.syntax is not None:
-        about["syntax"] = {name: getattr(summary.syntax, name) for name in ("sentences", "not_found", "too_long",
-                                                                            "unplaced")}
+        about["syntax"] = {name: getattr(summary.syntax, name) for name in TOTALS}
     return Atlas(about, tables_of(summary))
 
 

@@ -132,11 +132,10 @@ def as_object(row: Row, revision: str | None, measured: Measurement | None, erro
     verdict, because, fetch, picture and measurement (BibTeX). Missing values are null. error: why the model could not
     be tested."""
     said = words()["claims"][row.claim.name]
-    judged = judge(measured.findings) if measured is not None else None
-    if judged is not None:
+    verdict, why = Verdict.UNTESTED, error or missing(row)
+    if measured is not None:
+        judged = judge(measured.findings)
         verdict, why = judged.verdict, because(judged)
-    else:
-        verdict, why = Verdict.UNTESTED, error or missing(row)
     return {"claim": row.claim.name, "sentence": said["sentence"], "source": papers()[row.claim.paper],
             "there": said["there"], "here": said["here"], "model": row.model or None, "revision": revision,
             "findings": [] if measured is None else plain(measured.findings),

@@ -497,8 +497,7 @@ def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Me
 def patch_shares(attention_map: AttentionMap) -> np.ndarray:
     """Return the first token's attention to patches, rescaled to sum to 1, float64 (head, row, column)."""
     patches, grid = list(attention_map.keys.patches), attention_map.keys.grid
-    rows = np.stack([heads.weights(layer, head, slice(0, 1))[0, patches] for layer in attention_map.layers
-                     for head in range(layer.heads)]).astype(np.float64)
+    rows = np.concatenate([heads.row_weights(layer, 0)[:, patches] for layer in attention_map.layers], dtype=np.float64)
     return (rows / rows.sum(-1, keepdims=True)).reshape(len(rows), *(grid or ()))
 
 
