@@ -125,6 +125,8 @@ CLASSES = ("tokenizer_class", "processor_class", "image_processor_type", "featur
            "video_processor_type")
 QUANTISED = re.compile(r"(quant|gptq|awq|bnb|smash_config).*\.json")   # configuration files of quantisation tools
 PACKED = "quantization_config", "compression_config"                  # keys of config.json, as transformers reads them
+# weights of adapters without a description by peft
+ADAPTING = re.compile(r".*(lora|adapter).*\.(safetensors|bin|pt)", re.IGNORECASE)
 # tensors that older versions stored and newer ones compute: masks, position ids, rotary frequencies
 BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position_ids|token_type_ids|coder\.version)$")
 # tensors of a base model that only pooling or the training on masked positions uses
@@ -143,6 +145,13 @@ def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | N
                     if "config" in path.name}
         clauses += [*_code(folder, contents), *_classes(contents)]
         quantised = [path.name for path in sorted(folder.glob("*.json")) if QUANTISED.search(path.name)]
+        prompts = contents.get("config_sentence_transformers.json")
+        prompt = prompts.get("default_prompt_name") if isinstance(prompts, dict) else None
+        if prompt:
+            clauses.append(f"the prompt {_named([str(prompt)])} of sentence-transformers is not put before a text")
+        beside = [path.name for path in sorted(folder.iterdir()) if ADAPTING.fullmatch(path.name)]
+        if beside and not files.has_adapter(folder):
+            clauses.append(f"the weights of an adapter in {_named(beside)} are not applied")
         if folder == folders[0]:
             clauses += _contradictions(contents.get("config.json"), config)
             clauses += _sentence_modules(folder, contents.get("sentence_bert_config.json"))
@@ -156,8 +165,8 @@ def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | N
 def _code(folder: Path, contents: dict[str, object]) -> Iterator[str]:
     """Yield a clause about code that is shipped with the model, which is never run: code files, and the classes in an
     auto_map at any depth of a configuration."""
-    found = [path.relative_to(folder).as_posix() for pattern in ("*", "*/*") for path in folder.glob(pattern)
-             if path.suffix in CODE]
+    found = [path.relative_to(folder).as_posix() for pattern in ("*", "*/*", "*/*/*", "*/*/*/*")
+             for path in folder.glob(pattern) if path.suffix in CODE]
     maps = []
     for name, content in contents.items():
         mapped = [reference for level in objects(content) for reference in _strings(level.get("auto_map"))]

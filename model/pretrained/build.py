@@ -86,6 +86,8 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     with blame(place.folder / "config.json", "a configuration that a network can be made of"):
         accounting.check_inputs(place.title, config, argument)
         network_class = accounting.architecture_of(config) or transformers.AutoModel
+        if any(map(pooling_of, place.folders)) and head_of(network_class.__name__) != "none":
+            network_class = transformers.AutoModel   # what is pooled are the states below a head
         if adapter is not None:
             with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
                 named = adapter.architecture(network_class.__name__, config)

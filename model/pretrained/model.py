@@ -36,6 +36,9 @@ class Pooling:
     normalise: bool   # whether to scale to length 1
 
 
+POOLINGS = {"pooling_mode_mean_tokens": "mean", "mean": "mean", "pooling_mode_cls_token": "first", "cls": "first"}
+
+
 def pooling_of(folder: Path) -> Pooling | None:
     """Return the pooling that a sentence-transformers folder describes, or None for other models."""
     if not (folder / "modules.json").is_file() or not (folder / "1_Pooling" / "config.json").is_file():
@@ -43,11 +46,10 @@ def pooling_of(folder: Path) -> Pooling | None:
     config = files.read_json(folder / "1_Pooling" / "config.json")
     with blame(folder / "modules.json", "the list of a sentence model's modules"):
         modules = [module["type"] for module in json.loads((folder / "modules.json").read_text(encoding="utf-8"))]
-    if config.get("pooling_mode_mean_tokens"):
-        mode = "mean"
-    elif config.get("pooling_mode_cls_token"):
-        mode = "first"
-    else:
+    chosen = [name if value is True else str(value) for name, value in config.items()
+              if name.startswith("pooling_mode") and value]
+    mode = POOLINGS.get(chosen[0]) if len(chosen) == 1 else None   # several are joined
+    if mode is None:
         return None
     names = [str(kind).rpartition(".")[2] for kind in modules]
     return None if {*names} - {*MODULES} else Pooling(mode, "Normalize" in names)

@@ -64,12 +64,16 @@ PLANTED = [
     ("config.json", {"quantization_config": {"quant_method": "own", "bits": 4}}, ["quantization_config"]),
     ("sentence_bert_config.json", {"do_lower_case": True}, ["do_lower_case"]),
     ("modules.json", [{"idx": 0, "type": "custom_st.Transformer"}], ["custom_st.Transformer", "modules.json"]),
+    ("config_sentence_transformers.json", {"prompts": {"ask": "ask: "}, "default_prompt_name": "ask"}, ["prompt ask"]),
+    ("build/torch-ext/own/kernel.py", "", ["build/torch-ext/own/kernel.py"]),
+    ("pytorch_lora_weights.safetensors", "", ["adapter in pytorch_lora_weights.safetensors"]),
+    ("adapter_model.bin", "", ["adapter in adapter_model.bin"]),
     ("smash_config.json", {"quantizer": "hqq"}, ["smash_config.json"])]
 
 
 @pytest.mark.parametrize(("name", "content", "named"), PLANTED)
 def test_unapplied_parts_are_named(folder, report, name, content, named):
-    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).parent.mkdir(exist_ok=True, parents=True)
     if isinstance(content, dict):
         change(folder, name, **content)
     else:

@@ -1,8 +1,10 @@
 """Predictions are stored in the record and equal the model's own."""
+import json
+
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertForSequenceClassification, Lfm2Config, Lfm2ForCausalLM
+from transformers import BertConfig, BertForSequenceClassification, BertModel, Lfm2Config, Lfm2ForCausalLM
 
 from model.core.query import Kind, Query, Silence, quiet
 from model.pretrained import load
@@ -79,6 +81,26 @@ def test_classifier_gives_its_labels(tmp_path, report):
     found = ask(load.open_model(str(tmp_path), report), "a cat").prediction
     assert found.kind == "label" and set(found.texts[0]) == {"bad", "good", "fair"}
     assert sum(found.probabilities[0]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("pooled", "vector"), [
+    ({"pooling_mode_mean_tokens": True}, lambda states: states.mean(0)),
+    ({"pooling_mode": "cls", "pooling_mode_max_tokens": False}, lambda states: states[0]),
+    ({"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}, None)])
+def test_sentence_vector_is_pooled_below_any_head(tmp_path, report, pooled, vector):
+    folder = tiny.save(tmp_path / "mine", "bert")   # whose class predicts masks
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooled), encoding="utf-8")
+    modules = [{"type": f"sentence_transformers.models.{name}"} for name in ("Transformer", "Pooling")]
+    (folder / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
+    model = load.open_model(str(folder), report)
+    record = ask(model, "the cat sat on")
+    assert record.verification.status == "verified" and (record.prediction is not None) == (vector is not None)
+    if vector is not None:
+        ids = model.tokenizer("the cat sat on", return_tensors="pt")
+        with torch.inference_mode():
+            states = BertModel.from_pretrained(folder)(**ids).last_hidden_state[0]
+        np.testing.assert_allclose(record.prediction.vector.ravel(), vector(states), atol=1e-5)
 
 
 def test_card_has_dtype_and_licence(tmp_path, report):
