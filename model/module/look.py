@@ -163,7 +163,7 @@ def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "O
     its output, else "reported"."""
     members = [attention for attention, _ in arranged.shown]
     tolerance = max(each.tolerance for each in members)
-    by_hand = [each.module for each in members if each.call is None]
+    by_hand = [*dict.fromkeys(each.module for each in members if each.call is None)]
     reasons = []
     if by_hand:
         reasons.append(f"The softmax of {', '.join(by_hand[:3])}{' …' if len(by_hand) > 3 else ''} was seen, and what "
@@ -179,7 +179,7 @@ def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "O
     if unproved:
         reasons.append(f"No row of {', '.join(unproved[:3])}{' …' if len(unproved) > 3 else ''} could be compared with "
                        f"what the module put out there: a head that may look at nothing makes that NaN.")
-    error = math.nan if len(by_hand) == len(members) else max(each.error for each in mine)
+    error = math.nan if all(each.call is None for each in members) else max(each.error for each in mine)
     return Verification("reported" if reasons else "verified", error, max(each.row_error for each in mine), math.nan,
                         tolerance, sum(each.rows for each in mine), tuple(reasons))
 
