@@ -1,10 +1,11 @@
-"""All dependencies are pinned, and docs/dependencies.md states the reason and the licence of each."""
+"""All dependencies are pinned in versions for every system; docs/dependencies.md states reasons and licences."""
 import re
 import tomllib
 
 import pytest
 from packaging.requirements import Requirement
 
+from benchmarks.constraints import FILES, elsewhere, versions
 from benchmarks.licences import ROOT, brought, named
 
 
@@ -34,3 +35,28 @@ def test_wheel_asks_for_ranges_that_hold_every_pin():
 def test_bundled_packages_are_listed_under_their_package():
     found = {each.name: each for each in brought(ROOT / "requirements.txt")}
     assert found["starlette"].for_whom == "streamlit" and found["torch"].for_whom == "torch" and "pytest" not in found
+
+
+LINES = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+FIXED = dict(line.split("==") for line in LINES if not line.startswith("#"))
+
+
+def test_first_command_uses_the_fetched_model():
+    assert "-c constraints.txt" in FILES[0].read_text(encoding="utf-8").splitlines()
+    assert "-r requirements.txt" in FILES[1].read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.rest
+def test_constraints_are_complete_and_match_installed_versions():
+    head = " ".join(line for line in LINES if line.startswith("#"))
+    free = set(re.findall(r"[\w-]+", head))   # what it says that it does not fix
+    here = {name: version for name, version in versions().items()
+            if name not in free and not name.startswith(("nvidia-", "cuda-"))}
+    assert len(here) > 100 and here.items() <= FIXED.items()
+    assert set(elsewhere()) <= free | FIXED.keys()
+
+
+def test_constraints_are_those_of_the_requirements():
+    asked = {re.sub(r"[-_.]+", "-", one.name).lower(): str(one.specifier) for path in FILES for one in named(path)}
+    assert asked == {name: f"=={FIXED[name]}" for name in asked}
+    assert all(re.fullmatch(r"[\w.]+", version) for version in FIXED.values())

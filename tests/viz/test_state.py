@@ -1,7 +1,12 @@
+import numpy as np
+import pytest
+
 from model.core import heads
 from model.core.query import Kind
+from model.core.view import View
 from tests.fabricate import HEADS, record
-from viz.state import State, complete_view
+from viz.state import LONG, State, complete_view, readable_scale, tenth_weight
+from viz.theme import strength
 
 N = 7
 OWN = State(model="fake", text="the text")
@@ -45,3 +50,24 @@ def test_scale_fits_a_long_matrix_unless_chosen():
     state = OWN.with_view(scale="linear")
     for later in (state, state.with_question(text="another"), state.with_question(model="other")):
         assert complete_view(later, long).scale == "linear"
+
+
+@pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
+def test_tenth_weight_comes_from_the_median_row(kind):
+    attention_map = record(LONG + 30, kind)[kind]
+    for layer in attention_map.layers:
+        for head in range(layer.heads):
+            rows = [sorted(row[row > 0], reverse=True) for row in heads.weights(layer, head)]
+            wanted = np.median([row[9] for row in rows if len(row) > 9])
+            assert tenth_weight(attention_map, View(kind, layer.index, head)) == pytest.approx(wanted)
+
+
+def test_short_row_uses_the_linear_scale():
+    assert tenth_weight(record(LONG)[Kind.SELF], View()) is None and readable_scale(None) == "linear"
+
+
+@pytest.mark.parametrize(("tenth", "scale"), [(0.2, "linear"), (0.09, "root"), (0.011, "root"), (0.009, "log"),
+                                              (0.0003, "log"), (0.00001, "log")])
+def test_first_scale_that_shows_it_is_chosen(tenth, scale):
+    assert readable_scale(tenth) == scale
+    assert tenth < 0.0002 or strength(np.array(tenth), scale) >= 0.1

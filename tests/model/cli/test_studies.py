@@ -7,10 +7,8 @@ from click.testing import CliRunner
 
 from model.__main__ import main
 from model.ask import sources
-from model.core.files import ASSETS
 from model.studies.claims.catalogue import words
 from model.studies.coreference import shipped_cases
-from model.studies.syntax import SyntaxQuery, shipped_treebank
 from tests.model import tiny
 from tests.model.studies.claims.test_rule import FIELDS
 
@@ -104,18 +102,6 @@ def test_parts_of_a_score_sum_to_it(folder):
     assert {"1·3", "mlp 1"} <= {part["key_from"] for part in found["parts"]}
 
 
-def test_parts_of_a_logit_sum_to_it(folder):
-    found = run("writes", "--model", folder, "--text", TEXT, "--position", -1, "--answer", "cat", "--rival", "mat")
-    whole = found["embedding"] + sum(map(sum, found["heads"])) + sum(found["feed_forward"]) + found["bias"]
-    assert whole == pytest.approx(found["difference"], abs=1e-4)
-
-
-def test_lens_ends_without_divergence(folder):
-    rows = run("lens", "--model", folder, "--text", TEXT)["layers"]
-    assert [row["layer"] for row in rows] == [-1, 0, 1, 2]
-    assert rows[-1]["divergence"] == pytest.approx(0, abs=1e-9)
-
-
 def test_rule_has_every_head_and_an_untrained_twin(folder, tmp_path):
     cases = tmp_path / "cases.csv"
     cases.write_text("text,verb,subject\na cat sat on mat,sat,cat\nthe animal was tired,was,animal\n", encoding="utf-8")
@@ -131,15 +117,3 @@ def test_equal_models_do_not_differ(folder, tmp_path):
     assert all(row["divergence"] == 0 for row in same["heads"])
     other = run("compare", "--model", folder, "--text", TEXT, "--text-2", TWIN)
     assert other["heads"][0]["divergence"] > 0
-
-
-def test_syntax_command_prints_the_report():
-    found = run("syntax", ASSETS / "cases" / "syntax-en.conllu", "--model", "minilm")
-    question = SyntaxQuery("minilm", sources.revision("minilm"), shipped_treebank("en"))
-    report = sources.ask(question).result(60)
-    assert found["sentences"] == report.counts.sentences
-    assert set(found["relations"]) == {score.name for score in report.relations}
-    for name, relation in found["relations"].items():
-        score = report.named(name)
-        assert (relation["n"], relation["accuracy"], relation["luck"]["mean"]) == (
-            score.n, score.accuracy, score.luck.mean)

@@ -167,9 +167,6 @@ def test_rotary_positions_that_no_layer_reads_are_named(tmp_path, report, family
 
 @pytest.mark.parametrize("beside", [False, True])
 def test_tensors_stored_twice_are_named(folder, report, beside):
-    import torch
-    from safetensors.torch import load_file, save_file
-
     path, name = folder / "model.safetensors", "model.layers.1.self_attn.q_proj.weight"
     stored = load_file(path)
     if beside:   # in another file of the same model
@@ -198,3 +195,21 @@ def test_hub_configurations_raise_no_false_alarm(tmp_path):
     hub = json.loads(configs.HUB.read_text(encoding="utf-8"))
     assert len(hub) >= 50
     assert {name for name, content in hub.items() if configs.clauses_alone(content, tmp_path)} == ALARMS
+
+
+@pytest.mark.parametrize(("config", "vocabulary", "wanted"), [
+    ({"model_type": "vit", "image_size": 224, "patch_size": 16}, False, {"image"}),
+    ({"model_type": "dinov2", "patch_size": 14}, False, {"image"}),
+    ({"model_type": "clip_vision_model", "image_size": 224}, True, {"image"}),
+    ({"model_type": "clip", "text_config": {}, "vision_config": {"image_size": 224}}, True, {"image", "text"}),
+    ({"model_type": "siglip"}, True, {"image", "text"}),
+    ({"model_type": "zoedepth", "backbone_config": {"image_size": 384, "patch_size": 16}}, False, {"image"}),
+    ({"model_type": "of_texts", "backbone_config": None}, False, set()),
+    ({"model_type": "bert", "vocab_size": 70}, True, set()),
+    ({"model_type": "vilt", "image_size": 384, "patch_size": 32, "vocab_size": 30522}, True, set()),
+    ({"model_type": "gemma3", "vision_config": {"image_size": 896}}, True, set())])
+def test_pictures_texts_or_both(config, vocabulary, wanted, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    if vocabulary:
+        (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
+    assert accounting.reads_pictures(tmp_path) == wanted

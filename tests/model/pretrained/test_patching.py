@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from model.core.query import Kind, Patch, Query, UserError, quiet
-from model.studies.patching import PatchQuery
+from model.studies.patching import PassAnswer, PatchQuery, measure_of
 from tests.model.only import Only
 
 TEXT = "the animal didn ' t cross the street because [MASK] was too tired"
@@ -109,3 +109,19 @@ def test_effect_of_each_head_is_that_of_the_edit(opened, name, kind):
     if kind is Kind.SELF:   # the mask stands where the words agree
         assert found.whole == pytest.approx(found.other, abs=1e-4)
         assert found.share(found.whole) == pytest.approx(1, abs=1e-4)
+
+
+FIRST = PassAnswer("target", (4, 7), np.array([[0.0, 3.0, 1.0], [5.0, 1.0, 2.0]], np.float32))
+SECOND = PassAnswer("target", (4, 7), np.array([[0.0, 2.0, 1.0], [1.0, 6.0, 2.0]], np.float32))
+
+
+def test_answers_differ_at_the_first_position():
+    read, words, row = measure_of(FIRST, SECOND)
+    assert (words, row) == ((0, 1), 1) and read(FIRST) == -4 and read(SECOND) == 5
+
+
+def test_equal_answers_use_the_second_best():
+    read, words, row = measure_of(FIRST, FIRST)
+    assert (words, row) == ((0, 2), 1) and read(FIRST) == -3
+    following = PassAnswer("next", (0, 1), SECOND.numbers)
+    assert measure_of(PassAnswer("next", (0, 1), FIRST.numbers), following)[2] == 1

@@ -1,4 +1,6 @@
-"""The model that reads pictures: its input, its answers, and what it refuses."""
+"""The model that reads pictures, and its canvases, whose splits share neither digits nor positions."""
+import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,6 +8,8 @@ import pytest
 from model.core import pictures
 from model.core.models import CLOSE
 from model.core.query import Kind, Query, quiet
+from model.scratch import canvas
+from model.scratch.canvas import COLUMNS, PLACES, SIDE, digits
 from model.scratch.models import processed
 from model.scratch.source import open_model, revision
 from model.scratch.tasks import marked_digit
@@ -24,21 +28,21 @@ def model():
 
 
 @pytest.fixture(scope="module")
-def canvas():
+def drawing():
     return marked_digit.test_canvases("test", 2)[0]
 
 
 @pytest.fixture(scope="module")
-def record(model, canvas):
-    return model.record(query(pictures.keep(png(canvas.pixels()), "canvas").sha256), quiet)
+def record(model, drawing):
+    return model.record(query(pictures.keep(png(drawing.pixels()), "canvas").sha256), quiet)
 
 
-def test_canvas_is_read_and_verified(record, canvas):
+def test_canvas_is_read_and_verified(record, drawing):
     assert record.verification.status == "verified" and record.kinds == (Kind.SELF,) and not record.notes
-    assert (record.picture == canvas.pixels()[..., None]).all() and record.picture.shape == (40, 40, 3)
+    assert (record.picture == drawing.pixels()[..., None]).all() and record.picture.shape == (40, 40, 3)
     tokens = record[Kind.SELF].keys
     assert tokens.grid == (5, 5) and tokens.texts[0] == "[CLS]" and len(tokens) == 26
-    assert record.prediction.positions == (0,) and record.prediction.texts[0][0] == str(canvas.answer)
+    assert record.prediction.positions == (0,) and record.prediction.texts[0][0] == str(drawing.answer)
     assert sum(record.prediction.probabilities[0]) == pytest.approx(1) and len(record.prediction.texts[0]) == 10
 
 
@@ -56,3 +60,39 @@ def test_other_pictures_are_cut_and_made_grey():
     grey = pixels[:, 20:100] @ np.array([0.299, 0.587, 0.114])
     means = grey.reshape(40, 2, 40, 2).mean((1, 3))
     assert np.abs(processed(pixels) - means).max() <= 1.6   # grey is rounded before the mean, and after it
+
+
+SPLITS = ("train", "validation", "test")
+
+
+def drawn(split: str, count: int = 300) -> list[canvas.Canvas]:
+    rng = random.Random(split)
+    return [each for _ in range(count) for each in canvas.twins(rng, split)] if split != "train" else [
+        canvas.draw(rng) for _ in range(count)]
+
+
+def test_twins_differ_only_in_the_position_of_the_dot():
+    canvases = drawn("test")
+    for one, other in zip(canvases[::2], canvases[1::2], strict=True):
+        assert one == replace(other, marked=one.marked) and one.answer != other.answer
+        differing = np.argwhere(one.pixels() != other.pixels()) // SIDE
+        assert {tuple(place) for place in differing} == {divmod(each.marker, COLUMNS) for each in (one, other)}
+
+
+def test_splits_share_no_positions():
+    places = {split: {frozenset(each.places) for each in drawn(split, 1_500)} for split in SPLITS}
+    assert not places["train"] & places["test"] and not places["train"] & places["validation"]
+    assert not places["test"] & places["validation"]
+    assert {place for each in places["train"] for place in each} == set(range(PLACES))
+    assert {len(each) for each in places["train"]} == {1, 2, 3} and {len(each) for each in places["test"]} == {2, 3}
+
+
+def test_digit_read_at_its_own_position_is_itself():
+    ink = digits().ink[:5]
+    still = np.broadcast_to(np.eye(2), (5, 2, 2))
+    np.testing.assert_allclose(canvas.warped(ink, still, np.zeros((5, 2))), ink, atol=1e-6)
+    down = canvas.warped(ink, still, np.tile([1.0, 0.0], (5, 1)))
+    np.testing.assert_allclose(down[:, :-1], ink[:, 1:], atol=1e-6)
+    assert (down[:, -1] == 0).all()
+    half = canvas.warped(ink, still, np.tile([0.0, 0.5], (5, 1)))
+    np.testing.assert_allclose(half[:, :, :-1], (ink[:, :, :-1] + ink[:, :, 1:]) / 2, atol=1e-6)

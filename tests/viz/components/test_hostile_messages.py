@@ -14,6 +14,7 @@ from tests.fabricate import items, record
 from tests.hostile import JSON, TEXTS, examples
 from viz.components import transformer_diagram
 from viz.components.arrows import parse_event as read_arrows
+from viz.components.arrows import state as arrows_state
 from viz.components.block_diagram import DiagramBox
 from viz.components.block_diagram import parse_event as read_box
 from viz.components.chart import TOOLS, picked_points, tool_from_event
@@ -32,6 +33,7 @@ from viz.components.transformer_diagram import Door
 from viz.components.transformer_diagram import parse_event as read_door
 from viz.format import visible_token
 from viz.page_controls import Numbers
+from viz.pages.inside import HAND
 from viz.widgets.head_table import clicked_head
 from viz.widgets.presentation import parse_event as read_presentation
 from viz.widgets.progress import parse_event as read_progress
@@ -107,6 +109,24 @@ def test_texts_are_sent_unchanged(texts):
         each.encode("utf-8")
         assert not any(sign in each for sign in "\0\n\r\t\u202e\u2066\ufeff\x1b\u2028")
         assert json.loads(json.dumps(each)) == each
+
+
+def test_value_of_a_slider_is_a_current_option_or_none():
+    words = ["none", "1", "2", "the", "the"]
+    for at, word, wanted in ((1, "1", 1), (1, "2", 2), (99, "2", 2), (4, "the", 4), (1, "the", None), (True, "1", None),
+                             (1, "9", None)):
+        assert read_slider({"at": at, "word": word, "count": 5}, words) == wanted, "the options may have changed"
+    assert read_slider({"at": 1, "word": "1"}, words) is None and read_slider(None, words) is None
+    assert slider_message("x", words, 1, None, {"count": 7})["heard"] == 7
+    assert slider_message("x", words, 1, None, {"count": 1e9})["heard"] == 0
+
+
+def test_dragged_values_are_rounded_to_hundredths():
+    found = read_arrows({name: [0.123, -3.0, 0, 0, 1, 1, 2, 2] for name in "qkv"}, HAND, 4)
+    assert found == dict.fromkeys("qkv", (0.12, -3.0, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0))
+    header, _ = unpack(arrows_state(found, 2, [0, 2, 3], room="r", covered=True))
+    assert header["q"] == list(found["q"]) and header["covered"] is True
+    assert read_arrows({"looks": 3}, HAND, 4) == {"looks": 3}
 
 
 def test_all_components_are_listed():

@@ -1,6 +1,7 @@
-"""CSV and NPZ contain the record's exact numbers."""
+"""CSV and NPZ contain the exact numbers of a record and of a comparison."""
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,11 @@ import pytest
 from model.core import heads
 from model.core.query import Kind, UserError
 from model.core.view import View, displayed_head
+from tests import fabricate
 from tests.fabricate import HEADS, LAYERS, record
 from viz import export as export_module
 from viz.export import export
+from viz.export.tables import comparison_csv
 
 QUERIES, KEYS = ("a", "b", "a", "c", "d"), ("u", "v", "u", "w", "x", "y", "z")
 
@@ -44,3 +47,14 @@ def test_npz_refuses_what_would_not_fit_before_it_computes(monkeypatch):
         export(".npz", record(QUERIES), View())
     monkeypatch.setattr(export_module, "LIMIT", size)
     assert export(".npz", record(QUERIES), View())
+
+
+def test_comparison_file_has_every_weight():
+    one, other = (displayed_head(fabricate.record(seed=seed), View(layer=1, head=2)) for seed in (0, 7))
+    gone = one.weights.copy()
+    gone[3] = np.nan
+    shown = replace(one, weights=gone), other, replace(one, weights=other.weights - gone)
+    lines = list(csv.DictReader(io.StringIO(comparison_csv(shown).decode(), newline="")))
+    assert len(lines) == 49 and (lines[9]["from"], lines[9]["to"]) == ("t1", "t2")
+    numbers = np.array([[float(line[name] or "nan") for name in ("first", "second", "difference")] for line in lines])
+    np.testing.assert_allclose(numbers, np.column_stack([each.weights.ravel() for each in shown]), rtol=1e-5)

@@ -1,12 +1,19 @@
-"""The classroom sheets as downloads: two copies of one text, files that word processors read, and complete links."""
+"""Classroom sheets as downloads: two copies of one text for word processors, links; and worksheets of a record."""
+import io
 import re
+import unicodedata
 from xml.etree import ElementTree
 
+import numpy as np
+import pypdf
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from model.core.view import View
+from tests import fabricate
 from viz.handout import pdf
 from viz.handout.sheet import copy_of, markdown, page, sheet, sheet_names
+from viz.handout.worksheet import questions, worksheet
 from viz.text import FOLDER, strings
 
 PUBLIC, LOCAL = "https://clearhead.example.org/at/", "http://localhost:8501/"
@@ -86,3 +93,36 @@ def test_sheets_offer_pdf_or_say_why_not(monkeypatch, browser):
     offered = {each.label for each in app.get("download_button")}
     assert not app.exception and (strings("sheets")["pdf"] in offered) == bool(browser)
     assert (strings("sheets")["no_pdf"] in {each.value for each in app.caption}) != bool(browser)
+
+
+RECORD = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
+VIEW = View(kind=RECORD.kinds[0], layer=0, head=3, token=10)
+
+
+def test_answers_come_from_the_record():
+    shown = fabricate.shown(RECORD, layer=0, head=3)
+    row, received = shown.weights[10], shown.weights.sum(0)
+    asked = questions(RECORD, VIEW, grid=False)
+    assert f"“{fabricate.SENTENCE[int(np.argmax(row))]}”, weight {row.max():.2f}" in asked["largest"][1]
+    assert asked["rest"][1].startswith(f"{1 - row.max():.2f}:")
+    most = fabricate.SENTENCE[int(received.argmax())]
+    assert f"“{most}”: its column sums to {received.max():.2f}" in asked["received"][1]
+
+
+def test_worksheet_names_the_head_of_a_pattern():
+    answer = questions(RECORD, VIEW, grid=True)["previous"][1]
+    layer, head = map(int, re.match(r"(\d+)·(\d+)", answer).groups())
+    shares = {(one, two): np.trace(fabricate.shown(RECORD, layer=one, head=two).weights, offset=-1)
+              for one in range(6) for two in range(12)}
+    assert shares[layer, head] == pytest.approx(max(shares.values()), abs=1e-6)
+
+
+@pytest.mark.parametrize(("grid", "count"), [(False, 5), (True, 3)])
+def test_worksheet_has_a_page_for_class_and_for_teacher(grid, count):
+    asked = list(questions(RECORD, VIEW, grid).values())[:count]
+    pages = [each.extract_text() for each in pypdf.PdfReader(io.BytesIO(pdf.printed(
+        worksheet(RECORD, VIEW, asked, grid=grid)))).pages]
+    assert len(pages) == 2 and "Name:" in pages[0] and "Answers" in pages[1]
+    first, second = (re.sub(r"\s+", " ", unicodedata.normalize("NFKC", page)) for page in pages)
+    for ask, answer in asked:
+        assert ask[:30] in first and answer[:30] in second and answer[:30] not in first

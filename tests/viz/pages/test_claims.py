@@ -52,16 +52,6 @@ def test_verdict_and_numbers_are_those_of_the_findings():
     assert "no interval" in said and "chance 40.0%, best head 50.0%" in said
 
 
-def test_button_opens_the_page_of_the_picture_at_its_view():
-    app, _ = app_of(MEASURED)
-    (button,) = app.button
-    button.click().run(timeout=30)
-    assert not app.exception
-    done = " ".join(each.value for each in app.code)
-    assert "'model': 'minilm', 'text': 'A text.'" in done and "'head': (2, 5)" in done and "'token': 1" in done
-    assert "open heads {'colour': 'special'}" in done
-
-
 def test_unmeasured_claim_has_a_button_or_a_command():
     app, said = app_of(None)
     assert strings("claims")["not_yet"] in said

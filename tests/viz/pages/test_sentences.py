@@ -17,7 +17,6 @@ from tests.lesson_sentences import printed
 from tests.model.studies.faithfulness.test_report import made
 from viz.examples import examples
 from viz.pages.compare.difference import change_claim, unchanged_why
-from viz.pages.coreference import Twins
 from viz.pages.explain import no_order
 from viz.pages.heads import head_claims
 from viz.pages.training.film import Story, claims
@@ -55,16 +54,6 @@ def test_heads_states_the_weights_of_pair_and_twin():
     said = " ".join(head_claims(twins[0], complete_view(State(), twins[0]), twins[1], HEADLINE))
     assert all(number in said for number in ("3·1", headline.ANIMAL, headline.ANIMAL_IN_WIDE, headline.STREET_IN_WIDE,
                                              "5·11", headline.SECOND_HEAD, headline.SECOND_HEAD_IN_WIDE))
-
-
-def test_coreference_verdicts_follow_the_weights():
-    here, there = np.random.default_rng(8).random((2, 15, 2)).astype(np.float32)
-    here[3], there[4] = 0.2, 0.001
-    found = Twins(HEADS, here, there, 0.125, ("animal", "street", "it"))
-    expected = ["faint" if min(a + b, c + d) < 0.125 else "even" if a == b or c == d else
-                {(True, False): "flips", (True, True): "a", (False, False): "b"}.get((a > b, c > d), "against")
-                for (a, b), (c, d) in zip(here, there, strict=True)]
-    assert found.verdicts() == expected and {"even", "faint"} <= set(expected)
 
 
 @pytest.mark.parametrize("only", [None, 0, 2])

@@ -1,5 +1,5 @@
-"""Parts of a page that rerun separately."""
-
+"""Parts of a page that rerun separately, text fields, and the badge of a verification."""
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from viz.text import escape_markdown, strings
@@ -52,3 +52,44 @@ def offering():
 def test_title_of_an_offered_model_is_no_markdown():
     app = AppTest.from_function(offering).run(timeout=30)
     assert not app.exception and r"a \*model\*" in app.button[0].label
+
+
+def typing():
+    import streamlit as st
+
+    from viz.widgets.fields import text_value
+
+    said = st.session_state.setdefault("said", "one")
+    st.text_area("text", **text_value("field", said),
+                 on_change=lambda: st.session_state.update(said=st.session_state["field"]))
+    st.button("example", on_click=lambda: st.session_state.update(said="from an example"))
+
+
+def test_text_field_is_written_by_app_changes_only():
+    app = AppTest.from_function(typing).run(timeout=30)
+    assert app.text_area[0].value == app.text_area[0].proto.default == "one"
+    app.text_area[0].set_value("typed").run(timeout=30)
+    assert app.text_area[0].value == app.text_area[0].proto.default == "typed" and not app.text_area[0].proto.set_value
+    app.button[0].click().run(timeout=30)
+    assert app.text_area[0].value == "from an example" and app.text_area[0].proto.set_value
+
+
+def badge(changed):
+    from dataclasses import replace
+
+    import streamlit as st
+
+    from tests import fabricate
+    from viz.widgets.head_picker import show_badge
+
+    record = fabricate.record()
+    show_badge(st.empty(), replace(record, card=replace(record.card, changed=changed)))
+
+
+@pytest.mark.parametrize("changed", ["", "This one is the [newer] record"])
+def test_badge_states_another_version(changed):
+    app = AppTest.from_function(badge, args=(changed,)).run(timeout=30)
+    assert not app.exception
+    assert [each.value for each in app.warning] == ([r"This one is the \[newer\] record"] if changed else [])
+    label = app.main.children[0].proto.popover.label
+    assert ("see its version" in label) == bool(changed)

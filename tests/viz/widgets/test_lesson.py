@@ -1,8 +1,9 @@
-"""The parts shared by lessons."""
+"""Parts shared by lessons: questions, whose answers are explained once one is given, and drawn lines."""
 import tomllib
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from viz.page import lessons, pages
 from viz.text import FOLDER
@@ -24,3 +25,28 @@ def test_questions_of_a_lesson_have_their_answers(name):
 def test_height_on_linear_axes_is_a_share_of_the_range():
     (line,) = drawn_lines(np.linspace(0, 1, PLACES), np.array([0.0, 5.0, 10.0]), (-2.0, 2.0))
     assert line.y == pytest.approx([-2, 0, 2]) and drawn_lines((), np.array([0.0, 1.0]), (0.0, 1.0)) == []
+
+
+PROMPT = {"ask": "Which?", "right": 1,
+          "answers": [{"text": "this", "why": "Not this."}, {"text": "that", "why": "Yes."}]}
+
+
+def page(prompt, chosen, show):
+    from viz.state import State
+    from viz.widgets.lesson_questions import ask
+
+    class Asking(dict):
+        state, present, set = State(show=show), False, None
+
+    ask(Asking(guess=chosen), prompt, "guess", "Predict first")
+
+
+@pytest.mark.parametrize(("chosen", "show", "said", "button"), [
+    ("", False, [], "Show me"),
+    ("a", False, ["✗ **this** *(chosen)*  \nNot this.\n\n✓ **that**  \nYes."], "Clear my answer"),
+    ("", True, ["✗ **this**  \nNot this.\n\n✓ **that**  \nYes."], "Hide the answers")])
+def test_answers_are_explained_once_one_is_chosen_or_all_are_shown(chosen, show, said, button):
+    app = AppTest.from_function(page, args=(PROMPT, chosen, show)).run(timeout=30)
+    assert [each.value for each in app.markdown] == ["**Predict first.** Which?", *said]
+    assert [each.label for each in app.button] == [button]
+    assert [each.options for each in app.radio] == ([] if said else [["this", "that"]])

@@ -1,3 +1,4 @@
+
 import dataclasses
 
 import numpy as np
@@ -9,6 +10,7 @@ from tests import fabricate
 from viz.components.component import Selection
 from viz.components.head_view import Guess, body, parse_event, state
 from viz.components.messages import unpack
+from viz.components.token_labels import JOINED, SPECIAL, UNKNOWN, token_axis
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +74,9 @@ def test_guess_is_sent_and_read_back(made):
     for value in ({"marks": [[0, 1]]}, {"marks": [None]}, {"marks": "x"}, {"marks": [[10, 2, 3]]},
                   {"marks": [[True, 2]]}, {"marks": [], "token": 1}):
         assert parse_event(value, shown) is None
+
+
+def test_flags_say_special_unknown_and_joined():
+    axis = token_axis(fabricate.tokens(["[CLS]", "flood", "ed", "[UNK]", "[SEP]"], words=[-1, 0, 0, 1, -1]))
+    assert axis["flags"] == [SPECIAL, 0, JOINED, UNKNOWN, SPECIAL]
+    assert axis["segments"] == [-1, 0, 0, 0, -1]
