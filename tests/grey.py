@@ -22,11 +22,8 @@ def alike(one: str, other: str) -> bool:
 
 def alike_in_grey(spec: dict) -> list[str]:
     """Return the pairs of series in a plotly chart that look alike in greyscale: lines with the same dashes, width and
-    symbols, and points of the same symbol or bars of the same pattern in similar greys.
-
-    Series of the same colour have the same meaning and are not compared; nor are series of many colours, which are
-    labelled.
-    """
+    symbols, and points of the same symbol or bars of the same pattern in similar greys. Series of one colour have one
+    meaning and are not compared; nor are series of many colours, which are labelled."""
     series = [(trace, look) for trace in spec["data"] if (look := _look(trace)) is not None]
     confused = []
     for (one, (kind, drawn, colour)), (other, (its_kind, its_drawn, its_colour)) in combinations(series, 2):

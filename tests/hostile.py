@@ -33,15 +33,14 @@ ANY = st.text(st.characters(), max_size=30)   # all code points, including lone 
 TEXTS = st.one_of(
     ANY, st.sampled_from(PIECES), st.lists(st.sampled_from(PIECES), min_size=2, max_size=8).map(" ".join),
     st.lists(st.one_of(st.sampled_from(PIECES), st.text(st.characters(), max_size=5)), max_size=6).map("".join))
+# field names in the components' events
 FIELDS = ("token", "pair", "box", "values", "allowed", "selection", "rows", "cells", "part", "layer", "head", "at",
-          "word",
-          "count")   # field names in the components' events
+          "word", "count")
 LEAVES = (st.none() | st.booleans() | st.integers(-10, 10) | st.integers()
           | st.sampled_from((10**9, -10**9, 2**63, 10**30)) | st.floats()
           | st.sampled_from((*FIELDS, *NUMBERS)) | st.text(max_size=5))
 JSON = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4)
-                    | st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=5), inner,
-                                   max_size=4), max_leaves=8)
+                    | st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=5), inner, max_size=4), max_leaves=8)
 
 
 def examples(count: int) -> settings:
@@ -66,8 +65,7 @@ def damaged_by(random: Random, content: bytes) -> bytes:
 
 
 def damaged(content: bytes) -> st.SearchStrategy[bytes]:
-    """Return files damaged by `damaged_by`. hypothesis only draws a seed, because it handles many dependent draws
-    poorly."""
+    """Return files damaged by `damaged_by`, with a seed alone drawn: hypothesis handles dependent draws poorly."""
     return SEEDS.map(lambda seed: damaged_by(Random(seed), content))
 
 

@@ -14,9 +14,6 @@ SOURCES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") f
     ROOT / "app.py", ROOT / "server.py", *(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py"))}
 
 
-LINT_IMPORTS = sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()", "--no-cache"
-
-
 def passes(*command: str) -> None:
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
     assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-1000:]
@@ -27,7 +24,7 @@ def test_ruff_has_no_complaint():
 
 
 def test_imports_keep_their_contracts():
-    passes(*LINT_IMPORTS)
+    passes(sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()", "--no-cache")
 
 
 @pytest.mark.rest
@@ -52,11 +49,8 @@ WRITES = re.compile(r"\.write_(?:text|bytes)\(|\bopen\((?:[^()]|\([^()]*\))*?\"[
                     r"\b(?:save_file|np\.save\w*|torch\.save)\(|ZipFile\([^()]*\"[wax]\"|"
                     r"\.replace\([\w.]+\)|\.rename\((?!\s*(?:columns|index)=)")
 # who may: they write to what model.core.files gave them, or to what nobody takes for whole
-WRITERS = {
-    "model/core/files.py", "model/core/npz.py",
-    "model/pretrained/convert.py",
-    "model/training/processes.py",      # what a process prints, as it prints it
-}
+WRITERS = {"model/core/files.py", "model/core/npz.py", "model/pretrained/convert.py",
+           "model/training/processes.py"}   # what a process prints, as it prints it
 
 
 def test_files_are_written_by_the_module_that_survives_a_kill():

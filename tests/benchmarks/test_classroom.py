@@ -13,8 +13,7 @@ from tests.conftest import ROOT
 def test_two_sessions_get_their_own_answers(tmp_path):
     file = tmp_path / "class.json"
     command = [sys.executable, "-m", "benchmarks.classroom", "--sessions", "2", "--browsers", "0", "--long", "0",
-               "--questions", "1", "--minutes",
-               "0.05", "--json", str(file)]
+               "--questions", "1", "--minutes", "0.05", "--json", str(file)]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=300, encoding="utf-8")
     assert file.exists(), ran.stdout + ran.stderr
     told = json.loads(file.read_text(encoding="utf-8"))

@@ -65,8 +65,7 @@ def test_heads_go_back_one_click_at_a_time(visit):
 
     for act in (lambda: seen.page.locator(".st-key-grid canvas").first.click(position={"x": 60, "y": 60}),
                 lambda: seen.page.locator(".st-key-view_lens").get_by_role("radio", name="lines").click(),
-                typed,
-                lambda: seen.page.locator(".st-key-strip button").nth(2).click()):
+                typed, lambda: seen.page.locator(".st-key-strip button").nth(2).click()):
         assert added(seen, act) == 1
         shown.append(here(seen))
     assert len(set(shown)) == 5 and len({view[1] for view in shown}) == 2

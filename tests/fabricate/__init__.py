@@ -48,8 +48,7 @@ def layer(index: int = 0, queries: int = QUERIES, keys: int = KEYS, seed: int = 
     parts: dict[str, Any] = {
         "query": rng.normal(size=(HEADS, queries, D_K)).astype(np.float32),
         "key": rng.normal(size=(KV_HEADS, keys, D_K)).astype(np.float32),
-        "value": rng.normal(size=(KV_HEADS, keys, D_V)).astype(np.float32), "scale": 1.7,
-        "allowed": Full()} | changes
+        "value": rng.normal(size=(KV_HEADS, keys, D_V)).astype(np.float32), "scale": 1.7, "allowed": Full()} | changes
     return Layer(index, **parts)
 
 
@@ -74,10 +73,7 @@ def record(texts: int | Sequence[str] = QUERIES, kind: Kind = Kind.SELF, keys: S
 
 def patterned(sides: Tokens | tuple[Tokens, Tokens], heads: Sequence[int] = (5, 5, 5), kind: Kind = Kind.SELF,
               seed: int = 0, d_k: int = 16) -> AttentionRecord:
-    """Create a record for pictures, whose heads attend to neighbours with varying sharpness, like trained heads.
-
-    heads: number of heads in each layer.
-    """
+    """Create a record whose heads, so many in each layer, attend to neighbours with varying sharpness."""
     queries, keys = sides if isinstance(sides, tuple) else (sides, sides)
     random = np.random.default_rng(seed)
     angles = np.outer(np.arange(max(len(queries), len(keys))), 1 / 3 ** np.arange(d_k // 2))

@@ -19,9 +19,3 @@ def test_entry_is_complete_and_its_links_open_known_pages():
             wanted = {field: values[0] for field, values in parse_qs(address.query).items()}
             assert to_params(from_params(wanted, address.path, controls), address.path, controls) == wanted, link
         assert term.name in BY_NAME or not term.menu, term.name
-
-
-def test_search_requires_every_word_anywhere():
-    assert [term.name for term in glossary.search("shannon bits")] != []
-    assert {"entropy", "shannon-entropy"} <= {term.name for term in glossary.search("ENTROPY")}
-    assert glossary.search("entropy zebra") == [] and len(glossary.search("")) == len(glossary.terms())

@@ -1,12 +1,15 @@
 """WebKit and Firefox: installed from Debian's packages like Chromium, or else from `playwright install`."""
 import glob
+import json
+import os
 import shutil
+from collections.abc import Callable
 
 import pytest
+from filelock import FileLock
 
 from tests.browser.engines.engine import HIGH, WIDE, Engine, Played
 from tests.browser.engines.firefox import Firefox
-from tests.browser.engines.reference import Reference
 from tests.browser.engines.webkit import WebKit
 from tests.conftest import brought
 
@@ -38,6 +41,24 @@ def engine(request, playwright):
     started = opened(request.param, playwright)
     yield started
     started.close()
+
+
+class Reference:
+    """Results in Chromium, computed once for all pytest processes."""
+
+    def __init__(self, tabs, tmp_path_factory):
+        self.tabs, self.engine = tabs, None
+        base = tmp_path_factory.getbasetemp()
+        self.folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def __call__(self, name: str, visit: Callable[[Engine], object]) -> object:
+        """Return the result of visit(engine) in Chromium. name: identifies the visit."""
+        path = self.folder / f"chromium-{name}.json"
+        with FileLock(path.with_suffix(".lock")):
+            if not path.exists():
+                self.engine = self.engine or Played(self.tabs.take(width=WIDE, height=HIGH))
+                path.write_text(json.dumps(visit(self.engine)), encoding="utf-8")
+        return json.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")

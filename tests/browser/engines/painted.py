@@ -96,8 +96,7 @@ def apart(one: str, other: str) -> str:
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """Describe how the results of two engines differ."""
     told = [f"{name}: {apart(str(one[name]), str(other[name]))}"
-            for name in ("charts", "marks", "told", "words", "broken")
-            if one[name] != other[name]]
+            for name in ("charts", "marks", "told", "words", "broken") if one[name] != other[name]]
     for kind in ("canvases", "matrices"):
         if len(one[kind]) != len(other[kind]):
             told.append(f"{len(one[kind])} and {len(other[kind])} {kind}")

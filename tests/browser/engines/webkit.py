@@ -47,8 +47,7 @@ class WebKit(Engine):
 
     def __init__(self, browser: str):
         self.screen = subprocess.Popen(["Xvfb", "-displayfd", "1", "-screen", "0", "1600x1200x24", "-nolisten", "tcp"],
-                                       stdout=subprocess.PIPE,
-                                       stderr=subprocess.DEVNULL, encoding="utf-8")
+                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8")
         assert self.screen.stdout
         options = Options()
         options.binary_location = browser

@@ -80,7 +80,7 @@ def test_select_on_scores_one_head_of_the_other_file(files):
     assert both["held_out"]["accuracy"] == same["accuracy"]
 
 
-TEXT, TWIN = "a cat sat on mat because it was too tired", "a cat sat on mat because it was too wide"
+TEXT = "a cat sat on mat because it was too tired"
 
 
 @pytest.fixture(scope="module")
@@ -108,12 +108,3 @@ def test_rule_has_every_head_and_an_untrained_twin(folder, tmp_path):
     found = run("score", "--model", folder, "--cases", cases, "--from", "verb", "--to", "subject")
     assert found["pairs"] == 2 and len(found["heads"]) == len(found["untrained"]["heads"]) == 12
     assert found["offset"] == [-1, 1.0]
-
-
-def test_equal_models_do_not_differ(folder, tmp_path):
-    texts = tmp_path / "texts.txt"
-    texts.write_text(f"{TEXT}\n{TWIN}\n", encoding="utf-8")
-    same = run("compare", "--model", folder, "--with", folder, "--texts", texts)
-    assert all(row["divergence"] == 0 for row in same["heads"])
-    other = run("compare", "--model", folder, "--text", TEXT, "--text-2", TWIN)
-    assert other["heads"][0]["divergence"] > 0

@@ -34,11 +34,8 @@ def opened(tabs, demo):
 
 @pytest.fixture
 def visit(opened):
-    """visit(query, width=1440, scheme="light") shows the demo with this query and waits until everything is drawn.
-
-    Instead of reloading Streamlit, it leaves the page and returns: all components are removed and mounted again, and
-    the page's memory is cleared.
-    """
+    """visit(query, width=1440, scheme="light") shows the demo with this query and waits until everything is drawn:
+    without reloading Streamlit, all components are removed and mounted again, and the page's memory is cleared."""
     def go(query: str = "", width: int = 1440, scheme: str = "light"):
         page = opened
         page.wait_for_selector(RESTS)
@@ -120,8 +117,7 @@ def _file(route) -> None:
 
 @pytest.fixture
 def run_module(browser):
-    """run_module(module, function, *given) returns the result of a JavaScript function, called with the module and the
-    given arguments, in a new page that has the modules at the server's URLs."""
+    """run_module(module, function, *given) returns function(module, *given), run in a page with the server's URLs."""
     page = browser.new_page()
     page.route(f"{SITE}/**", _file)
     page.goto(SITE + "/")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from model.lessons import head_steps
+from viz.components import bundle
 from viz.components.files import FOLDER
 from viz.components.messages import pack, range_codes, root_codes, signed_codes
 from viz.format import format_signed, format_weight
@@ -104,3 +105,20 @@ def test_weights_and_differences_are_restored(run_module):
     codes = signed_codes(np.array([-2, 0, 1, 2, np.nan], np.float32), 2.0).tolist()
     found = run_module("head_view/codes.js", "({ valueOf }, codes) => codes.map((code) => valueOf(code, 2))", codes)
     assert found[:4] == [-2, 0, 1, 2] and math.isnan(found[4])
+
+
+def test_bundle_reads_every_import_and_export():
+    for path in bundle.FOLDER.rglob("*.js"):
+        text = path.read_text(encoding="utf-8")
+        assert len(bundle.IMPORT.findall(text)) == len(re.findall(r"^import\b", text, re.MULTILINE)), path
+        assert len(bundle.EXPORT.findall(text)) == len(re.findall(r"^export\b", text, re.MULTILINE)), path
+        assert not re.search(r"^import [^;]*\bas\b", text, re.MULTILINE), path
+
+
+def test_bundle_runs_and_returns_module_exports(browser):
+    page = browser.new_page()
+    text = bundle.script("head_grid/layout.js", "js/messages.js")
+    found = page.evaluate(f"""() => {{ {text}
+        return [modules["head_grid/layout.js"].groupGap(4, 9), modules["js/messages.js"].number(65534, 0, 2)]; }}""")
+    page.close()
+    assert found == [8, 2]

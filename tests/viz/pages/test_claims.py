@@ -25,8 +25,7 @@ def drawn(measured, missing=(), shipped=False):
     from model.studies.claims.catalogue import BY_NAME, Row
     from viz.pages.claims import ASKED, Result, draw_claim
 
-    page = SimpleNamespace(state=SimpleNamespace(), set=lambda **asked: st.code(f"asked {asked}"),
-                           open_page=lambda name, **controls: st.code(f"open {name} {controls}"))
+    page = SimpleNamespace(state=SimpleNamespace(), set=None, open_page=None)
     row = Row(BY_NAME["special"], "" if missing else "minilm", missing)
     before = Shipped(measured, "2026-11-26", "a desk", 3.0, True) if shipped else None
     result = Result(None, "nothing here") if missing else Result(measured, open=measured is None, shipped=before)

@@ -23,7 +23,6 @@ from viz.pages.training.film import Story, claims
 from viz.state import State, complete_view
 
 HEADLINE = examples()[0]
-HEADS = tuple((Kind.SELF, layer, head) for layer in range(3) for head in range(5))
 
 
 def has(sentence: str, *numbers: float) -> bool:

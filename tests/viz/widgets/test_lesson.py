@@ -6,8 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from viz.page import lessons, pages
-from viz.text import FOLDER
+from viz.text import FOLDER, strings
 from viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_lines
+from viz.widgets.progress import parse_event, right_answers
 
 
 @pytest.mark.parametrize("name", lessons())
@@ -50,3 +51,18 @@ def test_answers_are_explained_once_one_is_chosen_or_all_are_shown(chosen, show,
     assert [each.value for each in app.markdown] == ["**Predict first.** Which?", *said]
     assert [each.label for each in app.button] == [button]
     assert [each.options for each in app.radio] == ([] if said else [["this", "that"]])
+
+
+@pytest.mark.parametrize(("value", "kept"), [
+    *((value, {}) for value in (None, [], {"softmax": {"guess": "z"}}, {"nowhere": {"guess": "a"}},
+                                {"softmax": {"guess": ["a"]}}, {"softmax": {"#": "ends"}})),
+    ({"softmax": {"guess": "b", "t": "4", "check_9": "a"}, "scale": {"guess": "c", "dk": "x"}, "x": {}},
+     {"softmax": {"guess": "b", "t": 4.0}, "scale": {"guess": "c"}})])
+def test_valid_values_of_existing_controls_are_restored(value, kept):
+    assert parse_event(value) == kept
+
+
+def test_mark_counts_right_answers():
+    right = "abcd"[strings("lessons/softmax")["predict"]["right"]]
+    wrong = next(letter for letter in "abcd" if letter != right)
+    assert right_answers("softmax", {"guess": right}) == (1, 1) and right_answers("softmax", {"guess": wrong}) == (0, 1)
