@@ -23,12 +23,8 @@ def given_away(prompt: dict, shown: str) -> list[str]:
     return sorted((told - open_anyway) & page)
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W\d_]+", re.sub(r"\$[^$]*\$", " ", text.lower()))
-
-
 def _runs(text: str) -> set[str]:
-    words = _words(text)
+    words = re.findall(r"[^\W\d_]+", re.sub(r"\$[^$]*\$", " ", text.lower()))
     return {" ".join(words[start:start + RUN]) for start in range(len(words) - RUN + 1)}
 
 

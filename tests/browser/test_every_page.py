@@ -134,7 +134,9 @@ def test_page_serves_every_reader(opened, name):
 def test_page_fits_every_window(opened, name):
     seen = opened(answered(name, everything=True))
     finds_nothing(seen, AXE, WCAG, STREAMLITS)
-    nothing_is_cut(seen, *WINDOWS)
+    for width, height in WINDOWS:
+        seen.page.set_viewport_size({"width": width, "height": height})
+        finds_nothing(seen, CUT, SCROLLS, UNSEEN)
 
 
 @pytest.mark.rest
@@ -158,12 +160,6 @@ def finds_nothing(seen: Watch, script: str, *given: object) -> None:
     while (found := seen.page.evaluate(script, given)) and time.perf_counter() < end:
         seen.page.wait_for_timeout(200)
     assert found == [], f"{len(found)} on {seen.page.url} at {seen.page.viewport_size}, such as {found[:3]}"
-
-
-def nothing_is_cut(seen: Watch, *windows: tuple[int, int]) -> None:
-    for width, height in windows:
-        seen.page.set_viewport_size({"width": width, "height": height})
-        finds_nothing(seen, CUT, SCROLLS, UNSEEN)
 
 
 def below_the_screen(seen: Watch) -> list:

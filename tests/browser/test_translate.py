@@ -1,6 +1,6 @@
 """Cross-attention in a browser: word by word, the pronoun, unknown words, and a sentence composed by clicks."""
 import re
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from playwright.sync_api import expect
 
@@ -47,3 +47,19 @@ def test_unknown_words_are_named_and_known_ones_offered(watch):
     main.get_by_role("button", name=words["use"]).click()
     expect(main.get_by_test_id("stAlert")).to_have_count(0, timeout=PATIENCE)
     assert seen.rest().params()["text"] == ["The dog didn't cross the river because it was too tired."]
+
+
+def test_token_is_written_and_undone(seen):
+    page = seen.page
+    page.goto(f"{seen.address}/next_word?" + urlencode({"model": "minilm", "text": "the cat sat on"}))
+    expect(page.get_by_role("button", name="Most probable", exact=True)).to_be_visible(timeout=PATIENCE)   # of Stories
+    page.get_by_role("button", name="Open Induction").click(timeout=PATIENCE)
+    # Blueskyin Blues: k came next
+    expect(page.get_by_role("button", name=re.compile(r"^k 0\.9\d\d$"))).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_test_id("stAlertContentError")).to_have_count(0)
+    expect(page.get_by_test_id("stAlertContentInfo")).to_have_count(0)
+    assert seen.params()["model"] == ["induction"]
+    page.get_by_role("button", name="Most probable", exact=True).click()
+    expect(page.get_by_role("button", name=re.compile(r"^k 0\.9\d\d$"))).to_have_count(0, timeout=PATIENCE)
+    page.get_by_role("button", name="Back one token", exact=True).click()
+    expect(page.get_by_role("button", name=re.compile(r"^k 0\.9\d\d$"))).to_be_visible(timeout=PATIENCE)

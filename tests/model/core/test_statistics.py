@@ -81,7 +81,7 @@ def test_all_right_has_the_exact_bound():
 
 def test_null_is_the_exact_distribution_of_all_swaps():
     """For nine pairs, all 512 ways to swap can be enumerated."""
-    correct = coin_flips(5, 18, 4)
+    correct = np.random.default_rng(5).integers(0, 2, (18, 4)).astype(float)   # which cases each head gets right
     every = []
     for swaps in itertools.product((False, True), repeat=9):
         swapped = np.where(np.repeat(swaps, 2)[:, None], 1 - correct, correct)
@@ -89,12 +89,6 @@ def test_null_is_the_exact_distribution_of_all_swaps():
     luck = statistics.max_statistic_null(correct, np.repeat(np.arange(9), 2), draws=20_000)
     assert luck.mean == pytest.approx(np.mean(every), abs=0.003)
     assert luck.p_value == pytest.approx(np.mean(np.array(every) >= correct.mean(0).max() - 1e-12), abs=0.02)
-
-
-def coin_flips(seed: int, cases: int, heads: int) -> np.ndarray:
-    """Draw which cases each random head gets right, float64 (case, head)."""
-    weights = np.random.default_rng(seed).random((cases, heads, 2), np.float32)
-    return (weights[..., 0] > weights[..., 1]).astype(float)
 
 
 def test_rank_correlations_equal_scipy():

@@ -69,11 +69,6 @@ def test_long_head_is_max_pooled_without_full_matrix(allowed, monkeypatch):
     assert shown.row_of(14) == 2 and "5 × 5 tokens" in shown.notes[0]
 
 
-def matrices(attention_map):
-    return {(layer.index, head): heads.weights(layer, head) for layer in attention_map.layers
-            for head in range(layer.heads)}
-
-
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
 @pytest.mark.parametrize("token", [0, 1, 8, 10, 15])
 def test_each_head_has_its_largest_weight_beyond_neighbours(kind, token):
@@ -82,7 +77,8 @@ def test_each_head_has_its_largest_weight_beyond_neighbours(kind, token):
     found = TokenRankingQuery(None, kind, token).answer(SimpleNamespace(record=lambda *_: {kind: attention_map}), quiet)
     for links, line in ((found.from_token, lambda weights: weights[token]),
                         (found.at_token, lambda weights: weights[:, token])):
-        wanted = {head: line(weights)[others] for head, weights in matrices(attention_map).items()}
+        wanted = {(layer.index, head): line(heads.weights(layer, head))[others] for layer in attention_map.layers
+                  for head in range(layer.heads)}
         assert {(link.layer, link.head): link.weight for link in links} == pytest.approx(
             {head: numbers.max() for head, numbers in wanted.items() if numbers.max() > 0}, abs=1e-6)
         assert all(others[int(wanted[link.layer, link.head].argmax())] == link.other for link in links)

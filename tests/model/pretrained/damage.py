@@ -154,13 +154,9 @@ def weights(name: str, change: Callable[[dict[str, np.ndarray], str], None]) -> 
     def spoil(folder: Path) -> None:
         tensors = {name: array.copy() for name, array in load((folder / "model.safetensors").read_bytes()).items()}
         matrices = sorted(key for key, array in tensors.items() if array.ndim == 2)
-        change(tensors, matrices[hash_of(name) % len(matrices)])
+        change(tensors, matrices[sum(map(ord, name)) % len(matrices)])
         (folder / "model.safetensors").write_bytes(save(tensors, metadata={"format": "pt"}))
     return Damage(f"weights: {name}", spoil)
-
-
-def hash_of(text: str) -> int:
-    return sum(map(ord, text))
 
 
 def set_number(number: float) -> Callable[[dict[str, np.ndarray], str], None]:

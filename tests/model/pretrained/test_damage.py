@@ -17,14 +17,11 @@ FEW = 10    # times as many examples has the suite's profile elsewhere: each ope
 LENGTH = 700
 
 
-def opened(folder):
-    return load.open_model(str(folder), quiet)
-
-
 def sentence_about(folder: Path) -> str:
     """Return the error of opening and asking this folder; empty if the model answers correctly."""
     try:
-        record = opened(folder).record(Query(str(folder), load.revision(str(folder)), TEXT), quiet)
+        opened = load.open_model(str(folder), quiet)
+        record = opened.record(Query(str(folder), load.revision(str(folder)), TEXT), quiet)
     except UserError as error:
         return str(error)
     assert record.verification.status in ("verified", "reported")

@@ -19,10 +19,6 @@ def ask(model, text=TEXT, edits=(), **more):
     return model.record(query(text, edits=frozenset(edits), **more), quiet)
 
 
-def every(kind, layers, of_layer, other):
-    return [Patch(kind, layer, head, other) for layer in layers for head in range(of_layer)]
-
-
 def hooked(network, ids, path, change):
     """(logits, input of a module): a pass with that input changed by a hook of the test's own."""
     given = []
@@ -78,8 +74,9 @@ def test_patch_lengths_by_side(opened):
         ask(model, text, target=target, edits=[Patch(Kind.SELF, 0, 0, longer)])
     with pytest.raises(UserError, match="choose a text with the same number of tokens"):
         ask(model, text, target=target, edits=[Patch(Kind.CROSS, 0, 0, query(text, target="a cat sat on it"))])
+    other = query("the cat sat on mat", target=target)
     whole = ask(model, text, target=target,
-                edits=every(Kind.SELF, range(2), 4, query("the cat sat on mat", target=target)))
+                edits=[Patch(Kind.SELF, layer, head, other) for layer in range(2) for head in range(4)])
     twin = ask(model, "the cat sat on mat", target=target)
     keys = [each[Kind.CROSS].layer(1).key for each in (whole, twin)]
     # the encoder's output is the twin's where the words are

@@ -40,10 +40,6 @@ def words_of(figure) -> list[str]:
     return [text.get_text() for text in figure.axes[0].texts]
 
 
-def svg_texts(content: bytes) -> list[str]:
-    return ["".join(each.itertext()) for each in ET.fromstring(content).iter("{http://www.w3.org/2000/svg}text")]
-
-
 @pytest.mark.parametrize("scale", ["linear", "root", "log"])
 @pytest.mark.parametrize("transpose", [False, True])
 @pytest.mark.parametrize("zoom, kind", [(1, Kind.CROSS), (3, Kind.CAUSAL)])
@@ -105,7 +101,8 @@ def test_no_letter_is_clipped(lens, texts):
 def test_vector_picture_holds_the_tokens_as_text(lens):
     made = record(WORDS)
     view = View(lens=lens, token=3, pair=(3, 2))
-    texts = svg_texts(export(".svg", made, view))
+    drawing = ET.fromstring(export(".svg", made, view))
+    texts = ["".join(each.itertext()) for each in drawing.iter("{http://www.w3.org/2000/svg}text")]
     assert set(WORDS) <= set(texts) and "layer 0 · head 0" in texts
     page = pypdf.PdfReader(io.BytesIO(export(".pdf", made, view))).pages[0]
     assert all(word in page.extract_text() for word in WORDS)

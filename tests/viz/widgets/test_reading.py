@@ -11,6 +11,8 @@ from tests.uploads import packed
 from viz.page import Page, PageContext
 from viz.session import Session
 from viz.state import State
+from viz.text import strings
+from viz.widgets import picture as choice
 from viz.widgets import picture as reading
 from viz.widgets.picture import OWN_PICTURES
 from viz.widgets.vocabulary import example_of
@@ -78,3 +80,22 @@ def test_own_picture_survives_reload_until_the_last_visitor_leaves(visit):
     now, fit = visit(State(model="marked-digit", image=mine))
     fit(OF_PICTURES)   # a link to it still opens a page, which says so
     assert now.state.image == mine and OWN_PICTURES.value == {}
+
+
+@pytest.mark.parametrize("url, works", [
+    ("https://clearhead.example.org/pictures", True), ("http://localhost:8501/", True), ("http://127.0.0.1:8501", True),
+    ("http://[::1]:8501/", True), ("http://app.localhost/", True), ("http://192.168.1.9:8501/pictures", False),
+    ("http://clearhead.example.org", False), ("http://localhost.example.org", False), ("", False), (None, False)])
+def test_camera_works_over_https_or_on_this_machine(url, works):
+    assert choice.camera_works(url) is works
+
+
+def test_picture_choice_lists_shipped_uploaded_and_linked(monkeypatch):
+    now = Session(state=State("marked-digit", image="12" * 32))
+    monkeypatch.setattr(choice, "session", lambda: now)
+    monkeypatch.setattr("viz.session.session", lambda: now)
+    choice.OWN_PICTURES.value = {"ab" * 32: "mine.png"}
+    options = choice.picture_options()
+    offered = [each.sha256 for each in pictures.offered("marked-digit")]
+    assert list(options) == [*offered, "ab" * 32, "12" * 32] and "dot under" in options[offered[0]]
+    assert options["ab" * 32] == "mine.png" and options["12" * 32] == strings("pictures")["gone"]

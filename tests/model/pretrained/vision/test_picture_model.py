@@ -29,12 +29,9 @@ def folders(tmp_path_factory):
     return folder
 
 
-def asked(folder, edits=(), key="cat", text=""):
-    return sources.open_query(str(folder), text, edits=edits, image=tiny_vision.shipped(key))
-
-
 def record(folder, edits=(), key="cat", text=""):
-    return asked(folder, edits, key, text).answer(models, quiet)
+    query = sources.open_query(str(folder), text, edits=edits, image=tiny_vision.shipped(key))
+    return query.answer(models, quiet)
 
 
 def eager(folder, name, key="cat"):

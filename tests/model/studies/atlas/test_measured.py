@@ -14,10 +14,6 @@ from tests import fabricate
 REPEATING = ["[CLS]", "a", "b", "c", "a", "b", "d", "a", "[SEP]"]
 
 
-def record_of(kind: Kind):
-    return fabricate.record(REPEATING, kind, seed=3)
-
-
 def matrices(attention_map):
     """{(layer, head): weights as lists of Python floats}."""
     return {(layer.index, head): heads.weights(layer, head).tolist()
@@ -40,7 +36,7 @@ def marked(tokens, kind, name):
 def both(request):
     tokens = fabricate.tokens(REPEATING)
     kind = request.param
-    record = record_of(kind)
+    record = fabricate.record(REPEATING, kind, seed=3)
     # the fabricated ids are all different; a text repeats its words
     ids = tuple(100 + REPEATING.index(text) for text in tokens.texts)
     attention_map = record[kind]
