@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from tests.lesson_pages import shown
+from tests.lesson_pages import Shown, shown
 from viz.page import lessons, pages
 from viz.text import strings
 
@@ -53,11 +53,15 @@ QUESTIONS = [(name, table, control.name) for name in lessons() for table, contro
     (each for each in pages()[name][0].controls if each.name.startswith("guess")), strict=True)]
 
 
+def parts(page: Shown) -> set[str]:
+    """Return a lesson's sections with numbers and its charts, whether drawn before or after the answer."""
+    return {*page.numbers, *(re.sub("-(before|answered)$", "", chart) for chart in page.charts)}
+
+
 @cache
 def parts_told(name: str) -> set[str]:
-    """Return the sections with numbers and the charts that a lesson shows once all its questions are answered."""
-    told = shown(name, **{control: "a" for lesson, _, control in QUESTIONS if lesson == name})
-    return {*told.numbers, *told.charts}
+    """Return the parts that a lesson shows once all its questions are answered."""
+    return parts(shown(name, **{control: "a" for lesson, _, control in QUESTIONS if lesson == name}))
 
 
 @pytest.mark.parametrize(("name", "table", "control"), QUESTIONS)
@@ -72,4 +76,4 @@ def test_lesson_states_an_answer_only_after_it_is_given(name, table, control):
     assert given_away(prompt, "\n".join([*words, *page.alts.values(), *drawn])) == []
     assert not any(strings(f"lessons/{name}")["remember"][0] in each for each in page.words)
     covered = name not in ("softmax", "story")   # where no section waits
-    assert ({*page.numbers, *page.charts} < parts_told(name)) == covered
+    assert (parts(page) < parts_told(name)) == covered
