@@ -8,37 +8,28 @@ A tensor has the positions of a module's input as long as operations treat all p
 cut or reorder positions create new ones. `model.capture.order` proves that none was reordered unnoticed.
 """
 import itertools
-import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from model.capture import order
-from model.capture.order import tensors_in
+from model.capture.order import ATTENTION, COPYING, CUTTING, JOINING, PRODUCTS, REORDERING, SHAPING, tensors_in
 from model.core.query import frozen
 
 # operations that mix the numbers of a vector, usually with learned weights; results are identified by their inputs
 PROJECTIONS = frozenset({"linear", "addmm", "matmul", "mm", "bmm", "baddbmm", "einsum", "conv1d", "conv2d", "conv3d",
                          "embedding", "__matmul__", "__rmatmul__"})
-# results of attention are not projections: a residual stream stays different from the memory that it attended to
-ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "flex_attention"})
-PRODUCTS = frozenset({"matmul", "bmm", "einsum", "__matmul__", "baddbmm"})   # may combine a query and a key
-# operations that keep the numbers but change shape or type
-RESHAPED = frozenset({"view", "reshape", "transpose", "permute", "contiguous", "flatten", "unflatten", "squeeze",
-                      "unsqueeze", "swapaxes", "swapdims", "movedim", "t", "clone", "detach", "to", "float", "half",
-                      "bfloat16", "type_as", "dropout", "expand", "cpu", "cuda", "__get__",
-                      "view_as_complex", "view_as_real"})
+RESHAPED = SHAPING | COPYING | {"view_as_complex", "view_as_real"}   # the numbers stay
 SAME_POSITIONS = PROJECTIONS | ATTENTION | RESHAPED | {"lstm", "gru", "rnn_tanh", "rnn_relu", "glu", "one_hot"}
-JOINING = frozenset({"cat", "concat", "concatenate", "stack"})
-CUTTING = frozenset({"__getitem__", "chunk", "split", "split_with_sizes", "unbind", "select", "narrow"})
-MOVING = frozenset({"flip", "fliplr", "flipud", "rot90", "roll", "gather", "index_select", "take", "take_along_dim",
-                    "sort", "msort", "topk", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce",
-                    "scatter_reduce_", "index_put", "index_put_", "index_copy", "index_copy_", "index_add",
-                    "index_add_", "index_reduce", "masked_scatter", "masked_scatter_", "select_scatter",
-                    "slice_scatter", "diagonal_scatter", "as_strided", "as_strided_scatter", "pad", "tensordot"})
+MOVING = REORDERING | {"take", "sort", "msort", "topk", "scatter", "scatter_", "scatter_add", "scatter_add_",
+                       "scatter_reduce", "scatter_reduce_", "index_put", "index_put_", "index_copy", "index_copy_",
+                       "index_add", "index_add_", "index_reduce", "masked_scatter", "masked_scatter_", "select_scatter",
+                       "slice_scatter", "diagonal_scatter", "as_strided", "as_strided_scatter", "tensordot"}
 UNKNOWN = "unknown"   # positions of a tensor made by no observed operation
 
 
@@ -78,7 +69,6 @@ UNSEEN = Stream(frozenset({UNKNOWN}), frozenset())
 class Origin:
     """The known origin of one tensor."""
 
-    tensor: weakref.ref          # the tensor
     number: int                  # shared by reshaped views of the same numbers
     sources: frozenset[int] = frozenset()   # numbers of the tensors projected into it
     same: bool | None = None     # for scores: whether query and key come from one tensor; else None
@@ -94,33 +84,29 @@ class Origins:
 
     def __init__(self) -> None:
         self._next = itertools.count()
-        self._known: dict[int, Origin] = {}   # by id(tensor)
+        self._known: MutableMapping[Tensor, Origin] = WeakTensorKeyDictionary()
 
     def start(self, inputs: Iterable[Tensor], constants: Iterable[Tensor]) -> None:
         """Register the tensors that exist before the pass: inputs in order, whose positions are distinguished, and
         constants, which belong to no input."""
         numbers: dict[object, int] = {}
         for place, tensor in enumerate(inputs):
-            made = self._set(tensor, stream=Stream(frozenset({place}), frozenset()), rows=order.of_input(tensor))
+            made = self._set(tensor, stream=Stream(frozenset({place}), frozenset()), rows=order.rows_of_input(tensor))
             if tensor.layout is torch.strided:   # the same tensor may be passed twice
                 made.number = numbers.setdefault((tensor.data_ptr(), tensor.shape), made.number)
         for tensor in constants:
             self._set(tensor)
 
     def _of(self, tensor: Tensor) -> Origin:
-        known = self._known.get(id(tensor))
-        if known is None or known.tensor() is not tensor:
-            known = self._set(tensor, stream=NOTHING if isinstance(tensor, nn.Parameter) else UNSEEN)
-        return known
+        known = self._known.get(tensor)
+        return known or self._set(tensor, stream=NOTHING if isinstance(tensor, nn.Parameter) else UNSEEN)
 
     def _set(self, tensor: Tensor, **known: object) -> Origin:
-        made = Origin(weakref.ref(tensor), **{"number": next(self._next), "axes": tensor.ndim} | known)
-        self._known[id(tensor)] = made
+        made = self._known[tensor] = Origin(**{"number": next(self._next), "axes": tensor.ndim} | known)
         return made
 
-    def follow(self, name: str, args: tuple, options: dict[str, object], result: object,
-               func: Callable | None = None) -> None:
-        """Record the result of an operation of this name. func: the operation, None for that of a whole module."""
+    def follow(self, func: Callable, name: str, args: tuple, options: dict[str, object], result: object) -> None:
+        """Record the result of an operation of this name."""
         outputs, inputs = list(tensors_in([result])), [*args, *options.values()]
         if name in ("__setitem__", "__set__"):
             outputs = [args[0]]
@@ -132,61 +118,57 @@ class Origins:
         before = [self._of(each) for each in given]
         same = next((each.same for each in before if each.same is not None), None)
         scores = next((each for each in before if each.keys is not None), None)
-        rows, keys, texts = scores, None if scores is None else scores.keys, 0 if scores is None else scores.texts
+        queries, keys, texts = (scores.stream, scores.keys, scores.texts) if scores else (None, None, 0)
         if name in PROJECTIONS:
             sources = frozenset(each.number for each in before)
             factors = list(tensors_in(inputs))
             factors = factors[1:3] if name == "baddbmm" else factors[:2]   # the addend comes first
-            same = keys = rows = None
+            same = keys = queries = None
             if name in PRODUCTS and len(factors) == 2 and not isinstance(factors[1], nn.Parameter):
                 one, other = factors if _rows_first(name, args) else factors[::-1]
                 axes = None if name == "einsum" else (-2, -1)
-                rows, same = self._of(one), self.same(one, other, axes)
+                queries, same = self._of(one).stream, self.same(one, other, axes)
                 if scores is None:   # weights · value is not a score
-                    texts = self.texts(one)
-                    rows = replace(rows, stream=self.stream(one, axes and axes[0]))
-                    keys = self.stream(other, axes and axes[1])
+                    texts = self.count_texts(one)
+                    queries, keys = self.stream(one, axes and axes[0]), self.stream(other, axes and axes[1])
         else:
             sources = frozenset().union(*(each.sources for each in before if name not in ATTENTION))
         if name in ATTENTION:
-            rows, keys = self._of(args[0] if args else options["query"]), None
+            queries, keys = self._of(args[0] if args else options["query"]).stream, None
         reshaped = name in RESHAPED and len(outputs) == 1
         itself = {"number": before[0].number, "axes": before[0].axes} if reshaped else {}
-        for place, output in enumerate(outputs):
-            stream = self._positions(name, args, options, given, output, place) if rows is None else rows.stream
-            ordered = self._rows(name, args, options, output, place, func)
-            if args and output is args[0] and not order.agree(self._of(output).rows, ordered):
-                self._overwritten(output)
-            self._set(output, sources=sources, same=same, stream=stream, keys=keys, rows=ordered,
-                      texts=texts, **itself)
+        for number, output in enumerate(outputs):
+            stream = queries or self._positions(name, args, options, given, output, number)
+            rows = self._rows(func, name, args, options, output, number)
+            if args and output is args[0] and not order.agree(self._of(output).rows, rows):
+                self._forget_memory(output)
+            self._set(output, sources=sources, same=same, stream=stream, keys=keys, rows=rows, texts=texts, **itself)
 
-    def _rows(self, name: str, args: tuple, options: dict[str, object], output: Tensor, place: int,
-              func: Callable | None) -> Tensor | None:
+    def _rows(self, func: Callable, name: str, args: tuple, options: dict[str, object], output: Tensor,
+              number: int) -> Tensor | None:
         try:
-            return order.after(func, name, args, options, output, place, lambda each: self._of(each).rows)
+            return order.rows_after(func, name, args, options, output, number, lambda each: self._of(each).rows)
         except (RuntimeError, TypeError, ValueError, IndexError):   # what cannot be followed is not proved
             return torch.full(output.shape, order.MIXED)
 
-    def _overwritten(self, changed: Tensor) -> None:
+    def _forget_memory(self, changed: Tensor) -> None:
         """Forget the rows of all tensors in the memory of one whose rows were overwritten."""
         memory = changed.untyped_storage().data_ptr()
-        for origin in self._known.values():
-            other = origin.tensor()
-            if other is not None and other.untyped_storage().data_ptr() == memory:
+        for other, origin in self._known.items():
+            if other.untyped_storage().data_ptr() == memory:
                 origin.rows = torch.full(other.shape, order.MIXED)
 
     def adopt(self, inputs: Iterable[object], output: object) -> None:
         """Record that a module computed its output from its inputs, unless operations that made the output were
         observed."""
         for tensor in tensors_in([output]):
-            known = self._known.get(id(tensor))
-            if known is None or known.tensor() is not tensor:
-                self.follow("linear", tuple(inputs), {}, tensor)
+            if tensor not in self._known:
+                self.follow(functional.linear, "linear", tuple(inputs), {}, tensor)
 
     def _positions(self, name: str, args: tuple, options: dict[str, object], given: list[Tensor], output: Tensor,
-                   place: int) -> Stream:
-        """Return the origin of the positions of output number `place`: the largest numeric input tensors, unless the
-        operation joins, cuts or moves positions."""
+                   number: int) -> Stream:
+        """Return the origin of the positions of an operation's output with this number: the largest numeric input
+        tensors, unless the operation joins, cuts or moves positions."""
         if name in ("copy_", "__set__"):
             given = given[1:] or given
         found = [(each, stream) for each in given if (stream := self.stream(each)) != NOTHING]
@@ -213,7 +195,7 @@ class Origins:
             fresh = bool(known.sources) and parent.ndim > known.axes   # an axis of heads, or of q, k and v
             if output.numel() == parent.numel() or of_features or fresh:
                 return joined
-            how = (name, told, place)
+            how = (name, told, number)
         elif name in MOVING or name in CUTTING or output.numel() != size or (name == "__setitem__" and any(
                 isinstance(root, Derived) and root not in joined.roots and root.how != ("__getitem__", told, 0)
                 for _, stream in found for root in stream.roots)):   # other positions are written here
@@ -243,19 +225,18 @@ class Origins:
         if axis is None or known.rows is None or order.in_order(known.rows, axis) or not all(
                 isinstance(root, int) for root in known.stream.roots):
             return known.stream
-        moved = order.sequence(known.rows, axis).numpy().tobytes()
+        moved = order.rows_of_positions(known.rows, axis).numpy().tobytes()
         return Stream(frozenset({Derived(("moved", moved), known.stream.roots)}), known.stream.calls)
 
-    def texts(self, tensor: Tensor) -> int:
+    def count_texts(self, tensor: Tensor) -> int:
         """Return how many texts the first of three axes of queries, keys or scores holds, or 0 if that is unknown."""
         known = self._of(tensor)
-        return known.texts or (
-            order.texts(known.rows) if known.rows is not None and tensor.ndim == 3 else 0)
+        return known.texts or (order.count_texts(known.rows) if known.rows is not None and tensor.ndim == 3 else 0)
 
-    def of_features(self, tensor: Tensor) -> bool:
+    def holds_features(self, tensor: Tensor) -> bool:
         """Return whether the last axis holds the features of positions."""
         rows = self._of(tensor).rows
-        return rows is not None and bool((order.of_vectors(rows) != order.MIXED).any())
+        return rows is not None and bool((order.rows_of_vectors(rows) != order.MIXED).any())
 
     def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream]:
         """Return, for a result of query · key, whether both come from one tensor (None if no such product is known),

@@ -286,7 +286,7 @@ class Observer(TorchFunctionMode):
         elif name in MIXING and self._waiting:
             self._mixed(args)
         with suppress(Exception):   # positions stay unknown after unexpected calls; the module continues
-            self._origins.follow(name, args, kwargs, result, func)
+            self._origins.follow(func, name, args, kwargs, result)
         for attention in self.found[before:] if name not in MIXING else ():
             self._origins.pass_through(attention.number, result)
         if name in SOFTMAX:
@@ -344,7 +344,7 @@ class Observer(TorchFunctionMode):
         same = query.shape[-2] == key.shape[-2] and self._origins.same(query, key)
         queries, keys = self._origins.stream(query, -2), self._origins.stream(key, -2)
         mask = None if attn_mask is None else self._item(self._mask_axes(attn_mask, query))
-        texts = self._texts(query) if query.ndim == 3 else 1
+        texts = self._count_texts(query) if query.ndim == 3 else 1
         query, key, value, output = (self._four_axes(part, texts) for part in (query, key, value, output))
         call = self._make_call((self._item(query), self._item(key), self._item(value)), mask, is_causal, scale)
         call.outputs = as_numbers(self._item(output)[:, torch.from_numpy(call.rows).to(output.device)])
@@ -381,14 +381,14 @@ class Observer(TorchFunctionMode):
     def _mask_axes(self, mask: Tensor, query: Tensor) -> Tensor:
         """Return the mask as (batch or 1, head or 1, query, key)."""
         if mask.ndim == 3 and query.ndim == 3:
-            return mask.unflatten(0, (self._texts(query) if len(mask) == len(query) else 1, -1))
+            return mask.unflatten(0, (self._count_texts(query) if len(mask) == len(query) else 1, -1))
         return mask.reshape(*[1] * (4 - mask.ndim), *mask.shape)
 
-    def _texts(self, tensor: Tensor) -> int:
-        """Return how many texts the first of three axes holds: as its rows show, or else as many as the running
-        module's input if that is its size, or one."""
+    def _count_texts(self, tensor: Tensor) -> int:
+        """Return how many texts the first of three axes holds. If its rows do not show it, the axis is that of texts if
+        the running module's input has as many, else that of one text's heads."""
         beside = bool(self._stack) and self._stack[-1].rows == tensor.shape[0]
-        return self._origins.texts(tensor) or (tensor.shape[0] if beside else 1)
+        return self._origins.count_texts(tensor) or (tensor.shape[0] if beside else 1)
 
     def _four_axes(self, tensor: Tensor, texts: int) -> Tensor:
         """Return a tensor as (batch, head, token, d)."""
@@ -405,7 +405,7 @@ class Observer(TorchFunctionMode):
         """Record a softmax over the last axis of (batch, head, query, key) as attention. With three axes, record it
         only once it multiplies values."""
         dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
-        if result.ndim not in (3, 4) or not torch.is_floating_point(result) or self._origins.of_features(result):
+        if result.ndim not in (3, 4) or not torch.is_floating_point(result) or self._origins.holds_features(result):
             return
         if dim not in (-1, result.ndim - 1):
             if self._origins.behind(result)[0] is not None:   # scores
@@ -415,7 +415,7 @@ class Observer(TorchFunctionMode):
         given = args[0] if args else kwargs["input"]
         nothing = (given == -torch.inf).all(-1, keepdim=True)   # rows in which softmax gives NaN
         weights = result.masked_fill(nothing, 0) if nothing.any() else result
-        found = self._by_hand(self._four_axes(weights, self._texts(result)), *self._origins.behind(result))
+        found = self._by_hand(self._four_axes(weights, self._count_texts(result)), *self._origins.behind(result))
         if found is None:
             return
         found.number = next(self._numbers)

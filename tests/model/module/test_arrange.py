@@ -1,4 +1,5 @@
 """One map per stream of tokens, with words only where their positions are proved."""
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -200,15 +201,15 @@ def test_moved_keys_do_not_stand_under_the_queries_words():
 
 
 def test_heads_of_several_texts_in_one_axis_are_those_of_one_text():
-    def joined(query, key, a):
+    def joined(query, key, a, product=torch.bmm):
         query, key = (part.flatten(0, 1) for part in (query, key))
-        return (query @ key.mT).softmax(-1) @ key
+        return product(query, key.mT).softmax(-1) @ key
 
     def fused(query, key, a):
         return nn.functional.scaled_dot_product_attention(*(part.flatten(0, 1) for part in (query, key, key)), scale=1)
 
     given = x(batch=3)
-    for form in (joined, fused):
+    for form in (joined, partial(joined, product=partial(torch.baddbmm, torch.zeros(1))), fused):
         network = Heads(form)
         found = look(network, given, tokens=FIRST, batch=2).maps[0]
         assert found.queries.texts == FIRST and found.layers[0].heads == 2
