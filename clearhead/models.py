@@ -65,31 +65,28 @@ class Model:
         if the model has several. Raises Error for anything the model cannot do.
         """
         plain = sources.open_query(self.name, text, text_b, target)
-        try:
-            hidden = [hide] if isinstance(hide, str | int) else [*hide]
-            edits = self._edits(plain, [*silence], dict(temper or {}), hidden, window, [*patch], map)
+        try:   # around what the caller gave alone, so that no error of the model is blamed on it
+            silenced = [head_of(head) for head in silence]
+            tempered = [(head_of(head), float(value)) for head, value in dict(temper or {}).items()]
+            patched = [(head_of(head), record.answer.query) for head, record in patch]
+            given = [hide] if isinstance(hide, str | int) else hide
+            hidden = [token if isinstance(token, str | bool) else index(token) for token in given]
+            edits: set[Edit] = set() if window is None else {Window(*(index(each) for each in window))}
         except (TypeError, ValueError, AttributeError) as error:
-            raise UserError(f"An edit has another form than is expected ({error}); {FORMS}.") from error
+            raise UserError(f"An edit is not in the expected form ({error}); {FORMS}.") from error
+        if silenced or tempered or patched or map is not None:
+            kind = Record(answer_to(plain)).map_named(map).kind
+            edits |= {Silence(kind, *head) for head in silenced}
+            edits |= {Temper(kind, *head, value) for head, value in tempered}
+            edits |= {Patch(kind, *head, query) for head, query in patched}
+        if hidden:
+            source = self._opened.tokens(plain).source
+            edits |= {Hide("source", source.index(token)) for token in hidden}
         query = sources.open_query(self.name, text, text_b, target, edits=edits)
         answer = answer_to(query)
         if answer.verification.status == "kept":   # a cached record, which the open model verifies in one pass
             answer = answer_to(sources.CheckQuery(query))
         return Record(answer, self._opened)
-
-    def _edits(self, plain: Query, silence: list[HeadId], temper: dict[HeadId, float], hide: list[Token],
-               window: tuple[int, int] | None, patch: list[tuple[HeadId, Record]], map: str | None) -> set[Edit]:
-        edits: set[Edit] = set()
-        if silence or temper or patch or map is not None:
-            kind = Record(answer_to(plain)).map_named(map).kind
-            edits |= {Silence(kind, *head_of(head)) for head in silence}
-            edits |= {Temper(kind, *head_of(head), float(value)) for head, value in temper.items()}
-            edits |= {Patch(kind, *head_of(head), other.answer.query) for head, other in patch}
-        if hide:
-            source = self._opened.tokens(plain).source
-            edits |= {Hide("source", source.index(token)) for token in hide}
-        if window is not None:
-            edits.add(Window(*(index(each) for each in window)))
-        return edits
 
     def circuits(self) -> Mechanisms:
         """Measure what every head does according to its weights alone. frame() has the columns copying, matching and,

@@ -100,7 +100,7 @@ class Record:
         Raises Error if the layer or head does not exist, or if all layers are requested but differ in shape.
         """
         chosen = self.map_named(map)
-        _has_layer(layer, head)
+        _refuse_head_without_layer(layer, head)
         if layer is None:
             shapes = {each.shape for each in chosen.layers}
             if len(shapes) > 1:
@@ -169,7 +169,7 @@ class Record:
         from viz import notebook
 
         chosen = self.map_named(map)
-        _has_layer(layer, head)
+        _refuse_head_without_layer(layer, head)
         if layer is not None:
             view |= {"layer": layer, "head": 0 if head is None else head}
         return notebook.show(self.answer, kind=chosen.kind, **view | _focus(chosen, query, key))
@@ -289,9 +289,9 @@ def head_of(head: object) -> HeadId:
     return head[0], head[1]
 
 
-def _has_layer(layer: int | None, head: int | None) -> None:
+def _refuse_head_without_layer(layer: int | None, head: int | None) -> None:
     if head is not None and layer is None:
-        raise UserError(f"A head is one of a layer; write layer=… beside head={head!r}.")
+        raise UserError(f"A head belongs to a layer; write layer=… beside head={head!r}.")
 
 
 def _focus(chosen: AttentionMap, query: Token | None, key: Token | None) -> dict[str, int | tuple[int, int]]:

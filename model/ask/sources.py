@@ -338,7 +338,7 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
     unknown model, a picture for a text model, or chat with a model without a template."""
     for name, side in (("text", text), ("second text", text_b), ("target", target)):
         if not isinstance(side, str) and (side is not None or name == "text"):
-            raise UserError(f"The {name} must be a string, but this is a {type(side).__name__}.")
+            raise UserError(f"The {name} must be a string, not {type(side).__name__}.")
         LIMITS.refuse_above("longest_text", len(side or ""), f"The {name}", "shorten it")
     fingerprint = revision(model)
     reads = sides(model)
