@@ -10,7 +10,7 @@ import click
 from model.ask import sources
 from model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, echo_table
 from model.core.files import make_folder
-from model.core.query import UserError, naming
+from model.core.query import UserError, errors_at
 from model.core.statistics import accuracy_intervals
 from model.studies import coreference, syntax
 from model.studies.claims.claim import Finding, judge
@@ -162,7 +162,7 @@ def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted
     wanted = tuple(dict.fromkeys(name.strip() for name in (relations or "").split(",") if name.strip()))
     with file.open("rb") as opened:
         sentences = syntax.read_treebank(opened, file.name)
-    with naming(file.name):
+    with errors_at(file.name):
         report: syntax.SyntaxReport = answer_to(syntax.SyntaxQuery(model_id, revision, sentences, wanted))
     if json_wanted:
         as_json({"model": model_id, "revision": revision, "file": file.name} | report.as_object())

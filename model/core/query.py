@@ -296,12 +296,12 @@ def batches(items: list[Item], size: int, report: Progress, what: str) -> Iterat
 
 
 @contextmanager
-def naming(place: str) -> Iterator[None]:
-    """Begin the message of a UserError with the place that it concerns, such as "line 3"."""
+def errors_at(where: str) -> Iterator[None]:
+    """Begin the message of a UserError with what it concerns, such as "line 3"."""
     try:
         yield
     except UserError as error:
-        raise UserError(f"{place}: {error}") from error
+        raise UserError(f"{where}: {error}") from error
 
 
 class NotFinite(UserError, ValueError):

@@ -19,8 +19,8 @@ from model.core.query import (
     Query,
     UserError,
     counted,
+    errors_at,
     frozen,
-    naming,
     quiet,
     quoted,
     with_arrays,
@@ -214,7 +214,7 @@ class ModelsQuery:
         changed: list[np.ndarray] = []
         ids: tuple[HeadId, ...] = ()
         for _, text in counted(self.texts, report, "text"):
-            with naming(f"Text {quoted(text)}"):
+            with errors_at(f"Text {quoted(text)}"):
                 one, other = (models.record(Query(*model, text), quiet) for model in (self.first, self.second))
                 kind = self.kind or one.kinds[0]
                 if kind not in one.kinds or kind not in other.kinds:

@@ -29,9 +29,9 @@ from model.core.query import (
     Span,
     UserError,
     counted,
+    errors_at,
     frozen,
     head_label,
-    naming,
     quiet,
     quoted,
     with_arrays,
@@ -86,7 +86,7 @@ class RuleQuery(ModelQuestion):
         for number, sentence in counted(self.sentences, lambda done, text: report(0.9 * done, text), "sentence"):
             if not sentence.pairs:
                 continue
-            with naming(f"Sentence {number}"):
+            with errors_at(f"Sentence {number}"):
                 record = model.record(Query(self.model, self.revision, sentence.text), quiet)
             found = tests_of(record, sentence)
             left_out += found.left_out

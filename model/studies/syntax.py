@@ -41,8 +41,8 @@ from model.core.query import (
     Span,
     UserError,
     counted,
+    errors_at,
     frozen,
-    naming,
     quiet,
     slices,
     with_arrays,
@@ -485,7 +485,7 @@ class SyntaxQuery(ModelQuestion):
         no sentence or relation remains."""
         model, parts, size = models.open(self, report), [], 0
         for number, sentence in counted(self.sentences, lambda done, text: report(READING * done, text), "sentence"):
-            with naming(f"line {sentence.line}"):
+            with errors_at(f"line {sentence.line}"):
                 record = model.record(Query(self.model, self.revision, sentence.text), quiet)
             parts.append(choices_of(record, sentence, number))
             size += parts[-1].looked.nbytes

@@ -15,7 +15,7 @@ from typing import Any
 from model.core.files import ASSETS
 from model.core.limits import LIMITS, one_thread
 from model.core.models import ModelQuestion, Models, OpenModel
-from model.core.query import Kind, Progress, Query, UserError, frozen, naming, quiet
+from model.core.query import Kind, Progress, Query, UserError, errors_at, frozen, quiet
 from model.core.record import AttentionRecord
 from model.studies import corpus, syntax
 from model.studies.atlas.files import FORMAT
@@ -158,7 +158,7 @@ class ShardWorker:
         with one_thread():
             for done, item in enumerate(shard):
                 report(done / len(shard), f"{item.source}, line {item.line}")
-                with naming(f"{item.source}, line {item.line}"):
+                with errors_at(f"{item.source}, line {item.line}"):
                     record = self.opened.record(Query(self.task.model, self.task.revision, item.text), quiet)
                 kind = self.task.kind or record.kinds[0]
                 if kind not in record.kinds:
