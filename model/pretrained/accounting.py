@@ -9,7 +9,7 @@ import importlib
 import inspect
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -135,10 +135,11 @@ UNUSED = re.compile(r"pooler|mask_token|mask_emb|masked_spec_embed")
 PARTIAL = "partial_rotary_factor"
 
 
-def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | None",
-              unexpected: Iterable[str]) -> tuple[str, ...]:
+def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | None", unexpected: Iterable[str],
+              repeated: Sequence[str] = ()) -> tuple[str, ...]:
     """Return clauses about anything in the folders of a loaded network and its adapter that changes the model but is
-    not applied. config: from the first folder's config.json; unexpected: stored tensors that the network lacks."""
+    not applied. config: from the first folder's config.json; unexpected: stored tensors that the network lacks;
+    repeated: those that are stored twice."""
     clauses = []
     for folder in folders:
         contents = {path.name: parsed(path) for path in sorted(folder.glob("*.json"))
@@ -148,7 +149,7 @@ def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | N
         prompts = contents.get("config_sentence_transformers.json")
         prompt = prompts.get("default_prompt_name") if isinstance(prompts, dict) else None
         if prompt:
-            clauses.append(f"the prompt {_named([str(prompt)])} of sentence-transformers is not put before a text")
+            clauses.append(f"the prompt {_named([str(prompt)])} of sentence-transformers is not prepended to texts")
         beside = [path.name for path in sorted(folder.iterdir()) if ADAPTING.fullmatch(path.name)]
         if beside and not files.has_adapter(folder):
             clauses.append(f"the weights of an adapter in {_named(beside)} are not applied")
@@ -159,6 +160,8 @@ def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | N
         if getattr(network, "hf_quantizer", None) is None:
             clauses += [f"the quantisation that {name} describes is not applied" for name in quantised]
     clauses += _keys(config, default_of(type(config))) + _tensors(network, sorted(unexpected))
+    if repeated:
+        clauses.append(f"the weights hold {_named([*repeated])} twice, and which one is meant is unknown")
     return tuple(dict.fromkeys(clauses))
 
 
@@ -200,7 +203,8 @@ def _of_transformers(name: str) -> "type[Network] | None":
     import transformers
 
     found = getattr(transformers, name, None)
-    return found if isinstance(found, type) and not name.endswith("PreTrainedModel") else None   # which has no layers
+    has_layers = not name.endswith("PreTrainedModel")   # the base class of a type's models
+    return found if isinstance(found, type) and has_layers else None
 
 
 def architecture_of(config: "Config") -> "type[Network] | None":
@@ -215,8 +219,8 @@ def _architecture_names(given: str | Iterable[object] | None) -> list[str]:
 
 
 def _contradictions(content: object, config: "Config", path: str = "") -> Iterator[str]:
-    """Yield a clause for each entry of a config.json, at any depth, that differs from what was made of it: entries of
-    architectures that are not classes of transformers or belong to another model type, types, and rotary bases."""
+    """Yield a clause for each entry of a config.json, at any depth, that contradicts the loaded configuration: another
+    model type or rotary base, or an architecture that transformers does not have or that is of another type."""
     if not isinstance(content, dict):
         return
     bases = {level.get("rope_theta") for level in objects(vars(config).get("rope_parameters"))}
@@ -227,7 +231,7 @@ def _contradictions(content: object, config: "Config", path: str = "") -> Iterat
     for name in _architecture_names(content.get("architectures")):
         wanted = getattr(_of_transformers(name), "config_class", None)
         if wanted is None:
-            yield f"config.json names the architecture {_named([name])}, which is no model of transformers"
+            yield f"config.json names the architecture {_named([name])}, which is not a model of transformers"
         elif not _related(wanted, type(config)):
             yield (f"config.json names the architecture {name}, which is of the type {wanted.model_type} and not of "
                    f"{config.model_type}")
@@ -300,7 +304,7 @@ def _keys(config: "Config", default: "Config | None", path: str = "") -> list[st
 
 
 def _unread_rotary(rotary: list[dict], defaults: list[list[dict]]) -> list[str]:
-    """Return the entries of rope_parameters that no layer reads: those for all layers of a type that has them for each
+    """Return the entries of rope_parameters that no layer reads: those for all layers if the type has entries for each
     kind of layer, and the reverse."""
     usual = next((levels for levels in defaults if levels and levels[0]), [])
     by_layer = len(usual) > 1
@@ -373,11 +377,6 @@ def _tensors(network: "Network", unexpected: list[str]) -> list[str]:
     inside = [name for name in unexpected if not BUFFERS.search(name) and (
         name.startswith(tuple(stacks)) or (name.startswith(tuple(parts)) and not UNUSED.search(name)))]
     return [f"the weights hold {_named(inside)}, for which {type(network).__name__} has no place"] if inside else []
-
-
-def repeated(names: list[str]) -> tuple[str, ...]:
-    """Return a clause about tensors that are stored twice."""
-    return (f"the weights hold {_named(names)} twice, and which one is meant is unknown",) if names else ()
 
 
 def _named(names: list[str]) -> str:

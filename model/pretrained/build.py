@@ -87,7 +87,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
         accounting.check_inputs(place.title, config, argument)
         network_class = accounting.architecture_of(config) or transformers.AutoModel
         if any(map(pooling_of, place.folders)) and head_of(network_class.__name__) != "none":
-            network_class = transformers.AutoModel   # what is pooled are the states below a head
+            network_class = transformers.AutoModel   # pooling combines the states below a head
         if adapter is not None:
             with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
                 named = adapter.architecture(network_class.__name__, config)
@@ -126,8 +126,8 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     if adapter is not None:
         adapter.merge(network)
     with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
-        clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"])
-        clauses += accounting.repeated(weights.twice(f"{network.base_model_prefix}."))
+        clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"],
+                                       weights.repeated(f"{network.base_model_prefix}."))
     stored = weights.dtypes
     dtype = "float32" if set(stored) <= COMPUTED else f"float32, stored as {' and '.join(stored)}"
     return Loaded(network, head, clauses, dtype)
@@ -223,12 +223,12 @@ def _config(folder: Path) -> "Config":
     config.return_dict = True   # outputs are read by name
     crossed = [getattr(getattr(config, HALVES[1], None), name, False) for name in ("is_decoder", "add_cross_attention")]
     if config.model_type == "encoder-decoder" and not all(crossed):
-        raise UserError(f"The decoder in {folder / 'config.json'} is set up without cross-attention, which a model of "
-                        f"two halves needs; set its is_decoder and add_cross_attention to true.")
+        raise UserError(f"The decoder in {folder / 'config.json'} is set up without cross-attention, which an "
+                        f"encoder–decoder needs; set its is_decoder and add_cross_attention to true.")
     try:
         config.use_cache = config.get_text_config().use_cache = False
     except AttributeError:   # a part that the configuration's class does not declare
-        raise UserError(f"{folder / 'config.json'} describes a text model inside, which {type(config).__name__} of "
+        raise UserError(f"{folder / 'config.json'} describes an inner text model, which {type(config).__name__} of "
                         f"transformers does not declare; {files.CORRECT}.") from None
     except ValueError:   # several texts, as in MusicGen
         raise UserError(f"{folder} is a model of type {config.model_type!r}, which has several text models, and "

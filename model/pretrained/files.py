@@ -34,7 +34,7 @@ PANIC = "PanicException"   # error of Rust code, whose class cannot be imported
 LONGEST = 200              # maximum number of characters of another package's message
 LFS = b"version https://git-lfs"   # start of a Git LFS pointer
 AGAIN = "copy or download it again, or choose another model"   # the usual advice about a damaged file
-CORRECT = "correct it, or choose another model"                # that about a whole file with odd content
+CORRECT = "correct it, or choose another model"                # that about an undamaged file with odd content
 DECIMALS = ("F", "BF")     # prefixes of floating-point types in safetensors
 
 KEPT, LARGE = 200, 2**20   # most hashes to cache on disk; the bytes above which a file's hash is
@@ -84,7 +84,7 @@ class Weights:
                     found.append((name, (path, part.get_dtype(), tuple(part.get_shape()))))
         return found
 
-    def twice(self, prefix: str) -> list[str]:
+    def repeated(self, prefix: str) -> list[str]:
         """Return the tensors that several files hold, or that one holds with and without a prefix: transformers takes
         any of them."""
         counts = Counter(name for name, _ in self._stored)
@@ -234,9 +234,9 @@ def weights_of(folder: Path) -> Weights:
     return Weights(tuple(folder / name for name in names))
 
 
-def _refuse_pointers(place: Path) -> None:
+def _refuse_pointers(file_or_folder: Path) -> None:
     """Raise UserError if a file, or one in a folder, was not downloaded by Git LFS."""
-    for path in sorted(place.iterdir()) if place.is_dir() else [place]:
+    for path in sorted(file_or_folder.iterdir()) if file_or_folder.is_dir() else [file_or_folder]:
         if path.is_file() and path.suffix in SUFFIXES:
             with path.open("rb") as file:
                 if file.read(len(LFS)) == LFS:
@@ -250,13 +250,15 @@ def is_fault(error: BaseException) -> bool:
 
 
 def in_one_line(error: BaseException, path: Path | None = None) -> str:
-    """Return another package's error message in one line; for a value that it looked up in vain, with its key in a JSON
-    file."""
-    if isinstance(error, KeyError) and path is not None and path.suffix == ".json":
-        for level in objects(parsed(path)):
-            for key in (key for key, value in level.items() if error.args == (value,)):
-                return f"{quoted(key)} is {quoted(str(level[key]))}, which is unknown"
-    return " ".join(str(error).split())[:LONGEST].rstrip(" .;,:") or type(error).__name__
+    """Return another package's error message in one line. path: the file that it read; if that is JSON, the keys of the
+    value that it looked up in vain, or of the nulls that it stumbled over, are named."""
+    levels = objects(parsed(path)) if path is not None and path.suffix == ".json" else ()
+    pairs = [pair for level in levels for pair in level.items()]
+    for key in (key for key, value in pairs if isinstance(error, KeyError) and error.args == (value,)):
+        return f"{quoted(key)} is {quoted(str(error.args[0]))}, which is unknown"
+    nulls = [quoted(key) for key, value in pairs if value is None and "NoneType" in str(error)]
+    said = f"null is the value of {' and '.join(nulls)}: {error}" if nulls else str(error)
+    return " ".join(said.split())[:LONGEST].rstrip(" .;,:") or type(error).__name__
 
 
 @contextmanager
@@ -270,9 +272,9 @@ def blame(path: Path, expected: str, advice: str = AGAIN) -> Iterator[None]:
         if not is_fault(error):
             raise
         _refuse_pointers(path)
-        whole = path.suffix == ".json" and parsed(path) is not None   # so that another copy would be the same
+        undamaged = path.suffix == ".json" and parsed(path) is not None   # so that another copy would be the same
         raise UserError(f"{path} cannot be used as {expected} ({in_one_line(error, path)}); "
-                        f"{CORRECT if whole and advice == AGAIN else advice}.") from error
+                        f"{CORRECT if undamaged and advice == AGAIN else advice}.") from error
 
 
 def check_weights(weights: Weights, network: "Network", mismatched: Iterable[tuple], advice: str = AGAIN) -> None:
