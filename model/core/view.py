@@ -303,14 +303,18 @@ class Link:
 
 @frozen
 class TokenRanking:
-    """The strongest link of each head in either direction, largest weight first, ties in model order."""
+    """The strongest link of each head in either direction, largest weight first, ties in model order.
+
+    Links to the token itself, its neighbours, special tokens and, in causal models, the first token are ignored,
+    because most heads attend to these. Heads without any other weight are left out.
+    """
 
     from_token: tuple[Link, ...]
     at_token: tuple[Link, ...]   # empty for cross-attention, whose queries cannot be attended to
 
 
 def links_from(attention_map: AttentionMap, token: int) -> tuple[Link, ...]:
-    """Return only the links from the token, which needs just one row per head."""
+    """Return the links from a token, as in `TokenRanking`. This needs only one row per head."""
     partners = _partners(attention_map.keys, None if attention_map.kind.base is Kind.CROSS else token)
     if attention_map.kind.base is Kind.CAUSAL:
         partners[0] = False

@@ -69,7 +69,9 @@ class Adds:
     length: float                             # length of the vector
     stream: float                             # length of the residual stream after this attention layer
     share: float                              # projection on the stream, relative to it; all writers' shares sum to 1
-    promoted: tuple[tuple[str, float], ...]   # tokens with the largest change in logit; () without an unembedding
+    # tokens with the largest change in logit, relative to the mean over the vocabulary, because a constant added to all
+    # logits changes no probability; () without an unembedding
+    promoted: tuple[tuple[str, float], ...]
     demoted: tuple[tuple[str, float], ...]    # tokens with the smallest (most negative) change in logit
 
 
@@ -226,7 +228,8 @@ class LensQuery:
     position: int
 
     def answer(self, models: Models, report: Progress) -> "Lens":
-        """Compute the logit lens. Raises UserError if the logits are not a linear function of the final vectors."""
+        """Compute the logit lens, with the final norm's scale recomputed for every block. Raises UserError if the
+        logits are not a linear function of the final vectors."""
         trace, name_of = models.trace(self.query, report), models.open(self.query, report).vocabulary.name
         if trace.unembedding is None:
             raise UserError(NO_LOGITS)

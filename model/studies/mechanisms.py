@@ -38,7 +38,8 @@ class MechanismsQuery(ModelQuestion):
     """What does every head do, according to its weights?"""
 
     def answer(self, models: Models, report: Progress) -> "Mechanisms":
-        """Compute the measures and all pairs' composition. Raises UserError if the model cannot be traced."""
+        """Compute the measures and all pairs' composition, in the encoder if there is no decoder. Raises UserError if
+        the model cannot be traced."""
         opened = models.open(self, report)
         trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
         kinds = {attention.kind for block in trace.blocks for attention in block.attentions}

@@ -127,7 +127,7 @@ def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: list[int], pos
     block, norm = trace.last(kind)
     before = block.after[position]
     vectors = np.stack([before, before + change[position]])
-    assert trace.unembedding is not None   # checked by `paths`
+    assert trace.unembedding is not None   # checked by `PathsQuery.answer`
     logits = trace.unembedding.logits(vectors if norm is None else norm.apply(vectors), ids)
     return float((logits[1] - logits[0]) @ np.array([1.0, -1.0]))
 

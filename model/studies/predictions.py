@@ -28,7 +28,7 @@ class NextWordQuery:
         asked = opened.tokens(self.query, report)
         if self.query.edits:
             logits = opened.run(asked, self.query.edits, report).outputs()[0, -1]
-        else:
+        else:   # with the model's own attention kernel
             with torch.inference_mode():
                 logits = opened.forward(asked.tensors)[0, -1]
         ids = logits.topk(min(NAMED, len(logits))).indices.tolist()
@@ -69,7 +69,8 @@ class LikelihoodQuery:
     query: Query
 
     def answer(self, models: Models, report: Progress) -> "SequenceLikelihood":
-        """Compute the factors. Raises UserError for a model that does not predict the next token."""
+        """Compute the factors, of a decoder's text from the second token on, or of our translator's target with its end
+        token. Raises UserError for a model that does not predict the next token, and for a single token."""
         import torch
 
         opened = models.open(self.query, report)
