@@ -35,7 +35,7 @@ ROW, LEGEND = 18, 28                      # pixels: a row of text above a plot, 
 # half the height of a text row as a share of the plot's height; width of a mark's text as a share of the plot's width
 LINE, NEAR = 0.035, 0.4
 NUMBERED = 24                             # up to this many positions, all numbers may be written
-WORDS = 54                                # pixels below an axis for horizontal words
+WORDS_HEIGHT = 54                         # pixels below an axis for horizontal words
 # styles of lines, points and bars that distinguish series in greyscale
 DASHES = ("solid", "dash", "dot", "dashdot", "12px,4px", "longdashdot", "2px,6px", "12px,3px,2px,3px,2px,3px")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "triangle-down", "star", "cross")
@@ -129,7 +129,7 @@ def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = N
     else:
         figure.update_xaxes(automargin=words)
         below = max((name.count("<br>") for name in names if isinstance(name, Markup)), default=0)   # additional lines
-        figure.update_layout(margin_b=(WORDS if title or words else 26) + math.ceil(1.4 * LETTER) * below)
+        figure.update_layout(margin_b=(WORDS_HEIGHT if title or words else 26) + math.ceil(1.4 * LETTER) * below)
 
 
 def tokens_shown(names: Iterable[str | int]) -> list[str]:

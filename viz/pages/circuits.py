@@ -39,9 +39,9 @@ PAGE = Page("record", controls=(
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words, model = WORDS["page"], page.model
+    words = WORDS["page"]
     prose(f"## {words['question']}\n\n{words['lead']}")
-    question = MechanismsQuery(model, sources.revision(model))
+    question = MechanismsQuery(page.model, page.revision)
     found: Mechanisms = page.ask(question)
     page.record()   # an error in the text is then shown once, not in every section
     measured_line(question, "circuits", "mechanisms")
@@ -176,8 +176,8 @@ def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result
     way = result.twin - result.plain
     top = table.iloc[0]
     prose(words("claim", plain=format_number(result.plain), twin=format_number(result.twin),
-                      head=head_label(int(top["layer"]), int(top["head"])), effect=format_change(top["effect"]),
-                      share=format_share(top["effect"] / way if way else math.nan, 0)))
+                head=head_label(int(top["layer"]), int(top["head"])), effect=format_change(top["effect"]),
+                share=format_share(top["effect"] / way if way else math.nan, 0)))
     heads = [(int(row.layer), int(row.head)) for row in table.itertuples()]
     shown = table.assign(sender=[head_label(*head) for head in heads], share=100 * table["effect"] / way)
     left, right = split(11, 13)

@@ -93,7 +93,8 @@ def _inputs(page: PageContext, words: Section) -> None:
     if revealed:
         boxes["cross"], arrows = boxes["cross_answered"], list(map(Markup, words["arrows"]))
     with right:
-        words.figure(wiring, boxes, arrows, height=410, kind="answered" if revealed else "")
+        words.figure(wiring, boxes, arrows, height=410, kind="answered" if revealed else "",
+                     key="families-inputs")
     if revealed:
         words.explain(families.wiring, notices_in=right)
         with st.expander(words["tensors"]):

@@ -6,7 +6,7 @@ import streamlit as st
 from viz.glossary import Term, places_of, search, term_link, terms
 from viz.page import Page, PageContext
 from viz.page_controls import Words
-from viz.text import Texts, escape_markdown, strings
+from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import text_for
 from viz.widgets.layout import heading
@@ -26,7 +26,7 @@ def render(page: PageContext) -> None:
         text_for(page, "find", WORDS["find"], 60, placeholder=WORDS["example"])
     if opened:
         with st.container(key="opened"):
-            _card(opened, WORDS, wide=True)
+            _card(opened, wide=True)
             st.button(WORDS["close"], type="tertiary", key="close-term", on_click=lambda: page.set(term=""))
     matches = [term for term in search(page["find"]) if term is not opened]
     st.caption(WORDS("count", count=len(matches), total=len(terms())) if matches else
@@ -40,17 +40,17 @@ def render(page: PageContext) -> None:
         for start in range(0, len(entries), IN_A_ROW):
             for column, term in zip(st.columns(IN_A_ROW, gap="medium"), entries[start:start + IN_A_ROW], strict=False):
                 with column:
-                    _card(term, WORDS)
+                    _card(term)
 
 
-def _card(term: Term, words: Texts, wide: bool = False) -> None:
+def _card(term: Term, wide: bool = False) -> None:
     """Draw one term; its title is a link to it."""
     places = " · ".join(f"[{escape_markdown(label)}]({link})" for label, link in places_of(term))
-    menu = words("menu", menu=escape_markdown(term.menu)) if term.menu else ""
+    menu = WORDS("menu", menu=escape_markdown(term.menu)) if term.menu else ""
     # one equation per line, so that it fits on a phone
     equation = "\\begin{gathered}" + term.equation.replace("\\quad", "\\\\[4pt]") + "\\end{gathered}"
     with st.container(border=True, width=READABLE if wide else "stretch", height="content" if wide else "stretch",
                       key=f"term-{term.name}"):
         title = f"**[{escape_markdown(term.title)}]({term_link(term)})**"
         st.markdown(f"{title}  \n{term.says}{menu}\n\n$$\n{equation}\n$$")
-        st.caption(words("about", unit=escape_markdown(term.unit), paper=escape_markdown(term.paper), places=places))
+        st.caption(WORDS("about", unit=escape_markdown(term.unit), paper=escape_markdown(term.paper), places=places))

@@ -188,7 +188,6 @@ def _out(frame: PageContext, figures: Handout) -> None:
 
 
 def _in(figures: Handout) -> None:
-
     def read() -> None:
         try:
             given = take("handout-file")

@@ -156,8 +156,8 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
         words.figure(lines, wanted[pairs][order], [Line(words["kept"], drawn[pairs][order], 0, "dots"),
                                                    Line(words["equal"], wanted[pairs][order], None, "dash")],
                      height=300, kind="kept")
-        words.table([[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"]
-                                    for each in near], head=labels[here])
+        words.table([[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"] for each in near],
+                    head=labels[here])
     words.explain(information.divergences, information.classical, information.smacof, information.stress)
 
 

@@ -332,6 +332,6 @@ def _rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
             _map(page, record, view, f"rollout-{name}", values, token, hidden=hidden_tokens(record))
     sums = found.copied.sum(1)
     prose(words("differ", name=escape_markdown(patch_name(tokens, token)), own=format_number(sums[token]),
-                      apart=format_number(np.abs(found.copied - found.right)[token].max()),
-                      low=format_number(sums.min()), high=format_number(sums.max())))
+                apart=format_number(np.abs(found.copied - found.right)[token].max()),
+                low=format_number(sums.min()), high=format_number(sums.max())))
     note(words["about"])

@@ -19,7 +19,7 @@ from viz.widgets.fields import choice_for
 from viz.widgets.layout import flex_row, split
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
-WORDS = ("dog", "bites", "man", "while", "it", "rains")
+SENTENCE = ("dog", "bites", "man", "while", "it", "rains")
 SHOWN = 16       # most dimensions drawn of an output
 ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
@@ -28,8 +28,8 @@ NAMED = 4        # every NAMED-th position on the circle has a label
 BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")   # converts digits to subscripts
 PAGE = Page("head", asks_at=(("source", "model"),), controls=(
     *QUESTIONS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES),
-    Choice("stack", "encoder", ("encoder", "decoder")),
-    Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", ("waves", "model", "here")),
+    Choice("stack", "encoder", ("encoder", "decoder")), Choice("source", "waves", ("waves", "model", "here")),
+    Steps("shuffle", len(SENTENCE), len(SENTENCE), ORDERS["first"]),
     stepped("d", 64, (4, 8, 16, 32, 64, 128, 256, 512)),
     Number("wave", 4, 0, 255, whole=True), Number("p", 3, 0, 200, whole=True), Number("k", 5, -100, 100, whole=True),
     Number("back", -5, -100, 100, whole=True), stepped("heads", 8, (1, 2, 4, 8, 12, 16, 32)),
@@ -58,22 +58,22 @@ def _turned(page: PageContext, lesson: Lesson) -> None:
 def _shuffle(page: PageContext, words: Section) -> None:
     """Draw how much each word's output changes when a small model reads the words in shuffled order."""
     scheme, causal, order = page["scheme"], page["stack"] == "decoder", page["shuffle"]
-    if sorted(order) != list(range(len(WORDS))):
+    if sorted(order) != list(range(len(SENTENCE))):
         order = ORDERS["first"]
     left, right = split(3, 2)
     with left:
         with flex_row("center"):
-            st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[place] for place in order)}**", width="content")
+            st.markdown(f"{' '.join(SENTENCE)} → **{' '.join(SENTENCE[place] for place in order)}**", width="content")
             words.presets("shuffle", ORDERS)
         before, after = positions.shuffle_outputs(order, scheme, causal)
         style = CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()), square=False, ruler=False)
-        sides = (("before", tuple(range(len(WORDS))), before), ("after", order, after))
+        sides = (("before", tuple(range(len(SENTENCE))), before), ("after", order, after))
         for place, (name, places, rows) in zip(split(), sides, strict=True):
             with place:
                 if name == "after" and not words.lesson.open():
                     words.lesson.covered(name)
                     continue
-                names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
+                names, drawn = [SENTENCE[word] for word in places], rows[list(places), :SHOWN]
                 words.tell(order=" ".join(names))
                 words.figure(matrix, drawn, names, height=200, title=words[name],
                              style=style, kind="rows", key=f"positions-{name}")
@@ -88,7 +88,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
         with flex_row():
             words.choice("scheme", "schemes")
             words.choice("stack", "stacks")
-        words.figure(bars, WORDS, {"change": moved}, y_range=(0, max(0.2, 1.1 * moved.max())), height=175,
+        words.figure(bars, SENTENCE, {"change": moved}, y_range=(0, max(0.2, 1.1 * moved.max())), height=175,
                      title=words["change"])
     words.explain(positions.shuffle_outputs, relative_changes, notices_in=right)
 

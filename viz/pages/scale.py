@@ -83,7 +83,7 @@ def _see(page: PageContext, words: Section) -> bool:
         words.tell(keys=rest[0], rows=sqrt_dk.draws(rest[0]), d_k=d_k, **numbers,
                    crosses="" if crossing is None else words("crosses", crossing=crossing))
         words.figure(standing, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots), marks=marks, y_range=(1e-4, 40),
-                     axes=words["axes"], height=290, kind="" if revealed else "before")
+                     axes=words["axes"], height=290, kind="" if revealed else "before", key="scale-see")
         if revealed:
             words.explain(sqrt_dk.at_width, sqrt_dk.gradient_norm, sqrt_dk.crossing)
     return revealed

@@ -23,7 +23,7 @@ from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_
 
 PRESETS = strings("lessons/vectors")["presets"]
 SHOWN = 80                              # most pieces drawn
-WORDS = 24                              # most words shown of the training text
+MOST_WORDS = 24                         # most words shown of the training text
 PAIRS = 10                              # candidates shown for the next merge
 NO_BREAK = "\u00a0"                     # non-breaking space
 TELLING = ("chinese",)                  # examples that would reveal the answer to the question
@@ -139,7 +139,7 @@ def _merges(page: PageContext, words: Section) -> None:
     # each distinct word after this many merges, with its count
     shown = [[f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(vectors.show_piece(piece))}]"
               for place, piece in enumerate(vectors.apply(word, learnt.pairs[:done]))] + [f":gray[×{times}]"]
-             for word, times in learnt.words[:WORDS]]
+             for word, times in learnt.words[:MOST_WORDS]]
     st.markdown(" &emsp; ".join(map(" ".join, shown)))
     counts, following = vectors.pair_counts(learnt.words, learnt.pairs[:done]), learnt.pairs[done:done + 1]
     order = [*following, *(pair for pair, _ in counts.most_common(PAIRS + 1) if pair not in following)][:PAIRS]

@@ -98,9 +98,9 @@ def add_item(make: MakeItem) -> None:
     try:
         item = make(*page_and_link())
         count = len(update(lambda known: replace(known, items=(*known.items, item))).items)
-        words, unsaved = WORDS, stored().unsaved
-        _TOAST.value = (words("added", count=count)
-                        + (" " + escape_markdown(words("unsaved", reason=unsaved)) if unsaved else ""))
+        unsaved = stored().unsaved
+        _TOAST.value = (WORDS("added", count=count)
+                        + (" " + escape_markdown(WORDS("unsaved", reason=unsaved)) if unsaved else ""))
     except UserError as error:
         _TOAST.value = escape_markdown(error)
 

@@ -309,7 +309,7 @@ class Section(Texts):
     def figure(self, draw: Callable[..., FigureSpec], *given: object, key: str = "", kind: str = "",
                **options: Any) -> None:
         """Draw a picture as `figure` does, described by the facts told so far. kind: which of the section's pictures;
-        "" for the first. key: needed for several of one kind."""
+        "" for the first. key: needed for several of one kind, and for kinds that replace one another."""
         which = f"_{kind}" if kind else ""
         key = key or "-".join(filter(None, (self.lesson.name, self.name, kind)))
         if f"axes{which}" in self:

@@ -34,7 +34,6 @@ def page_bar(page: PageContext) -> None:
 
 
 def _keys() -> None:
-
     def switch() -> None:
         _SHORTCUTS.value = "on" if st.session_state["shortcuts"] else OFF
 

@@ -80,7 +80,7 @@ def given_texts(key: str, suffixes: Sequence[str] = SUFFIXES) -> Given | None:
 def texts_of(given: Given, key: str) -> Texts | None:
     """Return (line, text) for every text, or None until the text column is chosen. Raises UserError if there are no
     texts or too many."""
-    (content, name) = given
+    content, name = given
     offered = columns(io.BytesIO(content), name)
     field = offered[0] if len(offered) == 1 else FIELD
     if len(offered) > 1:

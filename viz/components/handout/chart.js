@@ -48,7 +48,8 @@ function vector(image, { z, zmin, zmax, colorscale, xgap, ygap, texttemplate, xa
       if (!Number.isFinite(value)) continue;
       const shade = shades[Math.round(clamp((value - zmin) / (zmax - zmin), 0, 1) * (SHADES - 1))];
       const across = x + column * wide, down = y + row * high;
-      (paths[`rgb(${channels(shade)})`] ??= []).push(rectangle(across + xgap / 2, down + ygap / 2, wide - xgap, high - ygap));
+      (paths[`rgb(${channels(shade)})`] ??= []).push(
+        rectangle(across + xgap / 2, down + ygap / 2, wide - xgap, high - ygap));
       if (strikes && value < -STRUCK * zmax) struck.push(stroke(across, down, wide, high));
     }
   }

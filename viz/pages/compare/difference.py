@@ -278,9 +278,9 @@ def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only
     row, column = map(int, np.unravel_index(changes.argmax(), changes.shape))
     one, other = float(first[row, column]), float(second[row, column])
     return WORDS("unchanged" if changes.max() <= EQUAL else "most",
-                              row=escape_markdown(aligned.rows[row].text),
-                              column=escape_markdown(aligned.columns[column].text), one=format_weight(one),
-                              other=format_weight(other), change=format_change(other - one))
+                 row=escape_markdown(aligned.rows[row].text),
+                 column=escape_markdown(aligned.columns[column].text), one=format_weight(one),
+                 other=format_weight(other), change=format_change(other - one))
 
 
 def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
@@ -295,7 +295,7 @@ def alone_claim(aligned: Alignment) -> str:
     """Say how many rows and columns only one side has; "" if there are none."""
     rows, columns = (sum(not group.both for group in groups) for groups in (aligned.rows, aligned.columns))
     return WORDS("alone", rows=rows, columns=columns, of_rows=len(aligned.rows),
-                              of_columns=len(aligned.columns)) if rows or columns else ""
+                 of_columns=len(aligned.columns)) if rows or columns else ""
 
 
 def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison, records: Pair, names: Names,

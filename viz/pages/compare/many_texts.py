@@ -44,9 +44,9 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
     table = table_over(tuple(answers))
     first = table.iloc[0]
     prose(words("most" if np.isfinite(first["low"]) else "one",
-                      texts=sum(len(answer.changed) for answer in answers), name=escape_markdown(name),
-                      head=head_label(*table.index[0]), median=format_number(table["divergence"].median()),
-                      **{column: format_number(first[column]) for column in table}))
+                texts=sum(len(answer.changed) for answer in answers), name=escape_markdown(name),
+                head=head_label(*table.index[0]), median=format_number(table["divergence"].median()),
+                **{column: format_number(first[column]) for column in table}))
     left, right = split(gap="large")
     with left:
         colours = HeadValues(table["divergence"].to_dict(), strings("compare")["grid_value"],

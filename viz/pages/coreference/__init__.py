@@ -346,8 +346,8 @@ def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[
     most = int(np.abs(np.array(shares) - plain).argmax())
     turned = sum((share - 0.5) * (plain - 0.5) < 0 for share in shares)
     return WORDS["proof"]("most", head=head_label(*heads[most][1:]), share=format_share(shares[most]),
-                                           turned=turned, n=len(heads),
-                                           change=format_signed(100 * (shares[most] - plain), "+.1f"))
+                          turned=turned, n=len(heads),
+                          change=format_signed(100 * (shares[most] - plain), "+.1f"))
 
 
 def _whole_set(page: PageContext, set_report: Report) -> None:

@@ -44,11 +44,11 @@ def draw_rule(page: PageContext) -> None:
             text_for(page, name, WORDS[name], 200, help=WORDS["help"])
     if not given:
         return
-    model, sides = page.model, [rule.read_side(page[name], given) for name in ("looks_from", "looks_at")]
+    sides = [rule.read_side(page[name], given) for name in ("looks_from", "looks_at")]
     if sources.catalogue_only() and any(isinstance(side, re.Pattern) for side in sides):
         raise UserError(WORDS["no_expressions"])
     marked = rule.mark(given, (sides[0], sides[1]))
-    report: rule.RuleReport = page.ask(rule.RuleQuery(model, sources.revision(model), marked))
+    report: rule.RuleReport = page.ask(rule.RuleQuery(page.model, page.revision, marked))
     said = st.empty()   # the untrained model takes as long again
     said.markdown(bullets(claims(report, None)), width=READABLE_WIDE)
     _heads(page, report, marked)
@@ -119,7 +119,7 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
         accuracy = table["accuracy"]
         coloured_grid(page.ask(OverviewQuery(page.query(), view.kind)), view,
                       HeadValues(accuracy.to_dict(), WORDS["accuracy"], bound=1.0, ranked=True),
-                      accuracy[:SHOWN].items(), format_share, key="rule", records=(page.record(),), 
+                      accuracy[:SHOWN].items(), format_share, key="rule", records=(page.record(),),
                       choose=partial(page.open_head, text=text))
     with right:
         heading(WORDS["table"])
@@ -131,7 +131,6 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
 
 def _as_json(page: PageContext, report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:
     """Return the complete report with its provenance, as JSON."""
-    model = page.model
-    return json.dumps({"model": public_name(model), "revision": sources.revision(model),
+    return json.dumps({"model": public_name(page.model), "revision": page.revision,
                        "from": page["looks_from"], "to": page["looks_at"], **report.as_object(),
                        "untrained": untrained and untrained.as_object(), "versions": versions()}, indent=1)

@@ -299,8 +299,8 @@ def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -
     number, values = measures.heads.index(here), measures.values[name].tolist()
     place, tied = rank(values[number], values)
     return WORDS("measure_line", title=title, here=head_label(*here), value=format_weight(values[number]),
-                            unit=BY_NAME[name].unit, rank=place, tied=tied, n=len(values),
-                            uniform=format_weight(measures.uniform[name][number]))
+                 unit=BY_NAME[name].unit, rank=place, tied=tied, n=len(values),
+                 uniform=format_weight(measures.uniform[name][number]))
 
 
 def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View) -> None:
@@ -346,7 +346,7 @@ def _gate(record: AttentionRecord, view: View) -> None:
     if isinstance(layer, Layer) and layer.gate is not None:
         passes = layer.gate[view.head]
         st.caption(WORDS("gate", token=token_label(record[view.kind].queries, token),
-                                    share=format_share(passes[token]), mean=format_share(passes.mean())))
+                         share=format_share(passes[token]), mean=format_share(passes.mean())))
 
 
 def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -> None:

@@ -117,7 +117,7 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
     found = page.ask(AddsQuery(page.query(), view.kind, view.layer, view.head, token), height=0)
     label = token_label(record[view.kind].queries, token)
     prose(words("claim", token=label, head=head_label(*view.head_id), length=format_number(found.length),
-                      stream=format_number(found.stream), share=format_share(found.share)))
+                stream=format_number(found.stream), share=format_share(found.share)))
     if not found.promoted and record.query.image is None and getattr(record.prediction, "vector", None) is not None:
         _cosine(page, view)
         return
@@ -180,7 +180,7 @@ def _attribution(page: PageContext, view: View, found: Writes, label: str, axis:
     """Draw the parts of a logit difference or cosine as the grid's colours and as bars per layer."""
     words, query = WORDS["writes"], page.query()
     prose(claim + " " + words("sums", total=format_number(found.total, 4),
-                                    error=format_difference(abs(found.total - found.difference))))
+                              error=format_difference(abs(found.total - found.difference))))
     left, right = split(11, 13)
     with left:
         kind = Kind.CAUSAL if view.kind is Kind.CROSS else view.kind

@@ -122,7 +122,7 @@ def _marks(page: PageContext) -> tuple[tuple[int, int], ...]:
 
 def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the score below the revealed head: each row's, and the mean."""
-    (shown, may) = _shown(record, view)
+    shown, may = _shown(record, view)
     result = score(shown, may, _marks(page))
     with st.container(border=True, key="predict-score"):
         if result.rows:

@@ -26,7 +26,7 @@ from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_r
 TOKENS = ("animal", "street", "it", "tired")
 WANTED, ITSELF = TOKENS.index("animal"), TOKENS.index("it")
 ENOUGH, LITTLE = 0.5, 0.1   # the goal: one weight above ENOUGH, another below LITTLE
-ARROWS, WORDS = 600, 350    # pixels: width of the arrows, and of the text beside them at a window width of 1366
+ARROWS, BESIDE = 600, 350    # pixels: width of the arrows, and of the text beside them at a window width of 1366
 HAND = {"q": Numbers("hq", (1.5, 1.5, -1.5, 0.5, 2.0, -0.3, 0.5, -2.0), -3, 3, 8, 8),
         "k": Numbers("hk", (0.4, 2.1, -1.7, 1.0, 2.0, 0.9, 1.2, -1.6), -3, 3, 8, 8),
         "v": Numbers("hv", (2.2, 1.6, -1.9, 1.8, -1.2, -1.7, 1.9, -1.4), -3, 3, 8, 8)}
@@ -68,7 +68,7 @@ def _hand(page: PageContext, lesson: Lesson, words: Section) -> None:
     with beside.container(width=ARROWS, key="hand-arrows"):
         corners = head_steps.hull(np.array(vectors["v"]).reshape(-1, 2)).tolist()
         arrows(words["tokens"], HAND, vectors, looks, corners, covered=not revealed, key="hand", turn=turn)
-    with beside.container(width=WORDS, key="hand-words"):
+    with beside.container(width=BESIDE, key="hand-words"):
         # an answered question is below the notices, because its explanations need more room
         if revealed:
             _notice_hand(words, vectors, looks, revealed)

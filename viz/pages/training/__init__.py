@@ -5,7 +5,6 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.query import UserError as UserError
 from model.studies import induction
 from model.studies.induction import InductionMeanQuery, InductionScores
 from model.training import processes as films
@@ -16,7 +15,6 @@ from viz.page_controls import Choice, Number, Words, position
 from viz.pages.training.film import film_stage
 from viz.pages.training.own_run import HEADS, LAYERS, TRAINING, background_training, end_training, own_training
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE as READABLE_WIDE
 from viz.widgets.fields import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, folded_formula, offer_model, pause, repeat, says_why
