@@ -67,7 +67,7 @@ def stepped(name: str, start: float, options: Iterable[float]) -> Number:
 
 
 def counted(name: str, count: int) -> Number:
-    """Return a whole number from 0, its default, below `count`."""
+    """Return a whole number from 0 (the default) to `count` − 1."""
     return Number(name, 0, 0, count - 1, whole=True)
 
 

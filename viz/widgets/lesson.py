@@ -181,7 +181,7 @@ class Lesson:
             yield prose
 
     def further(self, draw: Callable[..., None], *given: object, opened_by: Sequence[str] = ()) -> None:
-        """Draw an optional section with draw(page, lesson, *given), which is named after it, in an expander that is
+        """Draw the optional section that is named like `draw`, with draw(page, lesson, *given), in an expander that is
         opened by hand or by a link that sets one of the controls `opened_by`. In lecture mode it is an ordinary
         screen."""
         if self.page.present:

@@ -6,7 +6,7 @@
  */
 export const paste = ({ data: { key } }) => {
   const take = (event) => {
-    const picture = [...event.clipboardData.files].find(({ type }) => type.startsWith("image/"));
+    const picture = [...(event.clipboardData?.files ?? [])].find(({ type }) => type.startsWith("image/"));
     const input = document.querySelector(`.st-key-${key} input[type=file]`);
     if (!picture || !input) return;
     const files = new DataTransfer();
