@@ -20,7 +20,7 @@ COPYING = frozenset({"contiguous", "clone", "detach", "to", "float", "half", "bf
 JOINING = frozenset({"cat", "concat", "concatenate", "stack"})
 CUTTING = frozenset({"__getitem__", "chunk", "split", "split_with_sizes", "unbind", "select", "narrow"})
 REORDERING = frozenset({"flip", "fliplr", "flipud", "rot90", "roll", "gather", "index_select", "take_along_dim", "pad"})
-MOVING = SHAPING | CUTTING | REORDERING | {"repeat", "repeat_interleave", "tile"}   # numbers of the first argument
+MOVES = SHAPING | CUTTING | REORDERING | {"repeat", "repeat_interleave", "tile"}   # numbers of the first argument
 # results of attention are not projections: a residual stream stays different from the memory that it attended to
 ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "flex_attention"})
 PRODUCTS = frozenset({"matmul", "bmm", "einsum", "__matmul__", "baddbmm"})   # may combine a query and a key
@@ -82,7 +82,7 @@ def rows_after(func: Callable, name: str, args: tuple, options: dict[str, object
         return rows[..., None].expand(output.shape)
     if name == "view_as_complex":
         return rows[..., 0]
-    if name in MOVING | JOINING:
+    if name in MOVES | JOINING:
         move = torch.Tensor.reshape if name == "view" else func
         moved = [_or_mixed(known, each) for each in given] if name in JOINING else rows
         made = move(moved, *args[1:], **options)

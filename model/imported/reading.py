@@ -208,9 +208,11 @@ def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: n
     try:
         return Reported(index, weights, Causal() if kind.base is Kind.CAUSAL else Full(), share, _rounding(weights)[1])
     except NotFinite as error:
-        lost = np.isnan(weights)
-        why = ", as before the softmax" if np.isneginf(weights).any() else (
-            ", in whole rows, as of padding, where zeros are expected" if (lost.any(-1) == lost.all(-1)).all() else "")
+        lost, why = ~np.isfinite(weights), ""
+        if np.isneginf(weights).any():
+            why = ", as before the softmax"
+        elif (lost.any(-1) == lost.all(-1)).all():
+            why = ", in whole rows, as of padding, where zeros are expected"
         raise arrays.refused(f"layer {index} has NaN or infinite weights{why}; {WAY_OUT}") from error
     except ValueError as error:
         raise arrays.refused(f"{str(error).partition(';')[0]}{_cause(weights, share)}; {WAY_OUT}") from error
@@ -232,14 +234,14 @@ def _cause(weights: np.ndarray, share: np.ndarray | None) -> str:
         scale = next((name for whole, name in SCALES.items() if abs(usual - whole) < 0.03 * whole),
                      "summed over heads or layers")
         return f", as if {scale}: every row sums to about {usual:.4g}"
-    for over, axis in (("its columns do, as if queries and keys were swapped", columns),
-                       ("sums over its heads do, as if the softmax were over these", weights.sum(0))):
-        if np.abs(axis - 1).max() < close:
-            return f", while {over}"
+    for others, totals in (("its columns do, as if queries and keys were swapped", columns),
+                           ("sums over its heads do, as if the softmax were over these", weights.sum(0))):
+        if np.abs(totals - 1).max() < close:
+            return f", while {others}"
     few = len(np.unique(weights)) < min(EIGHT_BITS, int(np.count_nonzero(weights)) // 2)
     if few or (below and above and np.abs(sums - 1).max() < SLIGHT):
         return ", as if rounded to few digits"
-    gaps = (weights == 0) & (np.tri(*weights.shape[1:]) > 0)   # no mask of a decoder is there
+    gaps = (weights == 0) & (np.tri(*weights.shape[1:]) > 0)   # where a decoder has no mask
     if gaps.mean() > GAPS and above and abs(float(sums.mean()) - 1) < 0.25:
         return ", as after dropout"
     return "" if above else ", as if keys, such as padding, or a sink were left out"

@@ -226,7 +226,7 @@ def _card(network: "nn.Module", query: Query, arranged: Arranged) -> Card:
 
 
 def _leaves(name: str, value: object) -> Iterator[object]:
-    """Yield the numbers, texts and tensors in an attribute; of torch's private ones only tensors."""
+    """Yield the numbers, strings and tensors in an attribute; of torch's private attributes only tensors."""
     if isinstance(value, dict | list | tuple) and not name.startswith("_"):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _leaves(name, each)
@@ -236,7 +236,7 @@ def _leaves(name: str, value: object) -> Iterator[object]:
 
 def _fingerprint(network: "nn.Module") -> str:
     """Hash a module's parameters, buffers and attributes: names, shapes, types and, of plain tensors, bytes. Attributes
-    are numbers, texts and tensors, also those in lists and dictionaries."""
+    are numbers, strings and tensors, also those in lists and dictionaries."""
     import torch
 
     digest = hashlib.sha256(type(network).__name__.encode())

@@ -140,6 +140,11 @@ def test_likely_cause_is_named(said, numbers):
     assert said in refusal(saved(attention=numbers, tokens=[f"t{at}" for at in range(24)])).split(";")[0]
 
 
+def test_infinite_weights_are_not_blamed_on_padding():
+    infinite = np.where(np.eye(24) > 0, np.inf, WIDE)
+    assert "infinite weights; save" in refusal(saved(attention=infinite, tokens=[f"t{at}" for at in range(24)]))
+
+
 @pytest.mark.parametrize(("said", "kept", "sink"), [
     ("shares are from -0.2", 0.8, -0.2), ("without the sink", 1, 0.2), ("shares are from 1.2", 1, 1.2)])
 def test_sink_that_takes_no_share_is_named(said, kept, sink):
