@@ -1,6 +1,7 @@
 """Queries and their parts: kinds of attention, edits and the `Query` itself, built from primitives so that it can be a
-cache key and part of a URL. Also type aliases used in many signatures, the errors that users can act on, and the words
-of a text, whose spans count code points of the typed text, which is not normalised."""
+cache key and part of a URL. Also what most modules need: decorators of immutable classes, type aliases, progress, the
+errors that users can act on, and the words of a text, whose spans count code points of the typed text, which is not
+normalised."""
 import functools
 import re
 import unicodedata
