@@ -21,7 +21,6 @@ from viz.widgets.lesson import (
     QUESTIONS,
     Lesson,
     Section,
-    computing,
     controls_row,
     draw_first,
     drawn_control,
@@ -160,8 +159,7 @@ def _tiles(page: PageContext, words: Section) -> None:
                 words.slider("step", range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}",
                              closed=True)
             words.button("next", step=(step + 1) % (len(taken) + 1))
-    with computing():
-        tiled, by_torch = cost.agreement()
+    tiled, by_torch = cost.agreement()
     words.tell(tiled=tiled, fused=by_torch, step=step, all=len(taken), seen=seen, keys=len(keys), row=row,
                later=len(taken) - 1, corrected=sum(state.kept < 1 for state in taken[1:]),
                off=f"{abs(row - float(taken[-1].answer[0])):.1g}")

@@ -46,14 +46,14 @@ def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
     with computing():
         _inputs(page, lesson)
-        with lesson.section("three") as words:
-            if decoder() == STANDS_IN:
-                st.caption(words["missing"])
-                offer_model(page, "smollm2", "three")
-            lesson.fragment(_who_sees_what, words)
-        lesson.fragment(_hidden)
-        lesson.further_fragment(_factors, opened_by=("whose", "french"))
-        lesson.fragment(_steps)
+    with lesson.section("three") as words:
+        if decoder() == STANDS_IN:
+            st.caption(words["missing"])
+            offer_model(page, "smollm2", "three")
+        lesson.fragment(_who_sees_what, words)
+    lesson.fragment(_hidden)
+    lesson.further_fragment(_factors, opened_by=("whose", "french"))
+    lesson.fragment(_steps)
     with lesson.section("open") as words:
         with st.expander(words["claims"]):
             words.table(words["rows"], "head", numbers=False)

@@ -284,7 +284,7 @@ class Section(Texts):
         button_setting(self.page, self[label], f"{self.name}-{label}", **changes)
 
     def again(self, control: str, label: str = "again", **changes: Any) -> None:
-        """Draw a button, with the text self[label], that sets a whole number to the next one, and the last to 0.
+        """Draw a button with the text self[label] that sets a whole number to the next one, or from the largest to 0.
         changes: of other controls."""
         value = (self.page[control] + 1) % (int(self._number(control).high) + 1)
         self.button(label, **{control: value}, **changes)

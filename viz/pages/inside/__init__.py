@@ -147,8 +147,7 @@ def _step(lesson: Lesson, step: str, here: StepContext) -> None:
     elif step == "mix" and not lesson.open():   # its sentence would reveal where the output is
         lesson.covered("step-mix")
     else:
-        with computing():
-            numbers = STEPS[step](here, prose)
+        numbers = STEPS[step](here, prose)
         names = {"token": escape_markdown(here.token), "key": escape_markdown(here.name(here.key))}
         st.markdown(prose("says", layer=here.view.layer, head=here.view.head, **names, **numbers),
                     width=READABLE)
