@@ -257,7 +257,7 @@ def in_one_line(error: BaseException, path: Path | None = None) -> str:
     for key in (key for key, value in pairs if isinstance(error, KeyError) and error.args == (value,)):
         return f"{quoted(key)} is {quoted(str(error.args[0]))}, which is unknown"
     nulls = [quoted(key) for key, value in pairs if value is None and "NoneType" in str(error)]
-    said = f"null is the value of {' and '.join(nulls)}: {error}" if nulls else str(error)
+    said = f"{error}; null is the value of {' and '.join(nulls)}" if nulls else str(error)
     return " ".join(said.split())[:LONGEST].rstrip(" .;,:") or type(error).__name__
 
 
