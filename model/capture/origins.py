@@ -139,17 +139,13 @@ class Origins:
         itself = {"number": before[0].number, "axes": before[0].axes} if reshaped else {}
         for number, output in enumerate(outputs):
             stream = queries or self._positions(name, args, options, given, output, number)
-            rows = self._rows(func, name, args, options, output, number)
+            try:
+                rows = order.rows_after(func, name, args, options, output, number, lambda each: self._of(each).rows)
+            except (RuntimeError, TypeError, ValueError, IndexError):   # what cannot be followed is not proved
+                rows = torch.full(output.shape, order.MIXED)
             if args and output is args[0] and not order.agree(self._of(output).rows, rows):
                 self._forget_memory(output)
             self._set(output, sources=sources, same=same, stream=stream, keys=keys, rows=rows, texts=texts, **itself)
-
-    def _rows(self, func: Callable, name: str, args: tuple, options: dict[str, object], output: Tensor,
-              number: int) -> Tensor | None:
-        try:
-            return order.rows_after(func, name, args, options, output, number, lambda each: self._of(each).rows)
-        except (RuntimeError, TypeError, ValueError, IndexError):   # what cannot be followed is not proved
-            return torch.full(output.shape, order.MIXED)
 
     def _forget_memory(self, changed: Tensor) -> None:
         """Forget the rows of all tensors in the memory of one whose rows were overwritten."""
