@@ -54,7 +54,9 @@ def test_silencing_fills_its_column(seen):
     run, stop = (seen.main.get_by_role("button", name=words["silence"][name], exact=True) for name in ("run", "stop"))
     seen.page.goto(seen.address + "/measures?text=" + "+".join("a" * 500))   # slow enough to be stopped
     run.click(timeout=PATIENCE)
-    stop.dispatch_event("click", timeout=PATIENCE)   # a pointer would miss it while the page moves
+    expect(stop).to_be_visible(timeout=PATIENCE)
+    assert not run.is_visible()   # one button in one place
+    stop.click(timeout=PATIENCE)
     expect(run).to_be_visible(timeout=PATIENCE)
     seen.page.goto(seen.address + "/measures")
     table = seen.main.locator(".st-key-head-table [data-testid=stDataFrame]")

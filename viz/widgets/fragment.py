@@ -178,19 +178,20 @@ def pause() -> None:
 
 
 def asked_on_click(page: PageContext, question: Hashable, words: Mapping[str, str], key: str) -> Any:
-    """Return the answer to an expensive question, or None until it is requested with a button. A second button stops
-    the computation. words: the labels `run` and `stop`. key: of the buttons, `KEY-run` and `KEY-stop`."""
-    if sources.cached(question) is None and _RUNNING.value != question:
-        st.button(words["run"], key=f"{key}-run", on_click=_run, args=(question,))
-        return None
-    place = st.empty()
-    if sources.cached(question) is None:
-        place.button(words["stop"], key=f"{key}-stop", on_click=_run, args=(None,))
-    try:
-        answer = page.ask(question, height=0)
-    except UserError:
-        _run(None)
-        raise
+    """Return the answer to an expensive question, or None until it is requested with a button, which then stops the
+    computation. words: the labels `run` and `stop`. key: of the button, the same for both labels, so that it stays in
+    its place."""
+    place, runs = st.empty(), _RUNNING.value == question
+    with place.container():
+        if sources.cached(question) is None:
+            st.button(words["stop" if runs else "run"], key=key, on_click=_run, args=(None if runs else question,))
+            if not runs:
+                return None
+        try:
+            answer = page.ask(question, height=0)
+        except UserError:
+            _run(None)
+            raise
     place.empty()
     return answer
 

@@ -51,9 +51,9 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
     if silencing is not None:
         _effects(best.join(silencing.frame()), silencing.measure)
     elif record.prediction is not None and record.verification.status == "verified":
+        st.caption(WORDS["silence"]("about", n=len(best)))
         if asked_on_click(page, question, WORDS["silence"], "silence") is not None:
             st.rerun()
-        st.caption(WORDS["silence"]("about", n=len(best)))
     text = [f"$$\n{WORDS['formula']}\n$$\n\n{WORDS['formula_words']}", f"**{WORDS['patterns_title']}**"]
     papers = "\n".join(f"- {pattern.title}: {pattern.paper}" for pattern in PATTERNS)
     folded_formula({"title": WORDS["formula_title"], "text": "\n\n".join([*text, papers])}, _proof,
