@@ -33,6 +33,9 @@ POINTWISE = frozenset({"softmax", "log_softmax", "layer_norm", "rms_norm", "norm
                        "gumbel_softmax", "cumsum", "cumprod", "cummax", "__truediv__", "__rtruediv__", "__itruediv__",
                        "__floordiv__", "__and__", "__or__", "__xor__", "__invert__", "batch_norm", "group_norm",
                        "instance_norm", "tril", "triu", "fill_", "zero_"})
+# the axis of the vectors that operations on neighbours mix
+CHANNELS = {f"{name}{axes}d": -1 - axes for name in ("conv", "conv_transpose") for axes in (1, 2, 3)} | dict.fromkeys(
+    ("lstm", "gru", "rnn_tanh", "rnn_relu"), -1)
 # parts of the names of operations that combine neighbours, or whose axes are not known here: rows become unknown
 UNFOLLOWED = ("conv", "pool", "lstm", "gru", "rnn", "einsum", "glu")
 
@@ -61,9 +64,11 @@ def rows_after(func: Callable, name: str, args: tuple, options: dict[str, object
     of an argument."""
     given = list(tensors_in((*args, *options.values())))
     followed = [(each, rows) for each in given if (rows := known(each)) is not None]
+    rows = _or_mixed(known, given[0])
+    if name in CHANNELS and rows.any() and not rows_of_vectors(rows.movedim(CHANNELS[name], -1)).any():
+        return torch.full(output.shape, MIXED)   # each vector is of several positions
     if not followed or any(part in name for part in UNFOLLOWED):
         return None
-    rows = _or_mixed(known, given[0])
     if name == "__setitem__":
         if isinstance(args[2], Tensor) and known(args[2]) is not None:   # a learned vector changes no row
             rows = rows.clone()

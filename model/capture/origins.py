@@ -116,8 +116,10 @@ class Origins:
                 self._set(output)
             return
         before = [self._of(each) for each in given]
-        same = next((each.same for each in before if each.same is not None), None)
-        scores = next((each for each in before if each.keys is not None), None)
+        # the scores of tokens, not those of relative positions that are added to them
+        scores = max((each for each in before if each.keys), default=None,
+                     key=lambda each: bool(each.keys and each.keys.roots - {UNKNOWN}))
+        same = scores.same if scores else None
         queries, keys, texts = (scores.stream, scores.keys, scores.texts) if scores else (None, None, 0)
         if name in PROJECTIONS:
             sources = frozenset(each.number for each in before)
@@ -127,12 +129,18 @@ class Origins:
             if name in PRODUCTS and len(factors) == 2 and not isinstance(factors[1], nn.Parameter):
                 one, other = factors if _rows_first(name, args) else factors[::-1]
                 axes = None if name == "einsum" else (-2, -1)
-                queries, same = self._of(one).stream, self.same(one, other, axes)
+                queries = self._of(one).stream
                 if scores is None:   # weights · value is not a score
-                    texts = self.count_texts(one)
+                    same, texts = self.same(one, other, axes), self.count_texts(one)
                     queries, keys = self.stream(one, axes and axes[0]), self.stream(other, axes and axes[1])
         else:
             sources = frozenset().union(*(each.sources for each in before if name not in ATTENTION))
+            if queries and keys and keys.roots and _moves_cells(name, args, given[0], outputs[0]):
+                both = frozenset().union(*map(_inputs_of, queries.roots | keys.roots))
+                queries = keys = Stream(frozenset({Derived((name, next(self._next)), both)}), queries.calls)
+                same = False
+            elif name in SHAPING and keys and _swaps_sides(given[0], outputs[0]):
+                queries, keys = keys, queries
         if name in ATTENTION:
             queries, keys = self._of(args[0] if args else options["query"]).stream, None
         reshaped = name in RESHAPED and len(outputs) == 1
@@ -231,14 +239,16 @@ class Origins:
 
     def holds_features(self, tensor: Tensor) -> bool:
         """Return whether the last axis holds the features of positions."""
-        rows = self._of(tensor).rows
-        return rows is not None and bool((order.rows_of_vectors(rows) != order.MIXED).any())
+        rows, keys = self._of(tensor).rows, self._of(tensor).keys
+        if rows is None or (keys and keys.roots):   # no features but scores, with those of relative positions added
+            return False
+        return bool((order.rows_of_vectors(rows) != order.MIXED).any())
 
     def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream]:
-        """Return, for a result of query · key, whether both come from one tensor (None if no such product is known),
-        and the streams of queries and keys."""
+        """Return, for a result of query · key, whether both come from one tensor, and the streams of queries and keys;
+        None and unknown streams if no such product is known."""
         origin = self._of(scores)
-        return origin.same, origin.stream, origin.keys or UNSEEN
+        return (None, UNSEEN, UNSEEN) if origin.keys is None else (origin.same, origin.stream, origin.keys)
 
 
 def _inputs_of(root: object) -> frozenset:
@@ -276,6 +286,19 @@ def _of_features(name: str, args: tuple, options: dict[str, object], tensor: Ten
         return whole and len(index) > 1 and (index[0] is Ellipsis or len(index) == tensor.ndim)
     place = 2 if "chunk" in name or "split" in name else 1
     return options.get("dim", args[place] if len(args) > place else 0) in (-1, tensor.ndim - (name != "stack"))
+
+
+def _moves_cells(name: str, args: tuple, before: Tensor, after: Tensor) -> bool:
+    """Return whether an operation may put the scores of queries and keys into another order."""
+    if name in JOINING:
+        return after.shape[-2:] != before.shape[-2:]
+    return name in MOVING or (name == "__getitem__" and any(isinstance(each, Tensor | list) for each in _index(args)))
+
+
+def _swaps_sides(before: Tensor, after: Tensor) -> bool:
+    """Return whether an operation on this memory exchanges the last two axes."""
+    one, other = before.stride()[-2:], after.stride()[-2:]
+    return one == other[::-1] != other and before.data_ptr() == after.data_ptr()
 
 
 def _rows_first(name: str, args: tuple) -> bool:

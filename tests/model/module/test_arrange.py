@@ -111,15 +111,14 @@ def test_joined_inputs_are_told_apart(batch, words):
     assert one.maps[0].queries.texts == (FIRST if batch == 0 else NUMBERS)
 
 
-def swapped(a):
-    other = a.clone()
-    other[:, 0] = a[:, 4]
+def written(a, change):
+    change(other := a.clone())
     return other
 
 
 @pytest.mark.parametrize("move", [
-    swapped, lambda a: a.flip(1), lambda a: torch.rot90(a, 2, (1, 2)),
-    lambda a: a.mean(1, keepdim=True).expand(-1, 5, -1),
+    lambda a: written(a, lambda other: other.__setitem__((slice(None), 0), a[:, 4])), lambda a: a.flip(1),
+    lambda a: torch.rot90(a, 2, (1, 2)), lambda a: a.mean(1, keepdim=True).expand(-1, 5, -1),
     lambda a: torch.einsum("ts,bsd->btd", torch.eye(5).flip(0), a)])
 def test_words_stay_with_their_input(move):
     network = Module(lambda self, a: self.first(a) + self.first(move(a)), first=encoder())
@@ -135,19 +134,16 @@ def test_halves_of_an_input_have_no_words(halve, given):
     assert [each.queries.texts for each in look(network, given, tokens=FIRST).maps] == [NUMBERS, NUMBERS]
 
 
-def overwritten(a):
-    other = a.clone()
-    other[:, 0].copy_(a[:, 4])
-    return other
-
-
 ORDER = torch.eye(5)[torch.tensor([3, 0, 4, 1, 2])]
 EVERY_SECOND = torch.arange(5)[:, None] % 2 == 0
 MOVED = {
-    "copied into a view": overwritten, "where": lambda a: torch.where(EVERY_SECOND, a, a.roll(1, 1)),
+    "copied into a view": lambda a: written(a, lambda other: other[:, 0].copy_(a[:, 4])),
+    "where": lambda a: torch.where(EVERY_SECOND, a, a.roll(1, 1)),
     "lerp": lambda a: a.lerp(a.flip(1), 0.9), "sum": lambda a: a + a.flip(1), "maximum": lambda a: a.maximum(a.flip(1)),
     "product on the right": lambda a: (a.mT @ ORDER).mT,
     "layer over tokens": lambda a: nn.functional.linear(a.mT, ORDER).mT,
+    "channels": lambda a: nn.functional.conv1d(a, ORDER[..., None]),
+    "steps": lambda a: nn.LSTM(5, 5, batch_first=True)(a.mT)[0].mT,
     "reshaped": lambda a: a.reshape(1, 16, 5).mT, "transposed and reshaped": lambda a: a.mT.reshape(1, 5, 16),
     "Fourier": lambda a: torch.fft.fft(a, dim=1).real, "unique": lambda a: a.unique(dim=1),
     "quantiles": lambda a: a.quantile(torch.linspace(0, 1, 5), dim=1).transpose(0, 1),
@@ -155,20 +151,9 @@ MOVED = {
     "repeated": lambda a: a.repeat_interleave(torch.tensor([2, 1, 1, 1, 0]), 1)}
 
 
-@pytest.mark.parametrize("move", MOVED)
-def test_positions_in_unproved_order_have_no_words(move):
-    network = Module(lambda self, a: self.first(MOVED[move](a)), first=encoder())
-    assert look(network, x(), tokens=FIRST).maps[0].queries.texts == NUMBERS
-
-
-def masked(a):
-    other = a.clone()
-    other[:, 2] = torch.zeros(16)
-    return other
-
-
 STAYING = {
-    "there and back": lambda a: a + nn.functional.linear(a.flip(1), torch.ones(16, 16)).flip(1), "masked": masked,
+    "there and back": lambda a: a + nn.functional.linear(a.flip(1), torch.ones(16, 16)).flip(1),
+    "masked": lambda a: written(a, lambda other: other.__setitem__((slice(None), 2), torch.zeros(16))),
     "convolution": lambda a: nn.functional.conv1d(a.mT, torch.ones(16, 16, 3), padding=1).mT,
     "causal convolution": lambda a: a + nn.functional.conv1d(nn.functional.pad(a.mT, (2, 0)), torch.ones(16, 16, 3)).mT,
     "branch over all tokens": lambda a: a + torch.fft.fft2(a).real,
@@ -176,10 +161,10 @@ STAYING = {
     "normalised": lambda a: a / a.norm(dim=-1, keepdim=True)}
 
 
-@pytest.mark.parametrize("stay", STAYING)
-def test_positions_in_proved_order_keep_words(stay):
-    network = Module(lambda self, a: self.first(STAYING[stay](a)), first=encoder())
-    assert look(network, x(), tokens=FIRST).maps[0].queries.texts == FIRST
+@pytest.mark.parametrize(("move", "words"), [(each, NUMBERS if each in MOVED else FIRST) for each in MOVED | STAYING])
+def test_only_positions_in_proved_order_have_words(move, words):
+    network = Module(lambda self, a: self.first((MOVED | STAYING)[move](a)), first=encoder())
+    assert look(network, x(), tokens=FIRST).maps[0].queries.texts == words
 
 
 class Heads(nn.Module):
@@ -194,10 +179,19 @@ class Heads(nn.Module):
         return self.run(query, key, a)
 
 
-def test_moved_keys_do_not_stand_under_the_queries_words():
-    network = Heads(lambda query, key, a: nn.functional.scaled_dot_product_attention(query, key.flip(2), key))
-    (only,) = look(network, x(), tokens=FIRST).maps
-    assert only.kind is Kind.CROSS and only.keys.texts == NUMBERS
+TABLE = torch.randn(8, 5)   # of relative positions
+
+
+@pytest.mark.parametrize(("attend", "words"), [
+    (lambda query, key, a: nn.functional.scaled_dot_product_attention(query, key.flip(2), key), NUMBERS),
+    (lambda query, key, a: (query @ key.mT).flip(-1).softmax(-1) @ key.flip(2), NUMBERS),
+    (lambda query, key, a: (query @ key.mT)[..., [1, 0, 2, 3, 4]].softmax(-1) @ key, NUMBERS),
+    (lambda query, key, a: torch.cat((query @ key.mT).chunk(3, -1)[::-1], -1).softmax(-1) @ key, NUMBERS),
+    (lambda query, key, a: (query @ key.mT + query @ TABLE).softmax(-1) @ key, FIRST),
+    (lambda query, key, a: (query @ TABLE + query @ key.mT).softmax(-1) @ key, FIRST)])
+def test_moved_keys_do_not_stand_under_the_queries_words(attend, words):
+    (only,) = look(Heads(attend), x(), tokens=FIRST).maps
+    assert only.keys.texts == words and (only.kind is Kind.CROSS) == (words is NUMBERS)
 
 
 def test_heads_of_several_texts_in_one_axis_are_those_of_one_text():
@@ -224,7 +218,7 @@ def test_softmax_over_features_is_no_attention():
         look(linear, x(), tokens=FIRST)
 
 
-@pytest.mark.parametrize("product", ["@", "bhqd,bhkd->bhqk", "bhkd,bhqd->bhqk"])
+@pytest.mark.parametrize("product", ["@", "mT", "bhqd,bhkd->bhqk", "bhkd,bhqd->bhqk"])
 def test_sides_are_followed_through_attention_by_hand(product):
     class ByHand(nn.Module):
         def __init__(self):
@@ -234,8 +228,8 @@ def test_sides_are_followed_through_attention_by_hand(product):
         def forward(self, a, memory, padding=None):
             query = self.q(a).unflatten(-1, (2, 8)).transpose(1, 2)
             key, value = self.kv(memory).unflatten(-1, (2, 2, 8)).permute(2, 0, 3, 1, 4).unbind(0)
-            if product == "@":
-                scores = query @ key.transpose(-1, -2)
+            if product in ("@", "mT"):
+                scores = query @ key.transpose(-1, -2) if product == "@" else (key @ query.mT).mT
             else:
                 scores = torch.einsum(product, *((query, key) if product.startswith("bhq") else (key, query)))
             if padding is not None:
