@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.attention.bias import CausalBias, CausalVariant
 from torch.overrides import TorchFunctionMode
 
 from model.capture.forward_pass import Call, Memo, Unsupported, parse_mask
@@ -343,6 +344,9 @@ class Observer(TorchFunctionMode):
         """Record a call of torch.nn.functional.scaled_dot_product_attention."""
         same = query.shape[-2] == key.shape[-2] and self._origins.same(query, key)
         queries, keys = self._origins.stream(query, -2), self._origins.stream(key, -2)
+        if isinstance(attn_mask, CausalBias):   # its memory holds no mask
+            shape, lower = (query.shape[-2], key.shape[-2]), attn_mask.variant is CausalVariant.LOWER_RIGHT
+            attn_mask = torch.ones(shape, dtype=torch.bool).tril(lower * (shape[1] - shape[0]))
         mask = None if attn_mask is None else self._item(self._mask_axes(attn_mask, query))
         texts = self._count_texts(query) if query.ndim == 3 else 1
         query, key, value, output = (self._four_axes(part, texts) for part in (query, key, value, output))

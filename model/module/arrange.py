@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from model.capture.torch_attention import Attention
     from model.module.inputs import Inputs
 
-NEVER = -1e4   # biases below this act as a mask
+NEVER = -1e4   # biases this far below the largest of their row act as a mask
 ROUNDED = 1e-4   # above this type tolerance, rows of rounded weights no longer sum to 1
 NAMED = 6      # maximum number of layers whose modules a note names
 
@@ -34,27 +34,30 @@ class Arranged:
 
 def kind_of(attention: "Attention") -> Kind:
     """Return the kind of attention: cross if queries and keys come from different tensors or differ in number, causal
-    if no query attends to a later key, else self."""
+    if no query attends to a later key and not all attend to the first key alone or to none, else self."""
     n_queries, n_keys = attention.shape
     if not attention.same_source or n_queries != n_keys:
         return Kind.CROSS
-    return Kind.SELF if n_queries == 1 or _looks_ahead(attention) else Kind.CAUSAL
+    return Kind.CAUSAL if _is_causal(attention) else Kind.SELF
 
 
-def _looks_ahead(attention: "Attention") -> bool:
-    """Return whether any query attends, or may attend, to a later key."""
-    call, count = attention.call, attention.shape[0]
+def _is_causal(attention: "Attention") -> bool:
+    """Return whether some query attends to another key than the first, and none attends, or may attend, to a later key.
+    """
+    call, count, beyond = attention.call, attention.shape[0], False
     if call is None:
         assert attention.weights is not None
-        return bool(np.triu(attention.weights.max(0), 1).any())
+        return bool(attention.weights[:, :, 1:].any() and not np.triu(attention.weights.max(0), 1).any())
     for row in range(count):
-        rows, ahead = slice(row, row + 1), slice(row + 1, count)
-        open_keys = call.allowed.block(rows, ahead)
+        rows, keys = slice(row, row + 1), slice(0, count)
+        seen = call.allowed.block(rows, keys)
         if call.bias is not None:
-            open_keys = open_keys & (call.bias.block(rows, ahead) > NEVER)
-        if open_keys.any():
-            return True
-    return False
+            bias = np.where(seen, call.bias.block(rows, keys), -np.inf)
+            seen = seen & (bias >= bias.max(-1, keepdims=True) + NEVER)
+        if seen[..., row + 1:].any():
+            return False
+        beyond = beyond or bool(seen[..., 1:].any())
+    return beyond
 
 
 @frozen

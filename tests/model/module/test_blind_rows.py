@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.nn.attention.bias import causal_lower_right
 
 from model.core import heads
 from model.module.look import look
@@ -104,3 +105,12 @@ def test_measures_leave_out_rows_that_see_nothing(case):
         assert found.values["entropy"][head] == pytest.approx(entropy[head][sees[head]].mean(), abs=1e-5)
         previous = [wanted[head, row, row - 1] for row in range(1, TOKENS) if sees[head, row]]
         assert found.values["previous"][head] == pytest.approx(np.mean(previous), abs=1e-5)
+
+
+@pytest.mark.parametrize(("mask", "kind"), [
+    (torch.zeros(TOKENS, TOKENS, dtype=torch.bool), "self"), (torch.arange(TOKENS).expand(TOKENS, -1) < 1, "self"),
+    (torch.full((TOKENS, TOKENS), torch.finfo(torch.float32).min), "self"), (masks("rows"), "causal"),
+    (causal_lower_right(TOKENS, TOKENS), "causal")])
+def test_only_rows_that_see_no_later_key_are_causal(mask, kind):
+    (only,) = look(ROUTES["fused"](mask), torch.randn(1, TOKENS, WIDTH)).maps
+    assert only.kind == kind
