@@ -24,7 +24,7 @@ PAGE = Path(__file__).with_name("claims.md")
 INTRODUCTION = """# Which claims about attention heads hold here?
 
 Written by `python -m benchmarks.claims`; `python -m model claims --json` gives the same rows as JSON. The page *Claims*
-says for each row what the paper measured and what is measured here. *Effect* has a 95 % interval, all of which must be
+says for each row what the paper measured and what is measured here. *Effect* has a 95% interval, all of which must be
 above the *baseline*. *Chance* is the 95th percentile of the best of as many random heads; the best head, in brackets,
 must be above it. One rule (`model/studies/claims/claim.py`) derives the verdict from these numbers; a claim holds if
 all its numbers do. A claim that does not hold here, on small models and our own sentences, is not refuted.

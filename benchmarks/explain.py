@@ -36,7 +36,7 @@ NAMES = {"weight_layer": "attention, mean of the last layer's heads", "norm": "‚
 INTRODUCTION = """# Does attention explain?
 
 Written by `python -m benchmarks.explain`. Each number is Spearman's œÅ between the size of a measure and the size of the
-measured effect of removing a token: the mean over texts, with a 95 % bootstrap interval over groups of similar texts
+measured effect of removing a token: the mean over texts, with a 95% bootstrap interval over groups of similar texts
 (2,000 draws). Special tokens, the token that answers, and a decoder's first token, which cannot be hidden from itself,
 are left out. *Deleted*: the token is removed. *Replaced*: a mask or a neutral token takes its place. *Hidden*: no token
 may attend to it. The *ceiling* is the agreement of each definition with the two others. Rollout and flow with uniform

@@ -116,7 +116,7 @@ def main() -> None:
     asked = parser.parse_args()
     lines = ["# Circuits", "", f"`python -m benchmarks.mechanisms`, {date.today().isoformat()}, one thread, "
              f"{platform.system()}, Python {platform.python_version()}.", "", ABOUT,
-             "| model | finding | heads | measured | 95 % interval | chance or control | found |",
+             "| model | finding | heads | measured | 95% interval | chance or control | found |",
              "|---|---|---|---:|---:|---:|---|"]
 
     def say(new: Iterator[str] | list[str]) -> None:

@@ -33,7 +33,7 @@ class Score:
         return self.answer.best
 
     def frame(self) -> "DataFrame":
-        """Return one row per head, best first: layer, head, accuracy with low and high (95 % interval), and weight (the
+        """Return one row per head, best first: layer, head, accuracy with low and high (95% interval), and weight (the
         mean weight on the target words)."""
         return self.answer.frame().reset_index()
 

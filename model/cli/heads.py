@@ -24,7 +24,7 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
     """Compare two models, or two texts in one model, head by head.
 
     The number is the mean Jensen–Shannon divergence of a head's rows in bits: 0 for equal rows, 1 for disjoint rows.
-    Over many texts it comes with a 95 % interval.
+    Over many texts it comes with a 95% interval.
 
     \b
     clearhead compare --model bert-base-uncased --with ./fine-tuned --text "The cat sat."

@@ -34,7 +34,7 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
     """Test every head on what "it" refers to, over a set of sentences, against chance, baselines and the max-statistic
     null distribution.
 
-    A head's answer is the noun with more weight in the pronoun's row. Intervals are 95 %, bootstrapped over frames. The
+    A head's answer is the noun with more weight in the pronoun's row. Intervals are 95%, bootstrapped over frames. The
     untrained twin has the same architecture and random weights.
 
     \b
@@ -91,7 +91,7 @@ def claims_command(names: tuple[str, ...], listed: bool, json_wanted: bool) -> N
     """Test which published claims about attention heads hold on the models on this disk. Every row is measured afresh;
     no verdict is stored.
 
-    A claim holds if its whole 95 % interval is above the baseline and, for a head chosen among many, above the
+    A claim holds if its whole 95% interval is above the baseline and, for a head chosen among many, above the
     max-statistic null. All rows take a few minutes on two cores.
 
     \b
@@ -152,7 +152,7 @@ def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted
     An attention head is right about a relation if its largest weight is on the word that the tree links, from the
     dependent or from its head. The best head is chosen on half of the sentences and evaluated on the other half, like
     the best fixed offset; the null distribution is the best of all heads with trees exchanged among sentences of equal
-    length. Intervals are 95 %, bootstrapped over sentences.
+    length. Intervals are 95%, bootstrapped over sentences.
 
     \b
     python -m model syntax en_ewt-ud-dev.conllu --model minilm

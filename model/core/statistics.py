@@ -95,7 +95,7 @@ def spearman(first: np.ndarray, second: np.ndarray) -> float:
 
 @functools.lru_cache(maxsize=256)
 def critical_rho(count: int, draws: int = 20_000) -> float:
-    """Return the 5 % critical value of |ρ| for `count` values, from random orders with a fixed seed."""
+    """Return the 5% critical value of |ρ| for `count` values, from random orders with a fixed seed."""
     rng = np.random.default_rng(SEED)
     order = rng.permuted(np.tile(np.arange(count, dtype=np.float64), (draws, 1)), axis=1)
     centred = np.arange(count) - (count - 1) / 2
@@ -106,7 +106,7 @@ def critical_rho(count: int, draws: int = 20_000) -> float:
 
 @frozen
 class MeanInterval:
-    """A mean over texts with its 95 % interval. NaN if no text has a value; low and high are also NaN for a single
+    """A mean over texts with its 95% interval. NaN if no text has a value; low and high are also NaN for a single
     group of texts."""
 
     value: float

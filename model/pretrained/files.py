@@ -128,7 +128,7 @@ def _hashes_file() -> Path:
 
 def sha256(path: Path) -> str:
     """Return the file's sha256 in hexadecimal, computed again when the file's size, times or inode change. A large
-    file's hash is cached on disk, because computing it takes 5 % of the start-up time."""
+    file's hash is cached on disk, because computing it takes 5% of the start-up time."""
     about, known, name = path.stat(), _hashes(), str(path.absolute())
     state = [about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino]
     if (before := known.get(name)) is not None and before[:-1] == state:

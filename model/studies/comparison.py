@@ -240,7 +240,7 @@ class Divergences:
 
     def frame(self) -> "DataFrame":
         """Return one row per head, most different first: the divergence in bits, averaged over texts, with low and high
-        (95 % interval)."""
+        (95% interval)."""
         return _ranked(self.heads, interval_columns("divergence", mean_intervals(self.changed)))
 
 

@@ -41,7 +41,7 @@ class Finding:
 
     name: str
     value: float
-    low: float = NAN                # lower end of the 95 % interval, over texts; for "agree" and "effect", over heads
+    low: float = NAN                # lower end of the 95% interval, over texts; for "agree" and "effect", over heads
     high: float = NAN
     chance: float = NAN             # value of the baseline or control
     holds: bool = True              # whether the published finding was replicated

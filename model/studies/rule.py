@@ -10,7 +10,7 @@ The table is compared with:
 - **Null**: the best of all heads when every pair gets the distances of a random other pair that fits its sentence. A
   purely positional head does not exceed it. 200 draws; the p-value is (1 + reached) / (1 + draws).
 - **Held out**: the best head is chosen on even sentences and scored on odd ones, and vice versa.
-- **Interval**: the 95 % interval of `model.core.statistics.accuracy_intervals`, over sentences.
+- **Interval**: the 95% interval of `model.core.statistics.accuracy_intervals`, over sentences.
 """
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -132,7 +132,7 @@ class RuleReport:
                 f"null {self.null.mean:.1%} (p = {self.null.p_value:.3f})")
 
     def frame(self) -> "DataFrame":
-        """Return one row per head, best first: accuracy with low and high (95 % interval), and mean weight."""
+        """Return one row per head, best first: accuracy with low and high (95% interval), and mean weight."""
         table = head_frame(self.heads, interval_columns("accuracy", self.accuracy) | {"weight": self.weight})
         return table.sort_values(["accuracy", "weight"], ascending=False, kind="stable")
 

@@ -106,7 +106,7 @@ def test_raised_hands_are_counted_revealed_and_survive_reload(watch):
     assert place(seen)[0] == 2
     seen.rest().page.keyboard.press("PageDown")
     expect(seen.main.get_by_text(why)).to_be_visible(timeout=PATIENCE)
-    expect(counts).to_have_text(["2 · 50 %", "2 · 50 %", "0 · 0 %", "0 · 0 %"])
+    expect(counts).to_have_text(["2 · 50%", "2 · 50%", "0 · 0%", "0 · 0%"])
     bars = seen.main.locator("[class*=st-key-hands-guess-] .bar:visible")
     assert [round(each.bounding_box()["width"]) > 0 for each in bars.all()] == [True, True]
     assert place(seen)[0] == 2 and strings("lesson")["yours"] not in seen.main.inner_text()

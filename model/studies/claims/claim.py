@@ -16,7 +16,7 @@ class Finding:
 
     name: str                     # key of its sentence in assets/text/en/claims.toml
     effect: float                 # mean over the units
-    low: float                    # lower end of its 95 % interval
+    low: float                    # lower end of its 95% interval
     high: float
     baseline: float               # the value to exceed
     n: int                        # number of independent units that the interval is based on

@@ -54,7 +54,7 @@ def test_spearman_equals_scipy_with_ties(pairs):
 
 @pytest.mark.parametrize(("count", "critical"), [(6, 0.886), (8, 0.738), (10, 0.648), (20, 0.447)])
 def test_critical_value_equals_published_tables(count, critical):
-    """Two-sided, 5 %: Zar 1972, table 1."""
+    """Two-sided, 5%: Zar 1972, table 1."""
     assert statistics.critical_rho(count) == pytest.approx(critical, abs=0.03)
 
 

@@ -36,7 +36,7 @@ function begin(parent, _, on) {
     fewer.disabled = !own;
     fewer.ariaLabel = fill(text.fewer, { answer: place + 1 });
     more.ariaLabel = fill(text.more, { answer: place + 1 });
-    count.textContent = told && all ? `${own} · ${Math.round(100 * own / all)} %` : own;
+    count.textContent = told && all ? `${own} · ${Math.round(100 * own / all)}%` : own;
     bar.style.setProperty("--share", all ? own / Math.max(...counts) : 0);
   }
 

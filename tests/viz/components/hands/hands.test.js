@@ -18,11 +18,11 @@ export async function handsAreCountedStoredShownAndCleared() {
   for (const [hand, by] of [[1, 1], [1, 1], [1, -1], [7, 1]]) key(hand, by);
   equal([seen(), sessionStorage.getItem("clearhead hands q")], [["3", "1"], "[3,1]"]);
   all({ told: true });
-  equal(seen(), ["3 · 75 %", "1 · 25 %"]);
+  equal(seen(), ["3 · 75%", "1 · 25%"]);
   equal(rows.slice(0, 2).map(({ parentElement }) =>
     Number(parentElement.querySelector(".bar").style.getPropertyValue("--share")).toFixed(3)), ["1.000", "0.333"]);
   key(0, 1);
-  equal(seen(), ["3 · 75 %", "1 · 25 %"], "too late");
+  equal(seen(), ["3 · 75%", "1 · 25%"], "too late");
   all();
   press(2, ".clear");
   equal(seen(), ["0", "0"]);

@@ -31,7 +31,7 @@ export function strokeDoesNotTouchTheEdgesOfItsCell() {
   const said = [], pen = { beginPath: () => said.push("begin"), stroke: () => said.push(pen.strokeStyle),
     moveTo: (x, y) => said.push([x, y]), lineTo: (x, y) => said.push([x, y]) };
   strike(pen, 10, 20, 100, 50, "red");
-  equal(said, ["begin", [21, 59], [99, 31], "red"], "22 % of the shorter side");
+  equal(said, ["begin", [21, 59], [99, 31], "red"], "22% of the shorter side");
 }
 
 export function negativeHalfOfTheScaleIsStruckThrough() {
