@@ -143,11 +143,12 @@ def rows_of_positions(rows: Tensor, axis: int = -2) -> Tensor:
 
 
 def same_order(one: Tensor | None, other: Tensor | None, axis: int, other_axis: int) -> bool:
-    """Return whether two tensors have the same positions in the same order along an axis of each, as far as known."""
+    """Return whether two tensors have the same positions in the same order along an axis of each, as far as known: if
+    one has mixed rows, so has the other."""
     if one is None or other is None:
         return True
     ours, theirs = rows_of_positions(one, axis), rows_of_positions(other, other_axis)
-    return MIXED in ours or MIXED in theirs or torch.equal(ours, theirs)
+    return torch.equal(ours, theirs) or (MIXED in ours and MIXED in theirs)
 
 
 def in_order(rows: Tensor, axis: int = -2) -> bool:

@@ -41,18 +41,22 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
 
     kwargs: dict[str, object] = dict(inputs) if isinstance(inputs, Mapping) else {}
     args: tuple[object, ...] = () if kwargs else inputs if isinstance(inputs, tuple) else (inputs,)
-    values = (*args, *kwargs.values())
-    if not any(isinstance(each, torch.Tensor) for each in values):
+    tensors = Inputs(args, kwargs).tensors()
+    if not any(isinstance(each, torch.Tensor) for each in tensors):
         raise UserError(f"There is no tensor in these inputs ({type(inputs).__name__}); {WANTED}.")
-    if any(isinstance(each, torch.Tensor) and each.is_nested for each in values):
+    if any(isinstance(each, torch.Tensor) and each.is_nested for each in tensors):
         raise UserError("look does not read nested tensors; give a padded tensor (torch.nested.to_padded_tensor) with "
                         "a mask instead.")
     place = next((each.device for each in network.parameters()), None)
     seen: list[Tensor] = []
 
     def move(each: object) -> object:
-        """Move a tensor to the network's device. A tensor passed twice becomes a new view, so that the two are
-        distinct."""
+        """Move a tensor, or those in a list or dictionary, to the network's device. A tensor passed twice becomes a new
+        view, so that the two are distinct."""
+        if type(each) is dict:
+            return {name: move(value) for name, value in each.items()}
+        if type(each) is list or type(each) is tuple:
+            return type(each)([move(value) for value in each])
         if not isinstance(each, torch.Tensor):
             return each
         again = any(each is other for other in seen)

@@ -90,6 +90,8 @@ def test_two_inputs_are_two_maps(shared):
     expected = {"self": (FIRST, FIRST, 2), "self 2": (SECOND, SECOND, 2)}
     assert streams(look(network, (x(), x()), tokens=(FIRST, SECOND))) == expected
     assert streams(look(network, {"a": x(), "b": x()}, tokens=(FIRST, SECOND))) == expected
+    listed = Module(lambda self, both: network(both[0], both[1]["b"]), first=network)
+    assert streams(look(listed, ([x(), {"b": x()}],), tokens=(FIRST, SECOND))) == expected
     same = x()
     assert streams(look(network, (same, same), tokens=(FIRST, SECOND))) == expected
     assert streams(look(network, (x(), x()), tokens=FIRST)) == expected | {"self 2": (NUMBERS, NUMBERS, 2)}
@@ -184,6 +186,7 @@ TABLE = torch.randn(8, 5)   # of relative positions
 
 @pytest.mark.parametrize(("attend", "words"), [
     (lambda query, key, a: nn.functional.scaled_dot_product_attention(query, key.flip(2), key), NUMBERS),
+    (lambda query, key, a: (query @ key.clone().index_copy_(2, torch.arange(5).flip(0), key).mT).softmax(-1), NUMBERS),
     (lambda query, key, a: (query @ key.mT).flip(-1).softmax(-1) @ key.flip(2), NUMBERS),
     (lambda query, key, a: (query @ key.mT)[..., [1, 0, 2, 3, 4]].softmax(-1) @ key, NUMBERS),
     (lambda query, key, a: torch.cat((query @ key.mT).chunk(3, -1)[::-1], -1).softmax(-1) @ key, NUMBERS),
