@@ -361,7 +361,8 @@ class Reported:
                 or self.weights.max() > 1 + self.tolerance or not 0 < self.tolerance <= 0.01):
             raise ValueError(f"{owner}: expected weights from 0 to 1, with a sink's share of each row if there is one, "
                              f"got {self.weights.min()} to {self.weights.max()}")
-        error = float(np.abs(self.weights.sum(-1) + taken - 1)[~self.sees_nothing].max(initial=0))
+        missed = np.abs(self.weights.sum(-1) + taken - 1)   # a row that sees nothing leaves all or nothing to the sink
+        error = float(np.where(self.sees_nothing, np.minimum(missed, taken), missed).max())
         if error > self.tolerance:
             raise ValueError(f"{owner}: expected rows that sum to 1, got an error of {error:.2g}; was the model left "
                              f"in training mode?")

@@ -34,7 +34,7 @@ PLAIN = ("attention", "attentions")
 LAYER_BYTES = 300   # overhead of Python objects
 GAPS = 0.005        # fraction of zeros below the diagonal from which dropout is likely
 SLIGHT = 0.02       # largest error of a row's sum that rounding explains
-SCALES = {100: "written in percent", 255: "written in 8 bits"}   # by the sum of a row
+SCALES = {100: "written in percent", 255: "written in 8 bits", 1000: "written in thousandths"}   # by the sum of a row
 EIGHT_BITS = 257    # more different numbers than 8 bits can hold
 WAY_OUT = ("save float32 weights after the softmax and before dropout, rows for queries, with all keys and what a sink "
            "takes as an array sink")
@@ -112,9 +112,13 @@ class Arrays:
         """Return the strings of an array, at most LIMITS.tokens of them. Bytes are decoded as UTF-8."""
         values = self._read(array, "US").ravel()
         LIMITS.refuse_above("tokens", len(values), f"{self.name}: {array}", FEWER)
-        with self._readable():   # rejects lone surrogates, which cannot be encoded in pages or files
-            return [(text if isinstance(text, bytes) else text.encode("utf-8")).decode("utf-8")
-                    for text in values.tolist()]
+        with self._readable():
+            try:   # rejects lone surrogates, which cannot be encoded in pages or files
+                return [(text if isinstance(text, bytes) else text.encode("utf-8")).decode("utf-8")
+                        for text in values.tolist()]
+            except UnicodeError as error:
+                raise self.refused(f"{array} holds text that is not UTF-8 ({error}); decode or replace it first"
+                                   ) from error
 
 
 @with_arrays
@@ -192,6 +196,9 @@ def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, n
     shares = arrays.weights(sink, "layer, head, query") if sink in arrays else None
     if shares is not None and shares.shape != expected:
         raise arrays.refused(f"{sink} has the shape {shares.shape} instead of {expected}; save one number per row")
+    if sides[0] == sides[1] and shape[1] != shape[2]:
+        raise arrays.refused(f"the axes (layer, head, query, key) have {shape[1]} queries and {shape[2]} keys; save "
+                             f"their texts as queries and keys, or the axes in this order")
     queries, keys = (_tokens(arrays, side, count) for side, count in zip(sides, shape[1:], strict=True))
     if kind.base is not Kind.CROSS and queries != keys:
         raise arrays.refused(f"{kind} attention has the same tokens on both sides, but here they differ; save "
@@ -205,15 +212,20 @@ def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, n
 def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: np.ndarray | None) -> Reported:
     """Return a layer with the sink's share of each row, (head, query). Raises UserError unless the numbers are softmax
     weights."""
+    tolerance = _rounding(weights)[1]
+    if share is not None:   # 1 - the sum of a row that leaves nothing to the sink
+        share[(share < 0) & (share >= -tolerance)] = 0
     try:
-        return Reported(index, weights, Causal() if kind.base is Kind.CAUSAL else Full(), share, _rounding(weights)[1])
+        return Reported(index, weights, Causal() if kind.base is Kind.CAUSAL else Full(), share, tolerance)
     except NotFinite as error:
-        lost, why = ~np.isfinite(weights), ""
-        if np.isneginf(weights).any():
-            why = ", as before the softmax"
+        lost, why = ~np.isfinite(weights), "weights"
+        if not lost.any():
+            why = "shares of the sink"
+        elif np.isneginf(weights).any():
+            why = "weights, as before the softmax"
         elif (lost.any(-1) == lost.all(-1)).all():
-            why = ", in whole rows, as of padding, where zeros are expected"
-        raise arrays.refused(f"layer {index} has NaN or infinite weights{why}; {WAY_OUT}") from error
+            why = "weights, in whole rows, as of padding, where zeros are expected"
+        raise arrays.refused(f"layer {index} has NaN or infinite {why}; {WAY_OUT}") from error
     except ValueError as error:
         raise arrays.refused(f"{str(error).partition(';')[0]}{_cause(weights, share)}; {WAY_OUT}") from error
 
@@ -221,16 +233,20 @@ def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: n
 def _cause(weights: np.ndarray, share: np.ndarray | None) -> str:
     """Return a clause on the likely reason why weights, (head, query, key), are not those of a softmax, or ""."""
     sums, columns, close = weights.sum(-1)[weights.any(-1)], weights.sum(-2), _rounding(weights)[1]
-    usual = float(np.median(sums))
-    even = float(np.abs(sums - usual).max()) < 0.05 * abs(usual)
-    below, above = sums.min() < 1 - ROW_SUM_TOLERANCE, sums.max() > 1 + ROW_SUM_TOLERANCE
     if share is not None and not 0 <= float(share.min()) <= float(share.max()) <= 1:
         return f", as the sink's shares are from {share.min():.3g} to {share.max():.3g} and not parts of a row"
+    if not sums.size:
+        return ", as all weights are zero and a sink takes no whole row"
+    usual = float(np.median(sums))
+    even = float(np.abs(sums - usual).max()) < 0.05 * abs(usual)
+    slack = ROW_SUM_TOLERANCE / 10 if close == ROW_SUM_TOLERANCE else close
+    below, above = sums.min() < 1 - slack, sums.max() > 1 + slack
     if weights.min() < 0:
         return ", as in a difference of softmaxes" if even else ", as before the softmax"
-    if share is not None and np.abs(sums - 1).max() < close:
-        return ", while they do without the sink, as if its share were not taken from them"
-    if even and usual > 1.5:
+    if np.abs(sums - 1).max() < close:
+        return ", as in attention that is not causal and is named self" if share is None else (
+            ", while they do without the sink, as if its share were not taken from them")
+    if even and usual > 1.5 and abs(usual - round(usual)) < 0.05:
         scale = next((name for whole, name in SCALES.items() if abs(usual - whole) < 0.03 * whole),
                      "summed over heads or layers")
         return f", as if {scale}: every row sums to about {usual:.4g}"

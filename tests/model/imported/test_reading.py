@@ -101,7 +101,7 @@ def test_rows_of_16_bits_open(rounded, name, n):
     assert bool(found.notes) == (error > 1e-3)
 
 
-WIDE = softmax(1, 2, 24, 24)
+WIDE, NAMES = softmax(1, 2, 24, 24), [f"t{at}" for at in range(24)]
 PADDED = np.where(np.arange(24)[:, None] < 3, 0, WIDE)
 KEPT = np.random.default_rng(1).random(WIDE.shape) > 0.3
 LOWER = softmax(1, 2, 24, 24, causal=True, seed=3)
@@ -113,18 +113,19 @@ NO_WEIGHTS = {   # what the sentence says of each
 
 
 def test_rows_of_zeros_mean_no_allowed_keys():
-    layer = opened(saved(attention=PADDED, tokens=[f"t{at}" for at in range(24)])).maps[0].layers[0]
+    left = 1 - WIDE.astype(np.float32).sum(-1) - 1e-7   # a little below 0
+    layer = opened(saved(attention=PADDED, tokens=NAMES, sink=left)).maps[0].layers[0]
     assert (layer.sees_nothing == (np.arange(24) < 3)).all()
     masked = np.concatenate([WIDE, WIDE * 0])
-    layers = opened(saved(attention=masked, tokens=[f"t{at}" for at in range(24)])).maps[0].layers
+    layers = opened(saved(attention=masked, tokens=NAMES)).maps[0].layers
     assert [layer.sees_nothing.all() for layer in layers] == [False, True]
-    assert "all weights are zero" in refusal(saved(attention=PADDED * 0, tokens=[f"t{at}" for at in range(24)]))
+    assert "all weights are zero" in refusal(saved(attention=PADDED * 0, tokens=NAMES))
 
 
 @pytest.mark.parametrize("said", list(NO_WEIGHTS))
 def test_non_softmax_says_what_is_wrong_and_what_to_save(said):
     for numbers in NO_WEIGHTS[said]:
-        sentence = refusal(saved(attention=numbers, tokens=[f"t{at}" for at in range(24)]))
+        sentence = refusal(saved(attention=numbers, tokens=NAMES))
         assert said in sentence and "save float32 weights after the softmax and before dropout" in sentence
 
 
@@ -135,17 +136,20 @@ def test_non_softmax_says_what_is_wrong_and_what_to_save(said):
     ("percent", (LOWER * 100).round()), ("8 bits", (WIDE * 255).round()), ("heads or layers", WIDE.sum(1)[:, None]),
     ("softmax were over these", WIDE / WIDE.sum(1, keepdims=True)), ("difference", WIDE[:, ::-1] * 2 - WIDE),
     ("queries and keys were swapped", bfloat16(WIDE).swapaxes(2, 3)), ("rounded", WIDE + 0.0004 * KEPT - 0.00028),
-    ("before the softmax", np.where(np.tri(24) > 0, WIDE, -np.inf)),
+    ("before the softmax", np.where(np.tri(24) > 0, WIDE, -np.inf)), ("thousandths", WIDE * 1000),
+    ("rounded", (bfloat16(WIDE)[:, :1] + bfloat16(WIDE)[:, 1:]) / 2),
     ("padding", np.where(PADDED.any(-1, keepdims=True), WIDE, np.nan))])
 def test_likely_cause_is_named(said, numbers):
-    assert said in refusal(saved(attention=numbers, tokens=[f"t{at}" for at in range(24)])).split(";")[0]
+    assert said in refusal(saved(attention=numbers, tokens=NAMES)).split(";")[0]
 
 
 @pytest.mark.parametrize(("said", "kept", "sink"), [
-    ("shares are from -0.2", 0.8, -0.2), ("without the sink", 1, 0.2), ("shares are from 1.2", 1, 1.2)])
+    ("shares are from -0.2", 0.8, -0.2), ("without the sink", 1, 0.2), ("shares are from 1.2", 1, 1.2),
+    ("infinite shares of the sink", 1, np.nan), ("shares are from 1.5", 0, 1.5), ("shares are from -1", 0, -1),
+    ("takes no whole row", 0, 0.3)])
 def test_sink_that_takes_no_share_is_named(said, kept, sink):
-    shares = np.full(WIDE.shape[:3], sink, np.float32)
-    assert said in refusal(saved(attention=WIDE * kept, tokens=[f"t{at}" for at in range(24)], sink=shares))
+    layers, shares = np.concatenate([WIDE / 2, WIDE * kept]), np.repeat([0.5, sink], 48).reshape(2, 2, 24)
+    assert said in refusal(saved(attention=layers, tokens=NAMES, sink=shares))
 
 
 def test_export_of_attention_that_sees_nothing_opens():
@@ -155,25 +159,21 @@ def test_export_of_attention_that_sees_nothing_opens():
     assert opened(content).maps[0].layers[0].sees_nothing.all()
 
 
-def test_second_array_of_attention_is_not_ignored():
-    both = saved(attention=GOOD, attentions=GOOD, tokens=TOKENS)
-    assert "attention and attentions both hold" in refusal(both)
-
-
 GOOD = softmax(1, 2, 5, 5)
 BAD = {
     "no array named attention": {"other": GOOD}, "no array named tokens": {"attention": GOOD},
-    "has 4 texts for 5": (GOOD, TOKENS[:4]),
-    "stack the layers": (GOOD[0], TOKENS), "Python objects": (GOOD.astype(object), TOKENS),
-    "holds int64": (np.eye(5, dtype=int)[None, None], TOKENS),
+    "has 4 texts for 5": (GOOD, TOKENS[:4]), "stack the layers": (GOOD[0], TOKENS),
+    "attention and attentions both hold": {"attention": GOOD, "attentions": GOOD, "tokens": TOKENS},
+    "Python objects": (GOOD.astype(object), TOKENS), "holds int64": (np.eye(5, dtype=int)[None, None], TOKENS),
     "holds complex128": (GOOD + 0j, TOKENS), "holds float64": (GOOD, np.arange(5.0)),
     "holds [('x', '<f8')]": (GOOD.view([("x", "f8")]), TOKENS),
     "same tokens on both sides": {"self": GOOD, "queries_self": TOKENS, "keys_self": [*TOKENS[:4], "x"]},
-    "no weight outside the mask": {"causal": GOOD, "queries_causal": TOKENS, "keys_causal": TOKENS},
     "queries_self": {"self": GOOD},
     "sink has the shape (1, 2, 4) instead of (1, 2, 5)": {
         "attention": GOOD, "tokens": TOKENS, "sink": np.zeros((1, 2, 4), np.float32)},
     "one number a layer": {"self": GOOD, "queries_self": TOKENS, "keys_self": TOKENS, "layers_self": [0, 1]},
+    "not causal and is named self": {"causal": GOOD, "queries_causal": TOKENS, "keys_causal": TOKENS},
+    "5 queries and 4 keys": (GOOD[..., 1:], TOKENS), "decode or replace": (GOOD, ["é".encode("latin1")] * 5),
     "surrogates not allowed": (GOOD, ["a", "b", "c", "d", "\ud800"]),
     "with 1 to 4,096 tokens": (np.zeros((1, 1, 0, 0)), []),
 }
