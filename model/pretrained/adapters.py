@@ -19,7 +19,8 @@ from model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, ModelFiles, 
 if TYPE_CHECKING:
     from model.pretrained import Config, Network
 
-MERGE = "merge it with peft's merge_and_unload, save the result and open that"
+MERGE = ("merge it with peft's merge_and_unload or the package that made it, save the result and open that, or open a "
+         "folder of the base without the adapter")
 BESIDE = f"copy {ADAPTER_CONFIG} and {ADAPTER_WEIGHTS} beside the weights of its base"
 OTHER_BASE = "use the base that it was trained on, or save it again with peft's save_pretrained"
 PICKLED = "adapter_model.bin"
@@ -93,8 +94,7 @@ class Adapter:
         if not (self.folder / ADAPTER_CONFIG).is_file():
             return f"there is no {ADAPTER_CONFIG}, which describes it; copy it too"
         if self.kind != "LORA":
-            return ("only LoRA adapters of peft are; merge it with the package that made it, or open a folder of the "
-                    "base without the adapter")
+            return f"only LoRA adapters of peft are; {MERGE}"
         if not (self.folder / ADAPTER_WEIGHTS).is_file():
             if not (self.folder / PICKLED).is_file():
                 return f"there is no {ADAPTER_WEIGHTS}; copy it too, or save the adapter again in one file"
@@ -113,7 +113,7 @@ class Adapter:
         if self.obstacle:
             raise UserError(f"{what} and is not applied because {self.obstacle}.")
         paths = [path.resolve() for path in (self.folder / files.path_named(base), files.path_named(base))
-                 if (path / "config.json").is_file() and not path.samefile(self.folder)]
+                 if ((path / "config.json").is_file() or files.has_adapter(path)) and not path.samefile(self.folder)]
         try:
             wanted = str(paths[0]) if paths else check_id(base)
         except UnknownModel:
@@ -183,6 +183,7 @@ class Adapter:
         from safetensors.torch import load_file
 
         path, names = self.folder / ADAPTER_WEIGHTS, self.names(network)
+        files.check_weights(Weights((path,)), network, (), OTHER_BASE)
         with blame(path, f"an adapter of {type(network).__name__} as {ADAPTER_CONFIG} describes it", OTHER_BASE):
             self._fit_embeddings(network, names)
             config = peft.LoraConfig(**{name: value for name, value in self.settings.items() if name in APPLIED})

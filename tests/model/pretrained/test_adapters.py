@@ -271,7 +271,7 @@ def test_inexact_merge_is_named(tmp_path, adapter, settings):
      "size mismatch for"),
     (lambda made: made, {"target_modules": ["q_proj", "v_proj"]}, "it lacks .*v_proj"),
     (lambda made: dict(list(made.items())[1:]), {}, "it lacks .*lora_A"),
-    (lambda made: made, {"r": 0}, "cannot be used")])
+    (lambda made: made, {"dtype": "int8"}, "as I8, where"), (lambda made: made, {"r": 0}, "cannot be used")])
 def test_files_that_do_not_fit_are_refused_by_name(tmp_path, report, change, settings, said):
     network = tiny.network("llama")
     base = save(network, tmp_path / "base")
