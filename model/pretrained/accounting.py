@@ -117,7 +117,8 @@ def unread(config: "Config") -> tuple[str, ...]:
     return ("it reads more than text, and its language model alone is run here",)
 
 
-CODE = (".py", ".pyc", ".pyd", ".so", ".cu")   # extensions of executable files
+# extensions of executable files and their sources
+CODE = (".py", ".pyc", ".pyd", ".pyx", ".so", ".dll", ".dylib", ".cu", ".cpp")
 SHOWN = 3      # names listed in a clause before the rest is counted
 LONGEST = 60   # maximum number of characters of a third-party name
 # JSON keys whose value names a class of transformers
@@ -125,21 +126,27 @@ CLASSES = ("tokenizer_class", "processor_class", "image_processor_type", "featur
            "video_processor_type")
 QUANTISED = re.compile(r"(quant|gptq|awq|bnb|smash_config).*\.json")   # configuration files of quantisation tools
 PACKED = "quantization_config", "compression_config"                  # keys of config.json, as transformers reads them
-# weights of adapters without a description by peft
-ADAPTING = re.compile(r".*(lora|adapter).*\.(safetensors|bin|pt)", re.IGNORECASE)
+# files of tensors; most GGUF files are copies of the weights
+STORED = re.compile(r".*\.(safetensors|bin|pth?|ckpt|np[yz]|pkl|pickle)|.*(lora|adapter|control|steer).*\.gguf",
+                    re.IGNORECASE)
+# those that hold the weights once more, or the state of a training
+COPIES = re.compile(r"(pytorch_)?model(\.\w+)?(-\d+-of-\d+)?\.(bin|pth?|ckpt)|model(\.\w+)?\.safetensors|(consolidated|"
+                    r"ggml|openvino|optimizer|scheduler|scaler|sampler|rng_state|random_states|training_args).*")
 # tensors that older versions stored and newer ones compute: masks, position ids, rotary frequencies
 BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position_ids|token_type_ids|coder\.version)$")
 # tensors of a base model that only pooling or the training on masked positions uses
 UNUSED = re.compile(r"pooler|mask_token|mask_emb|masked_spec_embed")
+TWO_SIDED = "use_bidirectional_attention"   # a key of Gemma's types
 # a key that transformers accepts for every type with rotary positions but that some networks ignore
 PARTIAL = "partial_rotary_factor"
 
 
 def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | None", unexpected: Iterable[str],
-              repeated: Sequence[str] = ()) -> tuple[str, ...]:
+              read: Collection[Path] = (), repeated: Sequence[str] = (), pooled: bool = True) -> tuple[str, ...]:
     """Return clauses about anything in the folders of a loaded network and its adapter that changes the model but is
-    not applied. config: from the first folder's config.json; unexpected: stored tensors that the network lacks;
-    repeated: those that are stored twice."""
+    not applied. config: from the first folder's config.json; unexpected: stored tensors that the network lacks; read:
+    the files of weights; repeated: tensors that are stored twice; pooled: whether a sentence model's pooling is
+    applied."""
     clauses = []
     for folder in folders:
         contents = {path.name: parsed(path) for path in sorted(folder.glob("*.json"))
@@ -150,12 +157,14 @@ def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | N
         prompt = prompts.get("default_prompt_name") if isinstance(prompts, dict) else None
         if prompt:
             clauses.append(f"the prompt {_named([str(prompt)])} of sentence-transformers is not prepended to texts")
-        beside = [path.name for path in sorted(folder.iterdir()) if ADAPTING.fullmatch(path.name)]
-        if beside and not files.has_adapter(folder):
-            clauses.append(f"the weights of an adapter in {_named(beside)} are not applied")
+        named = ("adapter_model.",) if files.has_adapter(folder) else ()   # by model.pretrained.adapters
+        beside = [path.name for path in sorted(folder.iterdir()) if path not in read and STORED.fullmatch(path.name)
+                  and not COPIES.fullmatch(path.name) and not path.name.startswith(named)]
+        if beside:
+            clauses.append(f"the weights, vector or adapter in {_named(beside)} is not applied")
         if folder == folders[0]:
             clauses += _contradictions(contents.get("config.json"), config)
-            clauses += _sentence_modules(folder, contents.get("sentence_bert_config.json"))
+            clauses += _sentence_modules(folder, contents.get("sentence_bert_config.json"), pooled)
             quantised += [f"{name} in config.json" for name in PACKED if getattr(config, name, None)]
         if getattr(network, "hf_quantizer", None) is None:
             clauses += [f"the quantisation that {name} describes is not applied" for name in quantised]
@@ -169,7 +178,7 @@ def _code(folder: Path, contents: dict[str, object]) -> Iterator[str]:
     """Yield a clause about code that is shipped with the model, which is never run: code files, and the classes in an
     auto_map at any depth of a configuration."""
     found = [path.relative_to(folder).as_posix() for pattern in ("*", "*/*", "*/*/*", "*/*/*/*")
-             for path in folder.glob(pattern) if path.suffix in CODE]
+             for path in folder.glob(pattern) if path.suffix.lower() in CODE]
     maps = []
     for name, content in contents.items():
         mapped = [reference for level in objects(content) for reference in _strings(level.get("auto_map"))]
@@ -190,9 +199,14 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _classes(contents: dict[str, object]) -> Iterator[str]:
-    """Yield a clause for each tokenizer or processor class that is not in transformers."""
+    """Yield a clause for each tokenizer or processor class that is not in transformers, and for the package of an
+    adapted class."""
     for file, content in contents.items():
         for level in objects(content):
+            package = level.get("parent_library", "transformers.")   # written by peft
+            if not str(package).startswith("transformers."):
+                yield (f"{file} says that the adapter was trained on {_named([str(level.get('base_model_class'))])} of "
+                       f"{_named([str(package)])}, which is not run")
             for name in (level[key] for key in CLASSES if isinstance(level.get(key), str)):
                 spellings = (name, name.removesuffix("Fast"), name.replace("FeatureExtractor", "ImageProcessor"))
                 if name not in harmless()["classes"] and not any(_of_transformers(each) for each in spellings):
@@ -224,7 +238,8 @@ def _contradictions(content: object, config: "Config", path: str = "") -> Iterat
     if not isinstance(content, dict):
         return
     bases = {level.get("rope_theta") for level in objects(vars(config).get("rope_parameters"))}
-    for key, made in (("model_type", {config.model_type}), ("rope_theta", bases)):
+    rotary = [(key, bases) for key in content if key.endswith(("rope_theta", "base_freq", "emb_base"))]
+    for key, made in (("model_type", {config.model_type}), *rotary):
         if key not in vars(config) and made - {None} and content.get(key) not in (None, *made):
             yield (f"config.json sets {path}{key} to {_named([str(content[key])])}, where "
                    f"{' and '.join(map(str, sorted(made - {None})))} is used")
@@ -313,7 +328,9 @@ def _unread_rotary(rotary: list[dict], defaults: list[list[dict]]) -> list[str]:
 
 
 def _is_harmless(name: str, value: object, model_type: str) -> bool:
-    return value in (None, {}, []) or any(
+    if isinstance(value, dict) and all(_is_harmless(*item, model_type) for item in value.items()):
+        return True
+    return value in (None, []) or any(
         name in group.get("keys", ()) or value in group.get("values", {}).get(name, ())
         for group in harmless()["harmless"] if model_type in group.get("types", (model_type,)))
 
@@ -339,18 +356,19 @@ def _sources(kind: type) -> tuple[str, ...]:
 
 
 def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
-    """Return a clause if config.json sets is_causal but the probe's masks disagree. causal: whether no token of the
-    probe attends to later ones. transformers' mask code reads the key from any configuration, but not every network
-    uses that code."""
-    given = [wanted for each in (config, config.get_text_config())
+    """Return a clause if config.json sets is_causal or use_bidirectional_attention but the probe's masks disagree.
+    causal: whether no token of the probe attends to later ones. transformers' mask code reads is_causal from any
+    configuration, but not every network uses that code."""
+    given = [(f"is_causal to {wanted}", bool(wanted)) for each in (config, config.get_text_config())
              if (wanted := vars(each).get("is_causal")) is not None]
-    if not given or (not config.is_encoder_decoder and all(bool(wanted) == causal for wanted in given)):
+    given += [(f"{TWO_SIDED} to {wanted}", False) for each in (config, config.get_text_config())
+              if (wanted := vars(each).get(TWO_SIDED)) in (True, "all")]
+    if not given or (not config.is_encoder_decoder and all(wanted == causal for _, wanted in given)):
         return ()
-    return (f"config.json sets is_causal to {given[0]}, which {type(config).__name__} of transformers is not known to "
-            f"follow",)
+    return (f"config.json sets {given[0][0]}, which {type(config).__name__} of transformers is not known to follow",)
 
 
-def _sentence_modules(folder: Path, about: object) -> Iterator[str]:
+def _sentence_modules(folder: Path, about: object, pooled: bool) -> Iterator[str]:
     """Yield a clause for each step of a sentence-transformers folder, before or after its network, that is not
     performed here."""
     path = folder / "modules.json"
@@ -358,7 +376,8 @@ def _sentence_modules(folder: Path, about: object) -> Iterator[str]:
     for module in modules if isinstance(modules, list) else ():
         kind = str(module.get("type")) if isinstance(module, dict) else str(module)
         package, _, name = kind.rpartition(".")
-        if not package.startswith("sentence_transformers") or name not in MODULES:
+        skipped = name not in MODULES or (name == "Pooling" and not pooled)
+        if skipped or not package.startswith("sentence_transformers"):
             yield f"the module {_named([kind])} of modules.json is not applied"
     for key, value in about.items() if isinstance(about, dict) else ():
         if value and (key == "do_lower_case" or key.endswith(("_args", "_kwargs"))):

@@ -86,7 +86,8 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     with blame(place.folder / "config.json", "a configuration that a network can be made of"):
         accounting.check_inputs(place.title, config, argument)
         network_class = accounting.architecture_of(config) or transformers.AutoModel
-        if any(map(pooling_of, place.folders)) and head_of(network_class.__name__) != "none":
+        pooled = any(map(pooling_of, place.folders))
+        if pooled and head_of(network_class.__name__) != "none":
             network_class = transformers.AutoModel   # pooling combines the states below a head
         if adapter is not None:
             with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
@@ -118,16 +119,18 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     missing = sorted(name for name in info["missing_keys"] if name not in replaced
                      and ("pooler" not in name or (adapter is not None and head == "label")))
     if missing:
-        ends = {end for name in missing for end in (name, name.partition(".")[2]) if "." in end}
-        other = next((name for name in sorted(info["unexpected_keys"]) if name.partition(".")[2] in ends), None)
+        ends = tuple(f".{end}" for name in missing for end in (name, name.partition(".")[2]) if "." in end)
+        other = next((name for name in sorted(info["unexpected_keys"]) if name.endswith(ends)), None)
+        halves = config.model_type == "encoder-decoder" and missing[0].startswith("encoder.decoder.")
         raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, such as {missing[0]}; " + (
+            f"transformers creates its encoder with a decoder of its own, so {accounting.LOOK}." if halves else
             "copy or download the model again." if other is None else
             f"its weights have other names, such as {other}, so rename them or save the model with save_pretrained."))
     if adapter is not None:
         adapter.merge(network)
     with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
-        clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"],
-                                       weights.repeated(f"{network.base_model_prefix}."))
+        clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"], weights.files,
+                                       weights.repeated(f"{network.base_model_prefix}."), pooled)
     stored = weights.dtypes
     dtype = "float32" if set(stored) <= COMPUTED else f"float32, stored as {' and '.join(stored)}"
     return Loaded(network, head, clauses, dtype)

@@ -186,8 +186,9 @@ def objects(value: object) -> Iterator[dict]:
 
 
 def adapters_inside(folder: Path) -> list[Path]:
-    """Return the folders of adapters one or two levels below a folder."""
-    return sorted(path.parent for pattern in ("*", "*/*") for path in folder.glob(f"{pattern}/{ADAPTER_CONFIG}"))
+    """Return the folders of adapters up to three levels below a folder."""
+    return sorted(path.parent for pattern in ("*", "*/*", "*/*/*")
+                  for path in folder.glob(f"{pattern}/{ADAPTER_CONFIG}"))
 
 
 def has_adapter(folder: Path) -> bool:
@@ -222,7 +223,8 @@ def weights_of(folder: Path) -> Weights:
     index, names = folder / INDEX, [WEIGHTS]
     with blame(index, "an index of weights"):
         if not (folder / WEIGHTS).is_file() and index.is_file():   # like transformers, prefer a single file to an index
-            names = sorted({str(name) for name in read_json(index)["weight_map"].values()}) or names
+            listed, _ = (dict(read_json(index)[key]) for key in ("weight_map", "metadata"))   # transformers needs both
+            names = sorted(map(str, {*listed.values()})) or names
         missing = next((name for name in names if Path(name).name != name or not (folder / name).is_file()), None)
     parts = sorted(path.name for path in folder.glob("*.safetensors") if path.name != ADAPTER_WEIGHTS)
     if missing == WEIGHTS and parts:
@@ -258,6 +260,7 @@ def in_one_line(error: BaseException, path: Path | None = None) -> str:
         return f"{quoted(key)} is {quoted(str(error.args[0]))}, which is unknown"
     nulls = [quoted(key) for key, value in pairs if value is None and "NoneType" in str(error)]
     said = f"{error}; null is the value of {' and '.join(nulls)}" if nulls else str(error)
+    said = f"there is no {said}" if isinstance(error, KeyError) else said
     return " ".join(said.split())[:LONGEST].rstrip(" .;,:") or type(error).__name__
 
 

@@ -47,9 +47,8 @@ def verification(folder, report, **asked):
 
 # name of the file or folder, what it holds (a dictionary: keys of JSON), the words that name it
 PLANTED = [
-    ("modeling_own.py", "class Own: ...", ["modeling_own.py"]),
-    ("custom_generate/generate.py", "", ["custom_generate/generate.py"]),
-    ("kernel.cpython-311-x86_64-linux-gnu.so", "", ["kernel.cpython-311"]),
+    *((name, "", [name]) for name in ("modeling_own.py", "custom_generate/generate.py", "kernel.cpython-311-gnu.so",
+                                      "OWN.PY", "own.dll", "build/torch-ext/own/kernel.py")),
     ("config.json", {"auto_map": {"AutoModel": "modeling_own.Own"}, "architectures": ["Own"]},
      ["modeling_own.py", "auto_map in config.json", "architecture Own"]),
     ("processor_config.json", {"processor_class": "OwnProcessor"}, ["processor_config.json", "OwnProcessor"]),
@@ -65,9 +64,11 @@ PLANTED = [
     ("sentence_bert_config.json", {"do_lower_case": True}, ["do_lower_case"]),
     ("modules.json", [{"idx": 0, "type": "custom_st.Transformer"}], ["custom_st.Transformer", "modules.json"]),
     ("config_sentence_transformers.json", {"prompts": {"ask": "ask: "}, "default_prompt_name": "ask"}, ["prompt ask"]),
-    ("build/torch-ext/own/kernel.py", "", ["build/torch-ext/own/kernel.py"]),
-    ("pytorch_lora_weights.safetensors", "", ["adapter in pytorch_lora_weights.safetensors"]),
-    ("adapter_model.bin", "", ["adapter in adapter_model.bin"]),
+    *((name, "", [f"adapter in {name}"]) for name in (
+        "pytorch_lora_weights.safetensors", "adapter_model.bin", "steering.pt", "control_vector.gguf", "model_head.pkl",
+        "model-00003-of-00003.safetensors")),
+    ("adapter_config.json", {"auto_mapping": {"base_model_class": "Own", "parent_library": "own.modeling"}},
+     ["Own of own.modeling"]),
     ("smash_config.json", {"quantizer": "hqq"}, ["smash_config.json"])]
 
 
@@ -86,12 +87,13 @@ def test_unapplied_parts_are_named(folder, report, name, content, named):
 
 def test_harmless_files_and_keys_stay_verified(folder, report):
     for name in ("README.md", "chat_template.jinja", "onnx/model.onnx", "onnx/config.json", ".gitattributes",
-                 "pytorch_model.bin", "training_args.bin", "eval_results.json"):
+                 "pytorch_model.bin", "training_args.bin", "eval_results.json", "model.fp16.safetensors", "q4.gguf"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("{}", encoding="utf-8")
     change(folder, _name_or_path="somewhere", transformers_version="4.40.0", torch_dtype="float32", temperature=0.7,
            gradient_checkpointing=True, task_specific_params={"a": 1}, use_cache=False, rope_scaling=None, own=None,
-           is_decoder=False, unsloth_fixed=True)
+           is_decoder=False, unsloth_fixed=True,
+           sentence_transformers={"activation_fn": "torch.nn.modules.linear.Identity", "version": "5"})
     change(folder, "generation_config.json", do_sample=True, top_k=3)
     change(folder, "tokenizer_config.json", chat_template="{{ messages }}", tokenizer_class="PreTrainedTokenizerFast")
     found = verification(folder, report)
@@ -105,16 +107,17 @@ def test_quantised_weights_are_refused(folder, report, method):
         load.open_model(str(folder), report)
 
 
-@pytest.mark.parametrize(("family", "value", "status"), [
-    ("llama", False, "verified"), ("llama", True, "verified"), ("bert", False, "verified"), ("bert", True, "reported"),
-    ("t5", False, "reported")])
-def test_is_causal_is_compared_with_the_masks(tmp_path, report, family, value, status):
+@pytest.mark.parametrize(("family", "key", "value", "status"), [
+    ("llama", "is_causal", False, "verified"), ("llama", "is_causal", True, "verified"),
+    ("bert", "is_causal", False, "verified"), ("bert", "is_causal", True, "reported"),
+    ("t5", "is_causal", False, "reported"), ("gemma2", "use_bidirectional_attention", True, "reported")])
+def test_direction_is_compared_with_the_masks(tmp_path, report, family, key, value, status):
     folder = tiny.save(tmp_path / family, family)
-    change(folder, is_causal=value)
+    change(folder, **{key: value})
     model = load.open_model(str(folder), report)
     record = model.record(Query(str(folder), "", "the animal", target="a cat" if family == "t5" else None), report)
     assert record.verification.status == status
-    assert any("is_causal" in reason for reason in model.reasons) == (status == "reported")
+    assert any(key in reason for reason in model.reasons) == (status == "reported")
     if status == "verified":
         assert record.kinds == (Kind.CAUSAL if value else Kind.SELF,)
 
@@ -147,6 +150,7 @@ BY_LAYER = {"sliding_attention": LOCAL, "full_attention": GLOBAL}
     ("llama", {"rope_theta": 5e5, "rope_parameters": ...}, ""), ("llama", {"rope_theta": 1e4}, ""),
     ("llama", {"rope_parameters": LOCAL | BY_LAYER}, "rope_parameters.sliding_attention"),
     ("gemma3", {"rope_parameters": BY_LAYER}, ""),
+    ("gemma3", {"rope_parameters": BY_LAYER, "rope_local_base_freq": 5.0}, "rope_local_base_freq to 5.0"),
     ("gemma3", {"rope_parameters": LOCAL | {"rope_type": "linear", "factor": 8.0}}, "rope_parameters.factor"),
     ("gemma3", {"rope_parameters": ..., "rope_scaling": {"rope_type": "linear", "factor": 8.0}}, ""),
     ("gemma3", {"rope_parameters": BY_LAYER | {"odd_attention": LOCAL}}, "rope_parameters.odd_attention")])

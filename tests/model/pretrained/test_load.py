@@ -56,7 +56,8 @@ def test_configuration_larger_than_weights_is_not_built(folder, report, change, 
     ("x" * 5000, r"index\.json cannot be used as an index of weights \(|has no 'xxx")], ids=["outside", "impossible"])
 def test_index_of_a_file_outside_or_impossible_is_refused(folder, report, file, said):
     (folder / "model.safetensors").rename(folder.parent / "model.safetensors")
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": file}}), encoding="utf-8")
+    (folder / "model.safetensors.index.json").write_text(
+        json.dumps({"metadata": {}, "weight_map": {"a": file}}), encoding="utf-8")
     with pytest.raises(UserError, match=said):
         open_(folder, report)
 

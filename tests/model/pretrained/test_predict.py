@@ -95,7 +95,7 @@ def test_sentence_vector_is_pooled_below_any_head(tmp_path, report, pooled, vect
     (folder / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
     model = load.open_model(str(folder), report)
     record = ask(model, "the cat sat on")
-    assert record.verification.status == "verified" and (record.prediction is not None) == (vector is not None)
+    assert (record.verification.status == "verified") == (record.prediction is not None) == (vector is not None)
     if vector is not None:
         ids = model.tokenizer("the cat sat on", return_tensors="pt")
         with torch.inference_mode():

@@ -58,11 +58,6 @@ def config(folder: Path, **changes: Any) -> Path:
     return folder
 
 
-def pickled(folder: Path) -> None:
-    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
-    (folder / "model.safetensors").unlink()
-
-
 def packed(folder: Path) -> None:
     """Store eight numbers in each integer of a matrix, as MLX does."""
     tensors = load_file(folder / "model.safetensors")
@@ -71,10 +66,11 @@ def packed(folder: Path) -> None:
     config(folder, quantization={"group_size": 64, "bits": 4})
 
 
-def wrapped(folder: Path) -> None:
-    """Name each tensor as DataParallel does."""
-    tensors = load_file(folder / "model.safetensors")
-    save_file({f"module.{name}": tensor for name, tensor in tensors.items()}, folder / "model.safetensors")
+def renamed(prefix: str) -> Cause:
+    def plant(folder: Path) -> None:
+        tensors = load_file(folder / "model.safetensors")
+        save_file({prefix + name: tensor for name, tensor in tensors.items()}, folder / "model.safetensors")
+    return Cause(plant, (f"have other names, such as {prefix}", "save_pretrained"), restored)
 
 
 def parts(folder: Path) -> None:
@@ -121,16 +117,6 @@ def whisper() -> Any:
                 begin_suppress_tokens=None, **sizes)
 
 
-def resnet() -> Any:
-    return made("ResNetForImageClassification", "ResNetConfig", depths=[1, 1], hidden_sizes=[8, 16], embedding_size=8,
-                layer_type="basic")
-
-
-def videomae() -> Any:
-    return made("VideoMAEModel", "VideoMAEConfig", image_size=16, patch_size=8, num_frames=2, hidden_size=16,
-                num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-
-
 def transformer(folder: Path) -> Path:
     """Another model, which is a Transformer."""
     return tiny.save(folder.parent / "another", "llama")
@@ -150,7 +136,8 @@ CAUSES = {
                                     lambda folder: config(folder, model_type="llama")),
     "an unknown type": Cause(lambda folder: config(folder, model_type="tomorrow"),
                              ("'tomorrow'", "does not know", "choose another model"), transformer),
-    "pickled weights": Cause(pickled, ("has no 'model.safetensors'", "a GGUF file"), restored),
+    "pickled weights": Cause(lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
+                             ("has no 'model.safetensors'", "a GGUF file"), restored),
     "another name": Cause(lambda folder: (folder / "model.safetensors").rename(folder / "weights.safetensors"),
                           ("has weights.safetensors", "rename the file to model.safetensors"),
                           lambda folder: (folder / "weights.safetensors").rename(folder / "model.safetensors").parent),
@@ -160,6 +147,10 @@ CAUSES = {
     "parts without their index": Cause(lambda folder: parts(folder), ("no model.safetensors.index.json", "copy it too"),
                                        lambda folder: (folder / "kept").rename(
                                            folder / "model.safetensors.index.json").parent),
+    "an index without metadata": Cause(lambda folder: (parts(folder), files(
+        folder, model_DOT_safetensors_DOT_index_DOT_json={"weight_map": json.loads((folder / "kept").read_bytes())[
+            "weight_map"]})), ("index.json", "there is no 'metadata'", "correct it"),
+        lambda folder: (folder / "kept").rename(folder / "model.safetensors.index.json").parent),
     "an odd function": Cause(lambda folder: config(folder, hidden_act="odd"), ("'hidden_act' is 'odd'", "correct it"),
                              lambda folder: config(folder, hidden_act="silu")),
     "odd positions": Cause(lambda folder: config(folder, rope_parameters={"rope_type": "odd", "rope_theta": 1e4}),
@@ -174,7 +165,11 @@ CAUSES = {
                                  lambda folder: config(folder, text_config=...)),
     "halves without cross-attention": Cause(lambda folder: halves(folder, False), ("without cross-attention",),
                                             lambda folder: halves(folder, True)),
-    "other names": Cause(wrapped, ("have other names, such as module.", "save_pretrained"), restored),
+    "half a T5": Cause(saved(lambda: transformers.EncoderDecoderModel(
+        encoder=made("T5EncoderModel", "T5Config", **tiny.FAMILIES["t5"][2]),
+        decoder=made("BertLMHeadModel", "BertConfig", **tiny.BASE, is_decoder=True, add_cross_attention=True))),
+                       ("encoder with a decoder of its own", NOTEBOOK), transformer),
+    "names of DataParallel": renamed("module."), "names of peft": renamed("base_model.model."),
     "several texts": Cause(lambda folder: config(folder, model_type="musicgen"), ("several text models", NOTEBOOK),
                            transformer),
     "no class": Cause(lambda folder: config(folder, model_type="pix2struct", architectures=...),
@@ -189,9 +184,10 @@ CAUSES = {
     "text beside a picture": Cause(saved(lambda: made("ViltForMaskedLM", "ViltConfig", vocab_size=70, **SEEN)),
                                    ("vilt", "not read a text alone", NOTEBOOK), transformer),
     "speech with words": Cause(saved(whisper), ("whisper", "not read a text alone", NOTEBOOK), transformer),
-    "videos": Cause(saved(videomae, False), ("videomae", "not read a picture alone", NOTEBOOK), transformer,
-                    image=True),
-    "convolutions": Cause(saved(resnet, False), ("resnet", "no attention", "choose a Trans"), transformer, image=True),
+    "videos": Cause(saved(lambda: made("VideoMAEModel", "VideoMAEConfig", **SEEN, num_frames=2), False),
+                    ("videomae", "not read a picture alone", NOTEBOOK), transformer, image=True),
+    "convolutions": Cause(saved(lambda: made("ResNetForImageClassification", "ResNetConfig", depths=[1]),
+                                False), ("resnet", "no attention", "choose a Trans"), transformer, image=True),
 }
 
 
