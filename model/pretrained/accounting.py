@@ -359,13 +359,14 @@ def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
     """Return a clause if config.json sets is_causal or use_bidirectional_attention but the probe's masks disagree.
     causal: whether no token of the probe attends to later ones. transformers' mask code reads is_causal from any
     configuration, but not every network uses that code."""
-    given = [(f"is_causal to {wanted}", bool(wanted)) for each in (config, config.get_text_config())
-             if (wanted := vars(each).get("is_causal")) is not None]
-    given += [(f"{TWO_SIDED} to {wanted}", False) for each in (config, config.get_text_config())
-              if (wanted := vars(each).get(TWO_SIDED)) in (True, "all")]
-    if not given or (not config.is_encoder_decoder and all(wanted == causal for _, wanted in given)):
+    levels = vars(config), vars(config.get_text_config())
+    given = [("is_causal", level["is_causal"]) for level in levels if level.get("is_causal") is not None]
+    given += [(TWO_SIDED, level[TWO_SIDED]) for level in levels if level.get(TWO_SIDED) in (True, "all")]
+    if not given or (not config.is_encoder_decoder and all((key != TWO_SIDED and bool(value)) == causal
+                                                           for key, value in given)):
         return ()
-    return (f"config.json sets {given[0][0]}, which {type(config).__name__} of transformers is not known to follow",)
+    return (f"config.json sets {given[0][0]} to {given[0][1]}, which {type(config).__name__} of transformers is not "
+            f"known to follow",)
 
 
 def _sentence_modules(folder: Path, about: object, pooled: bool) -> Iterator[str]:

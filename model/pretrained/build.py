@@ -118,8 +118,9 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     # a missing pooler does not affect attention, but an adapter's classifier needs the pooler's output
     missing = sorted(name for name in info["missing_keys"] if name not in replaced
                      and ("pooler" not in name or (adapter is not None and head == "label")))
+    prefix = f"{network.base_model_prefix}."
     if missing:
-        ends = tuple(f".{end}" for name in missing for end in (name, name.partition(".")[2]) if "." in end)
+        ends = tuple(f".{name.removeprefix(prefix)}" for name in missing)
         other = next((name for name in sorted(info["unexpected_keys"]) if name.endswith(ends)), None)
         halves = config.model_type == "encoder-decoder" and missing[0].startswith("encoder.decoder.")
         raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, such as {missing[0]}; " + (
@@ -130,7 +131,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
         adapter.merge(network)
     with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
         clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"], weights.files,
-                                       weights.repeated(f"{network.base_model_prefix}."), pooled)
+                                       weights.repeated(prefix), pooled)
     stored = weights.dtypes
     dtype = "float32" if set(stored) <= COMPUTED else f"float32, stored as {' and '.join(stored)}"
     return Loaded(network, head, clauses, dtype)
