@@ -172,7 +172,7 @@ class Record:
         _refuse_head_without_layer(layer, head)
         if layer is not None:
             view |= {"layer": layer, "head": 0 if head is None else head}
-        return notebook.show(self.answer, kind=chosen.kind, **view | _focus(chosen, query, key))
+        return notebook.show(self.answer, kind=chosen.kind, **view | _focus(chosen, query, key, view))
 
     def figure(self, heads: Sequence[tuple[int, int]] | tuple[int, int] | None = None, *,
                width: str | float = "one-column", query: Token | None = None, key: Token | None = None,
@@ -182,13 +182,16 @@ class Record:
         heads: (layer, head) pairs. width: "one-column" (84 mm), "two-column" (174 mm) or millimetres. title: whether
         the figure names its heads and model. The text of the caption is `Figure.caption`.
         """
+        from viz.notebook import checked_view
+
         chosen = self.map_named(map)
         one = isinstance(heads, tuple) and len(heads) == 2 and not isinstance(heads[0], tuple | list)
-        drawn = [head_of(each) for each in ([heads] if one else heads or ())]
+        drawn = [head_of(each) for each in ([heads] if one else () if heads is None else heads)]
         for layer, head in drawn:
             self._head(layer, head, map)
         first = drawn[0] if drawn else (chosen.layers[0].index, 0)
-        shown = View(chosen.kind, *first, **view | _focus(chosen, query, key))
+        shown = checked_view(self.answer, None, dict(kind=chosen.kind, layer=first[0], head=first[1],
+                                                     **view | _focus(chosen, query, key, view)))
         return Figure(self.answer, shown, tuple(drawn), width, title)
 
     def why(self, layer: int, head: int, *, query: Token, key: Token, map: str | None = None) -> circuits.Why:
@@ -283,10 +286,10 @@ class Record:
 
 def head_of(head: object) -> HeadId:
     """Return a (layer, head) pair of whole numbers. Raises UserError for anything else."""
-    if not isinstance(head, tuple | list) or len(head) != 2 or not all(isinstance(each, int | np.integer)
-                                                                       for each in head):
+    if not isinstance(head, tuple | list) or len(head) != 2 or not all(
+            isinstance(each, int | np.integer) and not isinstance(each, bool) for each in head):
         raise UserError(f"{head!r} is not a head; give its layer and number, such as (3, 1).")
-    return head[0], head[1]
+    return int(head[0]), int(head[1])
 
 
 def _refuse_head_without_layer(layer: int | None, head: int | None) -> None:
@@ -294,12 +297,15 @@ def _refuse_head_without_layer(layer: int | None, head: int | None) -> None:
         raise UserError(f"A head belongs to a layer; write layer=… beside head={head!r}.")
 
 
-def _focus(chosen: AttentionMap, query: Token | None, key: Token | None) -> dict[str, int | tuple[int, int]]:
+def _focus(chosen: AttentionMap, query: Token | None, key: Token | None,
+           view: dict[str, Any]) -> dict[str, int | tuple[int, int]]:
     """Return the fields of a view that select a token, or a pair of tokens."""
     if query is None and key is not None:
         raise UserError(f"A key is marked together with a query; write query=… beside key={key!r}.")
     if query is None:
         return {}
+    if {"token", "pair"} & set(view):
+        raise UserError("The tokens in focus are given twice; write query=… and key=… without token=… and pair=….")
     row = chosen.queries.index(query)
     return {"token": row} | ({} if key is None else {"pair": (row, chosen.keys.index(key))})
 
@@ -330,6 +336,8 @@ class Figure:
         place = Path(path)
         if place.suffix.lower() not in SUFFIXES:
             raise UserError(f"{place.name} does not say a format; end it in {', '.join(SUFFIXES)}.")
+        if not zoom > 0:
+            raise UserError(f"zoom is {zoom!r} but must be a number above 0; choose the pixels per point.")
         files.write(place, self.content(place.suffix.lower().removeprefix("."), zoom))
         return place
 

@@ -14,10 +14,9 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from model.core.heads import BY_NAME
 from model.core.limits import LIMITS
 from model.core.query import Kind
-from model.core.view import LENSES, QUADRANTS, SCALES, View
+from model.core.view import LENSES, ORDERS, QUADRANTS, SCALES, SWITCHES, View
 from viz.page_controls import Control
 from viz.state import TEXTS, WORKED_OUT, State
 
@@ -33,9 +32,7 @@ SCREEN = r"[a-z][a-z0-9_-]{0,40}(\.\d{1,2})?"   # a screen of lecture mode: its 
 MOST_PACKED = 6_000   # most characters to decode; they could expand to 4.6 MB, so that the output is limited, too
 RAW = -15             # zlib's wbits for deflate without a header
 START = State()
-SWITCHES = ("transpose", "hide_special", "renormalise", "words")   # fields of the view that are on or off
-CHOICES = {"kind": Kind.every(), "scale": SCALES, "lens": LENSES, "quadrant": QUADRANTS,
-           "order": ("layer", "pair", *BY_NAME)}
+CHOICES = {"kind": Kind.every(), "scale": SCALES, "lens": LENSES, "quadrant": QUADRANTS, "order": ORDERS}
 
 
 def pack(text: str) -> str | None:

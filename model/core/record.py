@@ -22,6 +22,11 @@ from model.core.query import Box, Kind, Query, Span, UserError, check_finite, fr
 CLS = "[CLS]"   # the token that a vision Transformer adds before the patches
 
 
+def _name(wanted: object) -> object:
+    """Return a text in quotation marks, which tell it from a number, and anything else as it is."""
+    return quoted(wanted) if isinstance(wanted, str) else wanted
+
+
 def special_ids(tokenizer: object) -> frozenset[int]:
     """Return the ids of a Hugging Face tokenizer's special tokens, such as [SEP], </s> or <|im_start|>, which count as
     special even when typed. Tokens that replace words, [UNK] and [MASK], are excluded."""
@@ -73,8 +78,7 @@ class Tokens:
         if not found and isinstance(wanted, str) and wanted.isdecimal() and len(wanted) < 10:
             return self.index(int(wanted))
         known = f"{wanted}#1 to {wanted}#{len(found)}" if found else " ".join(self.texts)[:500]
-        name = quoted(wanted) if isinstance(wanted, str) else wanted
-        said = f"{len(found)} tokens are {name}" if found else f"There is no token {name}"
+        said = f"{len(found)} tokens are {_name(wanted)}" if found else f"There is no token {_name(wanted)}"
         raise UserError(f"{said}; choose a position from 0 to {len(self) - 1}, or one of: {known}")
 
     def over(self, span: Span) -> tuple[int, ...]:
@@ -406,8 +410,8 @@ class AttentionMap:
     def layer(self, index: int) -> Layer | Reported:
         """Return the layer with this number in the model. Raises UserError if it has no softmax attention."""
         numbers = [layer.index for layer in self.layers]
-        if index not in numbers:
-            raise UserError(f"There is no layer {index} of {self.kind} attention; choose one of "
+        if isinstance(index, bool) or index not in numbers:
+            raise UserError(f"There is no layer {_name(index)} of {self.kind} attention; choose one of "
                             f"{', '.join(map(str, numbers))}.")
         return self.layers[numbers.index(index)]
 
@@ -423,12 +427,13 @@ class AttentionMap:
         """Return the layer of a head, by layer and head number. Raises UserError if there is no such head."""
         found = self.layer(layer)
         if isinstance(head, bool) or head not in range(found.heads):
-            raise UserError(f"Layer {layer} has no head {head}; choose one from 0 to {found.heads - 1}.")
+            raise UserError(f"Layer {layer} has no head {_name(head)}; choose one from 0 to {found.heads - 1}.")
         return found
 
     def has(self, layer: int, head: int) -> bool:
         """Return whether the model has this head, by layer and head number."""
-        return any(known.index == layer and 0 <= head < known.heads for known in self.layers)
+        return bool not in {type(layer), type(head)} and any(
+            known.index == layer and 0 <= head < known.heads for known in self.layers)
 
 
 @with_arrays

@@ -12,6 +12,8 @@ from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, To
 
 LENSES = ("matrix", "lines", "text", "picture")
 SCALES = ("linear", "root", "log")
+ORDERS = ("layer", "pair", *heads.BY_NAME)
+SWITCHES = ("transpose", "hide_special", "renormalise", "words")
 # subjects take precedence: in "she … her", a page asks about "she"
 SUBJECTS = ("it", "he", "she", "they", "它", "他", "她")
 PRONOUNS = (*SUBJECTS, "him", "her", "them", "its", "his", "their")
@@ -42,7 +44,7 @@ class View:
     hide_special: bool = False            # leave out special tokens
     renormalise: bool = False             # rescale rows to sum to 1 after filtering
     words: bool = False                   # merge the pieces of a word into one row and one column
-    order: str = "layer"                  # order of the grid's heads: "layer" or a measure's name
+    order: str = "layer"                  # one of ORDERS, of the grid's heads: by layer, weight or measure
     quadrant: str = ""                    # one of QUADRANTS, for a pair of texts
 
     @property
@@ -52,8 +54,9 @@ class View:
 
     def __post_init__(self) -> None:
         for name, value, known in (("lens", self.lens, LENSES), ("scale", self.scale, SCALES),
-                                   ("quadrant", self.quadrant, QUADRANTS)):
-            if value not in known:
+                                   ("quadrant", self.quadrant, QUADRANTS), ("order", self.order, ORDERS),
+                                   *((name, getattr(self, name), (True, False)) for name in SWITCHES)):
+            if not isinstance(value, type(known[0])) or value not in known:
                 raise ValueError(f"View: expected {name} as one of {', '.join(map(repr, known))}, got {value!r}; "
                                  f"choose one of them.")
         if not 0 < self.keep <= 1:
