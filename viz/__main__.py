@@ -37,7 +37,7 @@ def main() -> None:
                    "instead of a model and a text; never called verified.")
 @click.option("--kind", help="Which attention: self, causal or cross, or such as \"self 2\" for the second stream of a "
                              "record; the model's first one unless given.")
-@click.option("--layer", type=click.IntRange(0), default=0, show_default=True, help="The layer, from 0.")
+@click.option("--layer", type=click.IntRange(0), help="The layer, from 0; 0 unless given.")
 @click.option("--head", "chosen", multiple=True, metavar="HEAD",
               help="The head of --layer, from 0; or LAYER.HEAD, which may be given several times for one figure.")
 @click.option("--lens", type=click.Choice(LENSES), default="matrix", show_default=True, help="How the head is drawn.")
@@ -111,7 +111,9 @@ def _heads(asked: dict[str, Any]) -> tuple[tuple[int, int], ...]:
         layer, dot, head = each.rpartition(".")
         if not head.isdecimal() or (dot and not layer.isdecimal()):
             raise click.UsageError(f"{each} is not a head; give a number with --layer, or LAYER.HEAD such as 3.1.")
-        found.append((int(layer) if dot else asked["layer"], int(head)))
+        if dot and asked["layer"] not in (None, int(layer)):
+            raise click.UsageError(f"--layer {asked['layer']} and --head {each} are two layers; give one of them.")
+        found.append((int(layer) if dot else asked["layer"] or 0, int(head)))
     if len(found) > 1 and not all("." in each for each in given):
         raise click.UsageError("Give several heads as LAYER.HEAD, such as --head 3.1 --head 5.11.")
     return tuple(found)
