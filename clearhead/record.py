@@ -36,7 +36,7 @@ class Record:
         return f"<Record of {self.answer.card.title}: {sizes} · {self.answer.verification.status}>"
 
     def _repr_html_(self) -> str:
-        return self.show()._repr_html_()
+        return "".join(self.show(map=each)._repr_html_() for each in self.maps)
 
     @property
     def text(self) -> str:

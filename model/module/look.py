@@ -1,6 +1,7 @@
 """Capture the attention of any torch module and verify each layer against the module's real output."""
 import hashlib
 import math
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from model.capture.torch_attention import Attention
 
 PREFIX = "module:"
+SURROGATE = re.compile("[\ud800-\udfff]")   # which no file can hold
 Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # one list for all positions, or (source, target)
 
 
@@ -91,7 +93,7 @@ def _named(texts: object) -> Tokens:
     if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
         raise UserError("tokens must be a list of strings, one per position, or a pair of lists (source, target); "
                         "write tokens=[\"a\", \"b\"].")
-    return tokens_of_texts(texts)
+    return tokens_of_texts([SURROGATE.sub(lambda found: f"U+{ord(found[0]):04X}", text) for text in texts])
 
 
 def _readable(seen: "Observation", called: Inputs, batch: int) -> "tuple[list[Attention], list[str]]":

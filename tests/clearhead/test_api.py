@@ -142,6 +142,7 @@ def test_several_maps_are_ambiguous_until_one_is_named(tmp_path):
     opened = clearhead.open(str(tiny.save(tmp_path / "t5", "t5")))
     record = opened(TEXT, target="a cat")
     assert record.maps == ("self", "causal", "cross")
+    assert record._repr_html_().count("<iframe") == 3
     with pytest.raises(clearhead.Error, match="choose one with map="):
         record.weights()
     assert record.weights(map="cross").shape[2:] == (len(record.queries("cross")), len(record.keys("cross")))
