@@ -235,19 +235,25 @@ def _architecture_names(given: str | Iterable[object] | None) -> list[str]:
 def _contradictions(content: object, config: "Config", path: str = "") -> Iterator[str]:
     """Yield a clause for each entry of a config.json, at any depth, that contradicts the loaded configuration: another
     model type or rotary base, or an architecture that transformers does not have or that is of another type."""
+    import transformers
+
     if not isinstance(content, dict):
         return
-    bases = {level.get("rope_theta") for level in objects(vars(config).get("rope_parameters"))}
-    rotary = [(key, bases) for key in content if key.endswith(("rope_theta", "base_freq", "emb_base"))]
-    for key, made in (("model_type", {config.model_type}), *rotary):
-        if key not in vars(config) and made - {None} and content.get(key) not in (None, *made):
-            yield (f"config.json sets {path}{key} to {_named([str(content[key])])}, where "
-                   f"{' and '.join(map(str, sorted(made - {None})))} is used")
+    said, kind = str(content.get("model_type") or ""), type(config)
+    if said and said != kind.model_type and (
+            said not in transformers.CONFIG_MAPPING or not _related(transformers.CONFIG_MAPPING[said], kind)):
+        yield f"config.json sets {path}model_type to {_named([said])}, where {kind.model_type} is used"
+    bases = {level["rope_theta"] for level in objects(vars(config).get("rope_parameters")) if level.get("rope_theta")}
+    for key, value in content.items():
+        if (key.endswith(("rope_theta", "base_freq", "emb_base")) and key not in vars(config) and bases
+                and value not in (None, *bases)):
+            yield (f"config.json sets {path}{key} to {_named([str(value)])}, where "
+                   f"{' and '.join(map(str, sorted(bases)))} is used")
     for name in _architecture_names(content.get("architectures")):
         wanted = getattr(_of_transformers(name), "config_class", None)
         if wanted is None:
             yield f"config.json names the architecture {_named([name])}, which is not a model of transformers"
-        elif not _related(wanted, type(config)):
+        elif not _related(wanted, kind):
             yield (f"config.json names the architecture {name}, which is of the type {wanted.model_type} and not of "
                    f"{config.model_type}")
     for key, inner in content.items():
@@ -328,7 +334,7 @@ def _unread_rotary(rotary: list[dict], defaults: list[list[dict]]) -> list[str]:
 
 
 def _is_harmless(name: str, value: object, model_type: str) -> bool:
-    if isinstance(value, dict) and all(_is_harmless(*item, model_type) for item in value.items()):
+    if isinstance(value, dict) and all(_is_harmless(f"{name}.{key}", value[key], model_type) for key in value):
         return True
     return value in (None, []) or any(
         name in group.get("keys", ()) or value in group.get("values", {}).get(name, ())
@@ -359,7 +365,7 @@ def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
     """Return a clause if config.json sets is_causal or use_bidirectional_attention but the probe's masks disagree.
     causal: whether no token of the probe attends to later ones. transformers' mask code reads is_causal from any
     configuration, but not every network uses that code."""
-    levels = vars(config), vars(config.get_text_config())
+    levels = [vars(each) for each in (config, config.get_text_config(), getattr(config, "encoder", config))]
     given = [("is_causal", level["is_causal"]) for level in levels if level.get("is_causal") is not None]
     given += [(TWO_SIDED, level[TWO_SIDED]) for level in levels if level.get(TWO_SIDED) in (True, "all")]
     if not given or (not config.is_encoder_decoder and all((key != TWO_SIDED and bool(value)) == causal

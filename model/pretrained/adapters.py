@@ -204,7 +204,10 @@ class Adapter:
         output matrix, as peft does in training."""
         import torch
 
-        inputs, outputs = network.get_input_embeddings(), network.get_output_embeddings()
+        try:
+            inputs, outputs = network.get_input_embeddings(), network.get_output_embeddings()
+        except NotImplementedError:   # a model of two towers
+            return
         table = next(name for name, module in network.named_modules() if module is inputs)
         rows = [self.tensors[name][0] for name, there in names.items() if there == f"{table}.weight"]
         if rows and rows[0] != len(inputs.weight):
