@@ -243,7 +243,7 @@ def measured_here(question: Hashable) -> bool:
 
 
 _doubted: set[Hashable] = set()   # questions whose cached or shipped answers are no longer trusted
-REPLACED = ("The picture that was kept of this text on this machine differed from what the model computes now, and was "
+REPLACED = ("The picture of this text stored on this machine differed from what the model computes now, and was "
             "replaced.")
 
 

@@ -62,8 +62,8 @@ def _upright(content: bytes, name: str) -> "Image":
     except UserError:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:   # Pillow's own limits are higher
-        raise UserError(f"{name} would unfold into far more than the {LIMITS.picture_pixels:,} pixels that are the "
-                        f"limit; make it smaller.") from error
+        raise UserError(f"{name} would decode to far more than {LIMITS.picture_pixels:,} pixels, the limit; "
+                        "make it smaller.") from error
     except Exception as error:   # Pillow's readers raise OSError, SyntaxError, ValueError, struct.error and others
         raise UserError(f"{name} cannot be read as a picture ({first_line(error, 120)}); it may have been cut off, so "
                         f"copy it again or choose another.") from error
@@ -133,8 +133,8 @@ def _rgb(image: "Image") -> "Image":
 SHIPPED = ASSETS / "images" / "pictures"
 EXAMPLES = ASSETS / "images" / "examples"   # one folder per model with its own pictures
 OWN = "your own file"
-GONE = ("That picture is no longer in this server's memory, which takes {session} MB of one visitor's and "
-        "{total} MB of everybody's; open it again, or choose one that is shipped.")
+GONE = ("That picture is no longer in this server's memory, which holds {session} MB per visitor and "
+        "{total} MB in all; open it again, or choose one that is shipped.")
 
 
 @with_arrays

@@ -30,7 +30,7 @@ SAVE_AGAIN = "save the record again with record.save"
 TYPES = {"F32": np.dtype("<f4"), "BOOL": np.dtype("?"), "U8": np.dtype("u1")}
 HASH = re.compile("[0-9a-f]{64}")
 FINITE = 1e37      # bound of any number of an array
-OF_RECORD = "Recorded elsewhere: what is said here of the model and of the proof is what the file says."
+OF_RECORD = "Recorded elsewhere: the model and its verification are as the file states them."
 
 
 class Tensors:

@@ -15,10 +15,10 @@ from model.imported.record_file import RecordFile, read_record
 
 PREFIX = "imported:"
 READERS = {".npz": read_attention, ".safetensors": read_record}   # by file extension
-ONLY_WEIGHTS = ("An imported file holds weights and tokens and not the model, so that nothing else can be computed; "
+ONLY_WEIGHTS = ("An imported file holds weights and tokens but no model, so nothing else can be computed; "
                 "choose a model.")
-GONE = ("That imported file is no longer in this server's memory, which takes {session} MB of one visitor's and "
-        "{total} MB of everybody's; open it again under Attention from elsewhere, or choose a model.")
+GONE = ("That imported file is no longer in this server's memory, which holds {session} MB per visitor and "
+        "{total} MB in all; open it again under Attention from another tool, or choose a model.")
 
 
 _store: SessionStore[ImportedFile] = SessionStore(LIMITS.session_bytes, LIMITS.total_bytes, GONE)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MEASURES = ("distance", "entropy", "special")
 OUTLIER = 3.0   # an outlier patch has a vector longer than this multiple of the median length
-NO_PATCHES = "This question is of a text, and these measures are of a picture; choose a model of pictures."
+NO_PATCHES = "These measures need a picture, and the input is a text; choose a model of pictures."
 
 
 @frozen

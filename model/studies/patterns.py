@@ -74,7 +74,7 @@ PATTERNS = (
             valid_for_cross=True),
     Pattern("near", "two tokens to each side and itself", KOVALEVA, lambda i, j, info: np.abs(j - i) <= 2),
     Pattern("equal", "the same token elsewhere", WANG, _equal),
-    Pattern("after", "what stood behind the same token elsewhere", OLSSON, _after_equal),
+    Pattern("after", "what followed the same token elsewhere", OLSSON, _after_equal),
     Pattern("even", "all tokens evenly", CLARK, lambda i, j, info: (i >= 0) & (j >= 0), valid_for_cross=True),
 )
 NONE = "none"   # label for heads that fit no pattern well

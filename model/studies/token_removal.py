@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DIGITS = {"word": 5, "vector": 6}
 CELLS = 1024   # maximum number of tokens per pass, which bounds the memory for logits
 FEWEST = 3     # minimum number of tokens, including the one that produces the answer
-TOO_FEW = ("There are too few tokens before the word that is asked for to compare any; choose a later word, or a "
+TOO_FEW = ("There are too few tokens before the chosen word to compare; choose a later word, or a "
            "longer text.")
 
 

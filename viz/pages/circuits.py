@@ -237,7 +237,7 @@ def _shipped(model: str) -> Shipped | None:
 def _row(model: str, finding: Finding) -> tuple[str, ...]:
     words = WORDS["known"]
     ends = () if math.isnan(finding.low) else (finding.low, finding.high)
-    interval = "\N{NO-BREAK SPACE}–\N{NO-BREAK SPACE}".join(map(format_number, ends))   # on one line
+    interval = "\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}".join(map(format_number, ends))   # on one line
     heads = (" → " if finding.name in ("composition", "path") else ", ").join(head_label(*each)
                                                                              for each in finding.heads)
     return (model, words(finding.name, heads=heads), format_number(finding.value), interval,
