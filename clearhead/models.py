@@ -6,6 +6,8 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from clearhead.record import Record, Token, head_of
 from model.ask import sources
 from model.cli.commands import answer_to
@@ -69,7 +71,7 @@ class Model:
             silenced = [head_of(head) for head in silence]
             tempered = [(head_of(head), float(value)) for head, value in dict(temper or {}).items()]
             patched = [(head_of(head), record.answer.query) for head, record in patch]
-            given = [hide] if isinstance(hide, str | int) else hide
+            given = [hide] if isinstance(hide, str | int | np.integer) else hide
             hidden = [token if isinstance(token, str | bool) else index(token) for token in given]
             edits: set[Edit] = set() if window is None else {Window(*(index(each) for each in window))}
         except (TypeError, ValueError, AttributeError) as error:

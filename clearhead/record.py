@@ -254,7 +254,7 @@ class Record:
     def _position(self, token: Token) -> int:
         """Return the position of a token in the generated text; -1 is the last one."""
         tokens = self.answer.maps[-1].queries
-        return tokens.index(len(tokens) + token if isinstance(token, int) and token < 0 else token)
+        return tokens.index(len(tokens) + token if isinstance(token, int | np.integer) and token < 0 else token)
 
     def save(self, path: str | Path) -> Path:
         """Write the record to a .safetensors file, which the app, `clearhead export --record` and `clearhead.load` can

@@ -74,7 +74,7 @@ def test_silenced_head_is_silent_and_labelled(opened, record):
     hidden = opened(TEXT, hide=["cat"])
     place = record.tokens.index("cat")
     assert hidden.weights()[..., :place, place].max() == 0 and hidden.weights()[..., place + 1:, place].max() == 0
-    assert all(not opened(TEXT, hide=form).weights()[..., 2].any() for form in (2, [2]))
+    assert all(not opened(TEXT, hide=form).weights()[..., 2].any() for form in (2, [2], np.int64(2)))
     tempered = opened(TEXT, temper={(0, 1): 1e6})
     assert tempered.weights(0, 1)[-1] == pytest.approx(1 / len(record.tokens), abs=1e-4)
 
@@ -88,7 +88,7 @@ def test_scores_and_logits_split_into_their_writers(opened, record):
     assert record.writes("cat", "mat").total == pytest.approx(record.logits[-1, answer] - record.logits[-1, rival],
                                                               abs=1e-4)
     assert record.writes(answer).total == pytest.approx(record.logits[-1, answer], abs=1e-4)
-    assert record.lens().frame().tokens.iloc[-1][0] == record.prediction.texts[-1][0]
+    assert record.lens(np.int64(-1)).frame().tokens.iloc[-1][0] == record.prediction.texts[-1][0]
     assert record.paths(record, "cat", "mat").frame().effect.abs().max() < 1e-5
     twin = opened("a cat sat on mat because it was too wide")
     assert record.paths(record, answer, rival).frame().effect.abs().max() < 1e-5
