@@ -179,7 +179,8 @@ class Origins:
         found = [pair for pair in found if pair[0].is_floating_point()] or found
         size = max((each.numel() for each, _ in found), default=0)
         joined = _union(stream for each, stream in found if each.numel() == size or name in JOINING)
-        if not found or (name in SAME_POSITIONS and name not in JOINING):
+        looked_up = name == "embedding" and found and found[0][0].is_floating_point()   # in a table that is computed
+        if not found or (name in SAME_POSITIONS and name not in JOINING and not looked_up):
             return joined
         parent, inputs = given[0], frozenset().union(*map(_inputs_of, joined.roots))
         of_features = _of_features(name, args, options, parent) and (parent.ndim > 2 or bool(self._of(parent).sources))
@@ -200,7 +201,7 @@ class Origins:
             if output.numel() == parent.numel() or of_features or fresh:
                 return joined
             how = (name, told, number)
-        elif name in MOVING or name in CUTTING or output.numel() != size or (name == "__setitem__" and any(
+        elif looked_up or name in MOVING or name in CUTTING or output.numel() != size or (name == "__setitem__" and any(
                 isinstance(root, Derived) and root not in joined.roots and root.how != ("__getitem__", told, 0)
                 for _, stream in found for root in stream.roots)):   # other positions are written here
             how = (name, told, *(self._of(each).number for each in given if not each.is_floating_point()))

@@ -17,8 +17,6 @@ from model.module.look import look
 
 FIRST, SECOND, NUMBERS = tuple("abcde"), tuple("VWXYZ"), tuple("01234")
 SELF_2 = Kind("self 2")
-
-
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True:UserWarning")   # torch's own remark
 
 
@@ -256,6 +254,8 @@ def test_mixed_inputs_have_no_words():
     network.run = lambda self, ids, types: self.first(self.table(ids) + self.table(types))
     ids = torch.arange(5)[None]
     assert look(network, (ids, ids % 2), tokens=FIRST).maps[0].queries.texts == FIRST, "an id and its type"
+    network.run = lambda self, a, ids: self.first(nn.functional.embedding(ids, a[0]))
+    assert look(network, (x(), ids.flip(1)), tokens=FIRST).maps[0].queries.texts == NUMBERS
 
 
 def test_record_of_several_streams_is_saved_and_opened(tmp_path):
