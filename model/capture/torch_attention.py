@@ -352,7 +352,7 @@ class Observer(TorchFunctionMode):
         query, key, value, output = (self._four_axes(part, texts) for part in (query, key, value, output))
         call = self._make_call((self._item(query), self._item(key), self._item(value)), mask, is_causal, scale)
         call.outputs = as_numbers(self._item(output)[:, torch.from_numpy(call.rows).to(output.device)])
-        return Attention(call.module, call, None, same, query.shape[0], output.dtype, reasons=_drops(dropout_p),
+        return Attention(call.module, call, None, same, len(output), output.dtype, reasons=_drops(dropout_p),
                          queries=queries, keys=keys)
 
     def _flex(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, score_mod: Callable, block_mask: tuple,

@@ -26,18 +26,12 @@ class Attends(nn.Module):
         return self.after(self.attention(x, x, x)[0])
 
 
-class Mapped(Attends):
-    """Torch's fused attention for each item of the batch by itself."""
+class Doing(nn.Module):
+    """A function as a module."""
 
-    def forward(self, x):
-        return torch.vmap(lambda item: nn.functional.scaled_dot_product_attention(item, item, item))(x[:, None])
-
-
-class Across(Attends):
-    """Attention whose softmax is over the queries."""
-
-    def forward(self, x):
-        return (x[:, None] @ x[:, None].mT).softmax(-2) @ x[:, None]
+    def __init__(self, forward: Callable):
+        super().__init__()
+        self.forward = forward
 
 
 class Fused(nn.Module):
@@ -86,8 +80,12 @@ REFUSED = {   # what is handed over, and a part of the sentence
     "by hand over nothing": (lambda: look(Fused(1, 2, 4, 0, by_hand=True), STATE), "Fused"),
     "nested": (lambda: look(ONE, torch.nested.nested_tensor([STATE[0], STATE[0, :3]], layout=torch.jagged)),
                "give a padded tensor"),
-    "inside vmap": (lambda: look(Mapped(), STATE), "inside torch.vmap"),
-    "a softmax over queries": (lambda: look(Across(), STATE), "its softmax is over axis -2 of (1, 1, 4, 4)"),
+    "inside vmap": (lambda: look(Doing(lambda x: torch.vmap(
+        lambda item: nn.functional.scaled_dot_product_attention(item, item, item))(x[:, None])), STATE), "torch.vmap"),
+    "over queries": (lambda: look(Doing(lambda x: (x[:, None] @ x[:, None].mT).softmax(-2) @ x[:, None]), STATE),
+                     "its softmax is over axis -2 of (1, 1, 4, 4)"),
+    "over features": (lambda: look(Doing(lambda x: x[:, None].softmax(-1) @ x[:, None].softmax(-2).mT), STATE),
+                      "no softmax over"),
     "no token": (lambda: look(ONE, torch.zeros(1, 0, 16)), "attention is empty"),
     "another type": (lambda: look(Attends().bfloat16(), STATE), "could not run on"),
     **{f"inputs {index}": (lambda given=given: look(ONE, given), "") for index, given in enumerate((
