@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.capture.forward_pass import register
-from model.capture.transformers_internals import tied_names
+from model.capture.transformers_internals import tied_names, unread_in_gguf
 from model.core import limits
 from model.core.files import beside, make_folder, no_device, write
 from model.core.limits import home
@@ -39,7 +39,7 @@ def folder_for(path: Path) -> Path:
     if not path.is_file():
         raise UserError(f"There is no file {path}; give the path of a GGUF file on this disk.")
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).lstrip(".")
-    return home() / "models" / no_device(f"{stem}-{files.sha256(path)[:12]}")
+    return home() / "models" / no_device(f"{stem}-{files.sha256(path)[:16]}")   # 12 digits: without unread names
 
 
 def converted_folder(path: Path) -> Path:
@@ -61,12 +61,15 @@ def from_gguf(path: Path, folder: Path) -> None:
 
     source = {"gguf_file": path.name, "local_files_only": True, "trust_remote_code": False}
     with blame(path, "a decoder in GGUF"):
-        limits.refuse_weights(sum(int(tensor.n_elements) for tensor in GGUFReader(path).tensors), path.name)
+        reader = GGUFReader(path)
+        limits.refuse_weights(sum(int(tensor.n_elements) for tensor in reader.tensors), path.name)
         tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
         network, info = AutoModelForCausalLM.from_pretrained(path.parent, dtype=torch.float32, output_loading_info=True,
                                                              **source)
         if info["missing_keys"]:
             raise ValueError(f"it lacks {min(info['missing_keys'])}")
+        for name in unread_in_gguf(reader, network):   # so that accounting names it as a key of config.json
+            setattr(network.config, f"{name} of GGUF", True)
     del network.config.quantization_config
     network.config.architectures = [type(network).__name__]
     tied = tied_names(network)

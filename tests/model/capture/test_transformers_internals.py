@@ -14,6 +14,8 @@ from tests.parts import require_part
     *(("transformers.models.auto.modeling_auto", names) for names, _ in internals.HEADS_BY_CLASS),
     ("transformers.models.gpt2.modeling_gpt2", "eager_attention_forward"),
     ("transformers.models.bert.modeling_bert", "eager_attention_forward"),
+    *(("transformers.modeling_gguf_pytorch_utils", name) for name in (
+        "TENSOR_PROCESSORS", "TensorProcessor", "get_gguf_hf_weights_map", "GGUF_TO_TRANSFORMERS_MAPPING")),
     ("transformers.initialization", "no_init_weights"), ("transformers", "PreTrainedModel._from_config"),
     ("transformers", "PreTrainedConfig.per_layer_config"),
     ("transformers", "PreTrainedTokenizerFast.vocab_files_names")])

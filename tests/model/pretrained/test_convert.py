@@ -15,8 +15,8 @@ from tests.model import tiny
 from tests.model.onnx_writer import detector, small_dinov2
 
 
-def written_gguf(path):
-    """A small Llama with random weights, written to `path` as a GGUF file, tokenizer and all."""
+def written_gguf(path, more=lambda writer: None):
+    """A small Llama with random weights, written to `path` as a GGUF file, tokenizer and all, with more added."""
     network = tiny.network("llama", num_key_value_heads=4, vocab_size=64, tie_word_embeddings=True)
     config = network.config
     writer = GGUFWriter(path, "llama")
@@ -45,6 +45,7 @@ def written_gguf(path):
             for theirs, short in renamed.items():
                 name = name.replace(theirs, short)
             writer.add_tensor(name, np.ascontiguousarray(numbers))
+    more(writer)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -73,6 +74,18 @@ def test_gguf_file_is_converted_once(home, tmp_path, report):
     assert fetch(str(path), report) == folder
     record = load.open_model(str(path), report).record(Query("m", "r", "abba cab"), report)
     assert record.verification.status == "verified" and record.card.title == "mine, too"
+
+
+@pytest.mark.parametrize(("more", "named"), [
+    (lambda writer: writer.add_tensor("rope_freqs.weight", np.ones(4, np.float32)), "rope_freqs.weight of GGUF"),
+    (lambda writer: writer.add_rope_scaling_factor(4.0), "llama.rope.scaling.factor of GGUF"),
+    (lambda writer: writer.add_causal_attention(False), "llama.attention.causal of GGUF"),
+    (lambda writer: (writer.add_key_length(8), writer.add_expert_count(0), writer.add_causal_attention(True)), "")])
+def test_unread_parts_of_gguf_are_named(home, tmp_path, report, more, named):
+    written_gguf(tmp_path / "x.gguf", more)
+    fetch(str(tmp_path / "x.gguf"), report)
+    reasons = load.open_model(str(tmp_path / "x.gguf"), report).reasons
+    assert named in "".join(reasons) and bool(reasons) == bool(named)
 
 
 @pytest.mark.parametrize("keep", [0, 200, -5_000])
