@@ -14,7 +14,6 @@ from model.core.query import Kind, Query, UserError
 from model.pretrained import accounting, load
 from tests.model import tiny
 
-QWEN = ("Qwen3Config", "Qwen3ForCausalLM", tiny.GROUPED)
 # of benchmarks/hub_configs.json: they come with code, or are quantised
 ALARMS = {"tiiuae/falcon-7b", "Alibaba-NLP/gte-Qwen2-1.5B-instruct", "microsoft/Phi-3-mini-4k-instruct",
           "openai/gpt-oss-20b"}
@@ -24,9 +23,7 @@ ALARMS = {"tiiuae/falcon-7b", "Alibaba-NLP/gte-Qwen2-1.5B-instruct", "microsoft/
 def stock(tmp_path_factory):
     """A small Qwen3 as transformers saves it."""
     folder = tmp_path_factory.mktemp("stock") / "qwen"
-    tiny.drawn(QWEN, 3, {}).save_pretrained(folder)
-    tiny.tokenizer().save_pretrained(folder)
-    return folder
+    return tiny.save(folder, "qwen3")
 
 
 @pytest.fixture

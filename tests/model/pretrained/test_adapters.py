@@ -190,8 +190,7 @@ def test_base_is_found_by_path_cache_and_folder(tmp_path, adapter, home, monkeyp
         assert place.title == "adapter" and not place.unapplied
 
 
-@pytest.mark.parametrize("name", ["sentence-transformers/all-MiniLM-L6-v2"])
-def test_base_of_the_catalogue_is_found(tmp_path, name, minilm, report):
+def test_base_of_the_catalogue_is_found(tmp_path, minilm, report, name="sentence-transformers/all-MiniLM-L6-v2"):
     tensors = low_rank(adapted(minilm.network, ["query"]))
     folder = write(tmp_path / "mine", tensors, target_modules=["query"], task_type="FEATURE_EXTRACTION",
                    base_model_name_or_path=name)

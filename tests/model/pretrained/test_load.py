@@ -93,8 +93,7 @@ def test_server_offers_its_catalogue_only(folder, monkeypatch, report):
 
 
 def test_wrong_checksum_is_refused(monkeypatch, tmp_path, report):
-    copy = tmp_path / "minilm"
-    shutil.copytree(load.locate("minilm").folder, copy)
+    copy = shutil.copytree(load.locate("minilm").folder, tmp_path / "minilm")
     weights = bytearray((copy / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (copy / "model.safetensors").write_bytes(weights)
@@ -109,9 +108,8 @@ def test_memory_estimate_follows_the_kernel(opened):
     assert square.bytes_for(4000) > 3 * square.bytes_for(2000)
 
 
-@pytest.mark.parametrize(("name", "positions"),
-                         [("bert", "learned"), ("llama", "rotary"), ("marian", "sinusoidal"), ("bloom", "ALiBi"),
-                          ("t5", "relative")])
+@pytest.mark.parametrize(("name", "positions"), [
+    ("bert", "learned"), ("llama", "rotary"), ("marian", "sinusoidal"), ("bloom", "ALiBi"), ("t5", "relative")])
 def test_card_names_the_position_scheme(opened, name, positions):
     assert opened(name).card.positions.startswith(positions)
 

@@ -15,8 +15,8 @@ from model.core.query import UserError
 from tests.model import tiny, tiny_vision
 
 TEXT = "the cat sat on a mat"
-SMALL = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
-SEEN = SMALL | {"image_size": 32, "patch_size": 8}
+SEEN = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 32,
+        "patch_size": 8}
 EDITED = ("config.json", "model.safetensors")
 
 
