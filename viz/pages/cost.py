@@ -18,12 +18,12 @@ from viz.page_controls import Choice, Number, Numbers, stepped
 from viz.widgets.handout_button import picture_button
 from viz.widgets.layout import split
 from viz.widgets.lesson import (
+    DRAWN,
     QUESTIONS,
     Lesson,
     Section,
     controls_row,
     draw_first,
-    drawn_control,
     drawn_lines,
     lesson_page,
     section,
@@ -41,7 +41,6 @@ SIZES = {"n": tuple(2**power for power in range(4, 17)), "d": tuple(2**power for
          "k": tuple(2**power for power in range(1, 6)), "r": tuple(2**power for power in range(2, 13))}
 SPAN = np.geomspace(2, 65_536, 64)       # text lengths of the table's curves
 GROWTH = (1.0, float((LENGTHS[-1] // LENGTHS[0]) ** 2))   # range of the hand-drawn curve, relative to its first value
-DRAWN = drawn_control()
 PATH = 8                                 # tokens in the path diagrams
 PATHS = ("convolution", "recurrent", "attention")
 PAGE = Page("nothing", controls=(
@@ -80,7 +79,7 @@ def _held(page: PageContext, words: Section, width: int) -> bool:
     if not (revealed or page["drawn"]):
         with right:
             across, up = np.log(lengths / lengths[0]) / np.log(lengths[-1] / lengths[0]), np.log10(GROWTH[1])
-            draw_first(page, DRAWN, Axes(
+            draw_first(page, Axes(
                 tuple(words["sketch_axes"]), list(zip(across.tolist(), map("{:,}".format, LENGTHS)))[::3],
                 [(power / up, f"{10**power:,}") for power in range(0, 7, 2)], 380))
         return False

@@ -24,7 +24,7 @@ from viz.format import token_markdown, visible_token
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.text import escape_markdown
-from viz.widgets.fragment import offer_model
+from viz.widgets.fragment import offer_smollm2
 from viz.widgets.layout import split
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, lesson_page, section
 
@@ -49,7 +49,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("three") as words:
         if decoder() == STANDS_IN:
             st.caption(words["missing"])
-            offer_model(page, "smollm2", "three")
+            offer_smollm2("three")
         lesson.fragment(_who_sees_what, words)
     lesson.fragment(_hidden)
     lesson.further_fragment(_factors, opened_by=("whose", "french"))

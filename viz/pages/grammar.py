@@ -125,9 +125,12 @@ def _table(report: SyntaxReport) -> None:
 def _in_words(row: dict) -> str:
     """Return a row of the table as a sentence, without its empty cells. Numbers are rounded as in the table."""
     (_, name), *cells = row.items()
-    said = (f"{WORDS['columns'][column]} "
-            f"{Decimal(cell).quantize(TENTH, ROUND_HALF_UP) if isinstance(cell, float) else cell}"
-            for column, cell in cells if cell == cell and cell not in ("", "–"))
+    said = []
+    for column, cell in cells:
+        title, percent, _ = WORDS["columns"][column].partition(" %")
+        if cell == cell and cell not in ("", "–"):
+            rounded = Decimal(cell).quantize(TENTH, ROUND_HALF_UP) if isinstance(cell, float) else cell
+            said.append(f"{title} {rounded}{percent.strip()}")
     return f"**{name}**: {', '.join(said)}"
 
 

@@ -20,13 +20,13 @@ from viz.widgets.fields import log_steps
 from viz.widgets.handout_button import picture_button
 from viz.widgets.layout import split
 from viz.widgets.lesson import (
+    DRAWN,
     LETTERS,
     QUESTIONS,
     Lesson,
     Section,
     controls_row,
     draw_first,
-    drawn_control,
     drawn_lines,
     lesson_page,
     section,
@@ -35,7 +35,6 @@ from viz.widgets.lesson import (
 # alternating x and y
 POINTS = Numbers("p", (-2.6, -1.3, -1.9, -0.9, -1.2, 0.3, -0.6, 1.6, 0.1, 1.4, 0.7, 2.0, 1.4, 0.6, 2.0, 0.2, 2.6,
                        -1.2), -3, 3, 18, 18)
-DRAWN = drawn_control()
 SEEDS = 100
 DRAWS = 200                              # damaged copies of each digit behind the error curve
 X = np.round(np.linspace(-3, 3, 121), 3)                 # x positions of the curves
@@ -88,7 +87,7 @@ def _copying(page: PageContext, words: Section) -> None:
         across = [((length - lengths[0]) / (lengths[-1] - lengths[0]), str(length))
                   for length in (1, 4, 8, 12, 16, 20, 24)]
         with right:
-            draw_first(page, DRAWN, Axes(tuple(words["sketch_axes"]), across, [
+            draw_first(page, Axes(tuple(words["sketch_axes"]), across, [
                 (share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)], 340))
         return
     with left, controls_row():

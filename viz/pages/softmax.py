@@ -24,12 +24,12 @@ from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
 from viz.widgets.layout import split
 from viz.widgets.lesson import (
+    DRAWN,
     QUESTIONS,
     Lesson,
     Section,
     computing,
     draw_first,
-    drawn_control,
     drawn_lines,
     lesson_page,
     section,
@@ -37,7 +37,6 @@ from viz.widgets.lesson import (
 
 LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)
 KEYS = [f"key {place}" for place in range(len(LOGITS.start))]
-DRAWN = drawn_control()
 PAGE = Page("head", asks_at=(("row", "head"), ("inside", True)),
             controls=(
     *QUESTIONS, stepped("t", 1.0, log_steps(0.01, 100, 20)), LOGITS, Choice("row", "own", ("own", "head")),
@@ -172,8 +171,7 @@ def _slope(page: PageContext, words: Section, row: Row) -> None:
     left, right = split()
     decades = [(place / 4, f"{10.0 ** (place - 2):g}") for place in range(5)]
     with left:
-        if not draw_first(page, DRAWN, Axes(tuple(words["axes"]), decades,
-                                            [(0, "0"), (1 / ROOM, words["highest"])])):
+        if not draw_first(page, Axes(tuple(words["axes"]), decades, [(0, "0"), (1 / ROOM, words["highest"])])):
             return
     norms = softmax.jacobian_norm(row.weights(GRID), GRID)
     most, steepest = float(norms.max()), float(GRID[norms.argmax()])

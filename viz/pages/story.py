@@ -13,7 +13,7 @@ from viz.page import Page, PageContext, pages
 from viz.page_controls import Choice, Number, Steps, Words, counted
 from viz.text import Texts, escape_markdown, strings
 from viz.widgets.fields import bind, button_setting
-from viz.widgets.fragment import offer_model
+from viz.widgets.fragment import offer_smollm2
 from viz.widgets.handout_button import picture_button
 from viz.widgets.layout import flex_row, split
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section
@@ -130,7 +130,7 @@ def _notes(page: PageContext, words: Texts, answer: Story, ended: bool, may_writ
             button_setting(page, words["restart"], "restart", wrote=())
         if notes:
             st.caption(" ".join(notes))
-        offer_model(page, "smollm2", "story")
+        offer_smollm2("story")
 
 
 @cache

@@ -17,7 +17,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import button_setting
-from viz.widgets.fragment import offer_model, says_why
+from viz.widgets.fragment import offer_smollm2, says_why
 from viz.widgets.layout import flex_row, split
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
@@ -86,7 +86,7 @@ def _pieces(page: PageContext, words: Section) -> None:
                 st.markdown(f"**{words['by'][name]}**: {words('count', count=cut.count)}\n\n{chips(cut)}")
     if "own" in by_tokenizer:
         st.caption(words["absent"])
-        offer_model(words.lesson.page, "smollm2", "pieces")
+        offer_smollm2("pieces")
     if revealed:
         first, second = by_tokenizer.values()
         inside = [place for place, piece in enumerate(first.pieces) if piece.startswith("##")]

@@ -84,18 +84,18 @@ def _offer_to_fetch(page: PageContext, missing: NotOnDisk, part: str) -> None:
         st.rerun()
 
 
-def offer_model(page: PageContext, model: str, key: str) -> None:
-    """Draw a button that downloads a catalogue model, then progress and a stop button. Draws nothing if the model is on
-    disk or downloads are disabled."""
-    offer = next((offer for offer in sources.catalogue() if offer.id == model and not offer.on_disk), None)
+def offer_smollm2(key: str) -> None:
+    """Draw a button that downloads SmolLM2, then progress and a stop button. Draws nothing if the model is on disk or
+    downloads are disabled."""
+    offer = next((offer for offer in sources.catalogue() if offer.id == "smollm2" and not offer.on_disk), None)
     if offer is None or not sources.may_fetch():
         return
-    if FETCHING.value[0] == model:
-        show_fetching(model)
+    if FETCHING.value[0] == offer.id:
+        show_fetching(offer.id)
         return
 
     def begin() -> None:
-        FETCHING.value = model, ""
+        FETCHING.value = offer.id, ""
 
     label = WORDS("fetch_size", model=escape_markdown(offer.title), size=offer.size / 1e6)
     st.button(label, key=f"fetch-{key}", on_click=begin, help=offer.good_for)

@@ -404,20 +404,18 @@ def screens(name: str) -> dict[str, str]:
 PLACES = 17   # number of heights that define a drawn curve
 
 
-def drawn_control(name: str = "drawn") -> Numbers:
-    """Return the control that stores a drawn curve; its value is () before drawing."""
-    return Numbers(name, (), 0, 1, 0, PLACES)
+DRAWN = Numbers("drawn", (), 0, 1, 0, PLACES)   # the control that stores a drawn curve; () before drawing
 
 
-def draw_first(page: PageContext, control: Numbers, axes: Axes) -> bool:
+def draw_first(page: PageContext, axes: Axes) -> bool:
     """Ask the reader to draw the curve first. Return whether the page may show the real one: a curve is drawn, or
     everything is revealed."""
-    values = page[control.name]
+    values = page[DRAWN.name]
     if page.state.show and not values:
         return True
-    sketch(control, values, axes, key=f"sketch-{control.name}", turn=page.set)
+    sketch(DRAWN, values, axes, key="sketch-drawn", turn=page.set)
     if not values:
-        show_me(page, control.name)
+        show_me(page, DRAWN.name)
     return len(values) == PLACES
 
 

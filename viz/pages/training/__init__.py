@@ -17,7 +17,7 @@ from viz.pages.training.own_run import HEADS, LAYERS, TRAINING, background_train
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import choice_for
 from viz.widgets.figure import figure
-from viz.widgets.fragment import PLAYING, folded_formula, offer_model, pause, repeat, says_why
+from viz.widgets.fragment import PLAYING, folded_formula, offer_smollm2, pause, repeat, says_why
 from viz.widgets.head_table import plain_table
 from viz.widgets.layout import heading, opening, prose, split
 from viz.widgets.measured import measured_line
@@ -91,7 +91,7 @@ def _induction(page: PageContext) -> None:
     unlisted = [model for model in (page.model, chosen) if model not in offers or model == chosen]
     options = {model: offers[model].title if model in offers else model for model in (*ours, *unlisted)}
     choice_for(page, "decoder", words["which"], options)
-    offer_model(page, "smollm2", "habits")
+    offer_smollm2("habits")
     question = InductionMeanQuery(chosen, sources.revision(chosen))
     scores: InductionScores = page.ask(question)
     measured_line(question, "habits", "induction")
