@@ -381,9 +381,9 @@ def _sentence_modules(folder: Path, about: object, pooled: bool) -> Iterator[str
     path = folder / "modules.json"
     modules = parsed(path) if path.is_file() else None
     for module in modules if isinstance(modules, list) else ():
-        kind = str(module.get("type")) if isinstance(module, dict) else str(module)
+        kind, place = (str(module.get("type")), module.get("path")) if isinstance(module, dict) else (str(module), "")
         package, _, name = kind.rpartition(".")
-        skipped = name not in MODULES or (name == "Pooling" and not pooled)
+        skipped = name not in MODULES or (name == "Pooling" and not pooled) or (name == "Transformer" and place)
         if skipped or not package.startswith("sentence_transformers"):
             yield f"the module {_named([kind])} of modules.json is not applied"
     for key, value in about.items() if isinstance(about, dict) else ():

@@ -45,14 +45,16 @@ def pooling_of(folder: Path) -> Pooling | None:
         return None
     config = files.read_json(folder / "1_Pooling" / "config.json")
     with blame(folder / "modules.json", "the list of a sentence model's modules"):
-        modules = [module["type"] for module in json.loads((folder / "modules.json").read_text(encoding="utf-8"))]
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        names = [str(module["type"]).rpartition(".")[2] for module in modules]
     chosen = [name if value is True else str(value) for name, value in config.items()
               if name.startswith("pooling_mode") and value]
     mode = POOLINGS.get(chosen[0]) if len(chosen) == 1 else None   # several are joined
     if mode is None:
         return None
-    names = [str(kind).rpartition(".")[2] for kind in modules]
-    return None if {*names} - {*MODULES} else Pooling(mode, "Normalize" in names)
+    usual = (names[:2] == ["Transformer", "Pooling"] and names.count("Pooling") == 1
+             and modules[1].get("path", "1_Pooling") == "1_Pooling")
+    return Pooling(mode, "Normalize" in names) if usual and {*names} <= {*MODULES} else None
 
 
 def pool(hidden: Numbers, pooling: Pooling) -> Numbers:

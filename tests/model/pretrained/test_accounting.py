@@ -59,6 +59,7 @@ PLANTED = [
     ("config.json", {"quantization_config": {"quant_method": "own", "bits": 4}}, ["quantization_config"]),
     ("sentence_bert_config.json", {"do_lower_case": True}, ["do_lower_case"]),
     ("modules.json", [{"idx": 0, "type": "custom_st.Transformer"}], ["custom_st.Transformer", "modules.json"]),
+    ("modules.json", [{"type": "sentence_transformers.models.Transformer", "path": "0_T"}], ["models.Transformer"]),
     ("config_sentence_transformers.json", {"prompts": {"ask": "ask: "}, "default_prompt_name": "ask"}, ["prompt ask"]),
     *((name, "", [f"adapter in {name}"]) for name in (
         "pytorch_lora_weights.safetensors", "adapter_model.bin", "steering.pt", "control_vector.gguf", "model_head.pkl",

@@ -83,15 +83,17 @@ def test_classifier_gives_its_labels(tmp_path, report):
     assert sum(found.probabilities[0]) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("pooled", "vector"), [
-    ({"pooling_mode_mean_tokens": True}, lambda states: states.mean(0)),
-    ({"pooling_mode": "cls", "pooling_mode_max_tokens": False}, lambda states: states[0]),
-    ({"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}, None)])
-def test_sentence_vector_is_pooled_below_any_head(tmp_path, report, pooled, vector):
+@pytest.mark.parametrize(("pooled", "path", "vector"), [
+    ({"pooling_mode_mean_tokens": True}, "1_Pooling", lambda states: states.mean(0)),
+    ({"pooling_mode": "cls", "pooling_mode_max_tokens": False}, "1_Pooling", lambda states: states[0]),
+    ({"pooling_mode": "cls"}, "2_Pooling", None),
+    ({"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}, "1_Pooling", None)])
+def test_sentence_vector_is_pooled_below_any_head(tmp_path, report, pooled, path, vector):
     folder = tiny.save(tmp_path / "mine", "bert")   # whose class predicts masks
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooled), encoding="utf-8")
-    modules = [{"type": f"sentence_transformers.models.{name}"} for name in ("Transformer", "Pooling")]
+    modules = [{"type": f"sentence_transformers.models.{name}", "path": place}
+               for name, place in (("Transformer", ""), ("Pooling", path))]
     (folder / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
     model = load.open_model(str(folder), report)
     record = ask(model, "the cat sat on")
