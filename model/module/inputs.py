@@ -1,5 +1,7 @@
 """Prepare a module's inputs: tensors, moved to its device."""
 from collections.abc import Mapping
+from contextlib import suppress
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from model.core.query import UserError, with_arrays
@@ -29,6 +31,14 @@ class Inputs:
             elif isinstance(each, Mapping | list | tuple):
                 waiting[:0] = list(each.values()) if isinstance(each, Mapping) else each
         return found
+
+    def run(self, network: "nn.Module") -> object:
+        """Call the network. Objects other than tensors are copied, because a pass may change them, as it fills a cache.
+        """
+        args, kwargs = self.args, self.kwargs
+        with suppress(Exception):   # an object that cannot be copied
+            args, kwargs = deepcopy((args, kwargs), {id(each): each for each in self.tensors()})
+        return network(*args, **kwargs)
 
     def sizes(self) -> frozenset[int]:
         """Return the possible batch sizes: the sizes of each tensor's first two axes, and 1."""

@@ -51,7 +51,7 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, b
     source, target = _names(tokens)
     name = name_of(network)
     try:
-        seen = observe(network, lambda: network(*called.args, **called.kwargs), batch, called.tensors())
+        seen = observe(network, lambda: called.run(network), batch, called.tensors())
     except Exception as error:
         raise UserError(f"{name} could not run on these inputs ({first_line(error, 300)}); give them in the form that "
                         f"the module accepts.") from error

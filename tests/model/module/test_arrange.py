@@ -217,21 +217,16 @@ def test_heads_of_several_texts_in_one_axis_are_those_of_one_text():
 
 @pytest.mark.parametrize("product", ["@", "mT", "bhqd,bhkd->bhqk", "bhkd,bhqd->bhqk"])
 def test_sides_are_followed_through_attention_by_hand(product):
-    class ByHand(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.q, self.kv, self.out = nn.Linear(16, 16), nn.Linear(16, 32), nn.Linear(16, 16)
-
-        def forward(self, a, memory, padding=None):
-            query = self.q(a).unflatten(-1, (2, 8)).transpose(1, 2)
-            key, value = self.kv(memory).unflatten(-1, (2, 2, 8)).permute(2, 0, 3, 1, 4).unbind(0)
-            if product in ("@", "mT"):
-                scores = query @ key.transpose(-1, -2) if product == "@" else (key @ query.mT).mT
-            else:
-                scores = torch.einsum(product, *((query, key) if product.startswith("bhq") else (key, query)))
-            if padding is not None:
-                scores = scores.masked_fill(padding[:, None, None], -1e9)
-            return a + self.out((scores.softmax(-1) @ value).transpose(1, 2).flatten(2))
+    def by_hand(self, a, memory, padding=None):
+        query = self.q(a).unflatten(-1, (2, 8)).transpose(1, 2)
+        key, value = self.kv(memory).unflatten(-1, (2, 2, 8)).permute(2, 0, 3, 1, 4).unbind(0)
+        if product in ("@", "mT"):
+            scores = query @ key.transpose(-1, -2) if product == "@" else (key @ query.mT).mT
+        else:
+            scores = torch.einsum(product, *((query, key) if product.startswith("bhq") else (key, query)))
+        if padding is not None:
+            scores = scores.masked_fill(padding[:, None, None], -1e9)
+        return a + self.out((scores.softmax(-1) @ value).transpose(1, 2).flatten(2))
 
     def forward(self, a, b, padding):
         memory = self.one(a, a, padding)
@@ -239,7 +234,8 @@ def test_sides_are_followed_through_attention_by_hand(product):
         b = self.three(b, b)
         return self.four(b, memory)
 
-    network = Module(forward, one=ByHand(), two=ByHand(), three=ByHand(), four=ByHand())
+    network = Module(forward, **{name: Module(by_hand, q=nn.Linear(16, 16), kv=nn.Linear(16, 32), out=nn.Linear(16, 16))
+                                 for name in ("one", "two", "three", "four")})
     found = streams(look(network, (x(), x(), torch.zeros(1, 5).bool()), tokens=(FIRST, SECOND)))
     assert found == both() | {"self 2": (SECOND, SECOND, 1), "cross": (SECOND, FIRST, 1)}
 

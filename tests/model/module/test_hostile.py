@@ -82,10 +82,8 @@ REFUSED = {   # what is handed over, and a part of the sentence
                "give a padded tensor"),
     "inside vmap": (lambda: look(Doing(lambda x: torch.vmap(
         lambda item: nn.functional.scaled_dot_product_attention(item, item, item))(x[:, None])), STATE), "torch.vmap"),
-    "over queries": (lambda: look(Doing(lambda x: (x[:, None] @ x[:, None].mT).softmax(-2) @ x[:, None]), STATE),
-                     "its softmax is over axis -2 of (1, 1, 4, 4)"),
-    "over features": (lambda: look(Doing(lambda x: x[:, None].softmax(-1) @ x[:, None].softmax(-2).mT), STATE),
-                      "no softmax over"),
+    "over queries": (lambda: look(Doing(lambda x: (x[None] @ x[None].mT).softmax(-2)), STATE), "axis -2 of (1, 1, 4, "),
+    "over features": (lambda: look(Doing(lambda x: x[None].softmax(-1) @ x[None].softmax(-2).mT), STATE), "no softmax"),
     "no token": (lambda: look(ONE, torch.zeros(1, 0, 16)), "attention is empty"),
     "another type": (lambda: look(Attends().bfloat16(), STATE), "could not run on"),
     **{f"inputs {index}": (lambda given=given: look(ONE, given), "") for index, given in enumerate((
