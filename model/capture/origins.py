@@ -76,6 +76,7 @@ class Origin:
     keys: Stream | None = None   # for scores: the stream of the keys
     axes: int = 0                # number of axes before reshaping
     rows: Tensor | None = None   # from which row of an input each number comes
+    across: bool = False         # for scores: whether the axis of the queries is not the second last
     texts: int = 0               # for scores with three axes: number of texts in the first; 0 if unknown
 
 
@@ -119,7 +120,7 @@ class Origins:
         # the scores of tokens, not those of relative positions that are added to them
         scores = max((each for each in before if each.keys), default=None,
                      key=lambda each: bool(each.keys and each.keys.roots - {UNKNOWN}))
-        same = scores.same if scores else None
+        same, across = (scores.same, scores.across) if scores else (None, False)
         queries, keys, texts = (scores.stream, scores.keys, scores.texts) if scores else (None, None, 0)
         if name in PROJECTIONS:
             sources = frozenset(each.number for each in before)
@@ -133,14 +134,17 @@ class Origins:
                 if scores is None:   # weights · value is not a score
                     same, texts = self.same(one, other, axes), self.count_texts(one)
                     queries, keys = self.stream(one, axes and axes[0]), self.stream(other, axes and axes[1])
+                    across = name == "einsum" and _is_across(args)
         else:
             sources = frozenset().union(*(each.sources for each in before if name not in ATTENTION))
             if queries and keys and keys.roots and _moves_cells(name, args, given[0], outputs[0]):
                 both = frozenset().union(*map(_inputs_of, queries.roots | keys.roots))
                 queries = keys = Stream(frozenset({Derived((name, next(self._next)), both)}), queries.calls)
                 same = False
-            elif name in SHAPING and keys and _swaps_sides(given[0], outputs[0]):
+            elif name in SHAPING and keys and _swaps(given[0], outputs[0], slice(-2, None)):
                 queries, keys = keys, queries
+            elif name in SHAPING and keys and given[0].ndim > 2 and _swaps(given[0], outputs[0], slice(-3, -1)):
+                across = not across
         if name in ATTENTION:
             queries, keys = self._of(args[0] if args else options["query"]).stream, None
         reshaped = name in RESHAPED and len(outputs) == 1
@@ -153,7 +157,8 @@ class Origins:
                 rows = torch.full(output.shape, order.MIXED)
             if args and output is args[0] and not order.agree(self._of(output).rows, rows):
                 self._forget_memory(output)
-            self._set(output, sources=sources, same=same, stream=stream, keys=keys, rows=rows, texts=texts, **itself)
+            self._set(output, sources=sources, same=same, stream=stream, keys=keys, rows=rows, across=across,
+                      texts=texts, **itself)
 
     def _forget_memory(self, changed: Tensor) -> None:
         """Forget the rows of all tensors in the memory of one whose rows were overwritten."""
@@ -245,6 +250,10 @@ class Origins:
             return False
         return bool((order.rows_of_vectors(rows) != order.MIXED).any())
 
+    def across(self, scores: Tensor) -> bool:
+        """Return whether the axis of the queries is not the second last."""
+        return self._of(scores).across
+
     def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream]:
         """Return, for a result of query · key, whether both come from one tensor, and the streams of queries and keys;
         None and unknown streams if no such product is known."""
@@ -296,10 +305,16 @@ def _moves_cells(name: str, args: tuple, before: Tensor, after: Tensor) -> bool:
     return name in MOVING or (name == "__getitem__" and any(isinstance(each, Tensor | list) for each in _index(args)))
 
 
-def _swaps_sides(before: Tensor, after: Tensor) -> bool:
-    """Return whether an operation on this memory exchanges the last two axes."""
-    one, other = before.stride()[-2:], after.stride()[-2:]
+def _swaps(before: Tensor, after: Tensor, axes: slice) -> bool:
+    """Return whether an operation on this memory exchanges two axes."""
+    one, other = before.stride()[axes], after.stride()[axes]
     return one == other[::-1] != other and before.data_ptr() == after.data_ptr()
+
+
+def _is_across(args: tuple) -> bool:
+    """Return whether the second last axis of a product by einsum belongs to both factors, as that of heads does."""
+    factors, _, out = args[0].replace(" ", "").partition("->") if isinstance(args[0], str) else ("", "", "")
+    return len(out) > 1 and all(out[-2] in factor for factor in factors.split(","))
 
 
 def _rows_first(name: str, args: tuple) -> bool:

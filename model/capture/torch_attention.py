@@ -416,6 +416,10 @@ class Observer(TorchFunctionMode):
                 self.unread.append(f"{self.where} (its softmax is over axis {dim} of {tuple(result.shape)}; look reads "
                                    f"a softmax over the last axis, that of the keys)")
             return
+        if self._origins.across(result):
+            self.unread.append(f"{self.where} (its softmax is over scores of {tuple(result.shape)}, whose second last "
+                               f"axis is not that of the queries; transpose them before the softmax)")
+            return
         given = args[0] if args else kwargs["input"]
         nothing = (given == -torch.inf).all(-1, keepdim=True)   # rows in which softmax gives NaN
         weights = result.masked_fill(nothing, 0) if nothing.any() else result

@@ -65,8 +65,7 @@ def holding(number: float, part: str = "attention.out_proj.weight") -> Attends:
     return network
 
 
-STATE = torch.randn(STATES, generator=torch.Generator().manual_seed(0))
-ONE = Attends()
+STATE, ONE = torch.randn(STATES, generator=torch.Generator().manual_seed(0)), Attends()
 
 REFUSED = {   # what is handed over, and a part of the sentence
     **{f"raises {type(error).__name__}": (lambda error=error: look(raising(error), STATE), "could not run on")
@@ -83,6 +82,8 @@ REFUSED = {   # what is handed over, and a part of the sentence
     "inside vmap": (lambda: look(Doing(lambda x: torch.vmap(
         lambda item: nn.functional.scaled_dot_product_attention(item, item, item))(x[:, None])), STATE), "torch.vmap"),
     "over queries": (lambda: look(Doing(lambda x: (x[None] @ x[None].mT).softmax(-2)), STATE), "axis -2 of (1, 1, 4, "),
+    "across": (lambda: look(Doing(lambda x: (x[None] @ x[None].mT).transpose(1, 2).softmax(-1)), STATE), "the queries"),
+    "einsum": (lambda: look(Doing(lambda x: torch.einsum("qhd,khd->qhk", x, x).softmax(-1)), STATE), "the queries"),
     "over features": (lambda: look(Doing(lambda x: x[None].softmax(-1) @ x[None].softmax(-2).mT), STATE), "no softmax"),
     "no token": (lambda: look(ONE, torch.zeros(1, 0, 16)), "attention is empty"),
     "another type": (lambda: look(Attends().bfloat16(), STATE), "could not run on"),
