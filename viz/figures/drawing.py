@@ -215,13 +215,13 @@ def _drawn(value: object, text: bool = False) -> Any:
     return plain(value) if text and isinstance(value, str) else value
 
 
-def _sent(value: object) -> Any:
+def _sent(value: object, name: str = "") -> Any:
     if isinstance(value, dict):
-        return {name: _sent(each) for name, each in value.items()}
+        return {each: _sent(part, each) for each, part in value.items()}
     if isinstance(value, list):
         return [_sent(each) for each in value]
     if isinstance(value, np.ndarray):
-        return _packed(value)
+        return value.tolist() if name in ("size", "width") else _packed(value)   # larger.js reads no typed arrays
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -65,23 +65,23 @@ BELOW = 62                # pixels for the colour bar of the layers
 
 
 def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, marked: tuple[int, int],
-             near: Sequence[int] = (), layer_word: str = "layer") -> FigureSpec:
+             near: Sequence[int] = (), layer_word: str = "layer", others: bool = True) -> FigureSpec:
     """Draw heads on a map, whose axes share one scale and have no unit. at: float (head, 2). marked: the highlighted
-    head. near: indices of heads connected to it by lines."""
+    head. near: indices of heads connected to it by lines. others: whether to label others than the highlighted head."""
     figure, names, here = chart(theme, height=520), [head_label(*place) for place in places], places.index(marked)
     figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW}, showlegend=False)
     for other in near:
         x, y = at[[here, other]].T
         figure.add_line(x, y, ACCENT[theme], 1, name=f"{names[here]} to {names[other]}")
-    order = [here, *near]
-    order += [place for place in range(len(names)) if place not in order and len(names) <= NAMED_ON_MAP]
+    order = [here, *near] if others else [here]
+    order += [place for place in range(len(names)) if place not in order and others and len(names) <= NAMED_ON_MAP]
     loud = np.arange(len(names)) == here
     sizes, letters = np.where(loud, MARKED, MAP_DOT), np.where(loud, MARKED, 11)
     sides = name_sides(*fit_points(figure, at, sizes / 2), sizes / 2,
                        [(place, names[place], letters[place]) for place in order], always=1)
     layers, inks = [layer for layer, _ in places], [(ACCENT if each else MUTED)[theme] for each in loud]
     add_dots(figure, at[:, 0], at[:, 1], names, dict(zip(order, sides, strict=True)), name="heads",
-             textfont={"size": letters, "color": inks}, customdata=names,
+             textfont={"size": letters, "color": inks}, customdata=names, cliponaxis=False,
              hovertemplate="%{customdata}<extra></extra>",
              marker={"color": layers, "colorscale": weight_scale(theme, 2), "size": sizes,
                      "symbol": np.where(loud, "diamond", "circle"), "showscale": len(set(layers)) > 1,

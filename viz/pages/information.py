@@ -149,7 +149,8 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
     left, right = split(3, 2)
     with left:
         words.choice("method", "methods")
-        words.figure(head_map, pool.places, points, marked=pool.places[here], near=near, layer_word=words["layer"])
+        words.figure(head_map, pool.places, points, marked=pool.places[here], near=near, layer_word=words["layer"],
+                     others=not page.present)
     with right:
         pairs = np.triu_indices(len(wanted), 1)
         order = wanted[pairs].argsort()

@@ -105,14 +105,13 @@ export function stage(start, { lesson, only }, tell) {
       if (!step) scales.set(key, 1);
       dispatchEvent(new Event("resize"));
     }, SETTLED);
-    let scale = scales.get(key) ?? 1;
-    enlarged(scale);
-    for (let tries = 0; fit && tries < 3; tries++) {
+    let scale = scales.get(key) ?? 1;   // 0: it scrolls; a second try would alternate between the two
+    enlarged(scale || 1);
+    for (let tries = 0; fit && scale && tries < 3; tries++) {
       const share = main.clientHeight / main.scrollHeight;
       if (share > 1 - EDGE / 4) break;
-      scale = tries === 2 || scale * share < least ? 1 : scale * share;
-      enlarged(scale);
-      if (scale === 1) break;
+      scale = tries === 2 || scale * share < least ? 0 : scale * share;
+      enlarged(scale || 1);
     }
     scales.set(key, scale);
   }
