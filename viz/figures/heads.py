@@ -261,10 +261,10 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
     above = {"y": 1, "yref": "paper", "yanchor": "bottom", "font": {"size": 11.5, "color": MUTED[theme]}}
     if chance is not None:
         figure.add_band(-chance[0], chance[0], MUTED[theme], 0.13)
-        figure.add_annotation(x=-chance[0], text=chance[1], xanchor="left", **above)
+        figure.add_annotation(x=-chance[0], text=chance[1], **above)
     if np.isfinite(ceiling[0]):
         figure.add_rule(MUTED[theme], 2, "dash", x=ceiling[0])
-        figure.add_annotation(x=ceiling[0], text=ceiling[1], xanchor="center", **above)
+        figure.add_annotation(x=ceiling[0], text=ceiling[1], **above)
     figure.add_rule(FADED[theme], x=0)
     figure.update_layout(legend={"y": 1.02 + 30 / (ROW_HEIGHT * len(names) + 60)}, margin_t=74,
                          margin_l=label_width(names, ""))
