@@ -112,13 +112,28 @@ def _observed(network: "nn.Module", forward: Callable[[], object], new: "Callabl
 
 def _once(network: "nn.Module", forward: Callable[[], object]) -> object:
     """Call forward() without gradients or compiled code and return its result. Every call uses the same random numbers
-    and leaves the caller's generators unchanged."""
+    and leaves the caller's generators and the modules' attributes unchanged."""
     import torch
 
     devices = {each.device for each in (*network.parameters(), *network.buffers()) if each.device.type == "cuda"}
     compiled = torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
-    with seeded(0, devices), torch.no_grad(), compiled:
+    with seeded(0, devices), torch.no_grad(), compiled, _restoring(network):
         return forward()
+
+
+@contextmanager
+def _restoring(network: "nn.Module") -> Iterator[None]:
+    """Restore the modules' attributes after the block, and the lists and dictionaries in them, which may be caches."""
+    modules = [vars(module) for module in network.modules() if not hasattr(module, "cls_to_become")]   # no lazy ones
+    held = [each for module in modules for name, each in module.items()
+            if type(each) in (list, dict) and (name == "_buffers" or not name.startswith("_"))]
+    before = [(each, each.copy()) for each in (*modules, *held)]
+    try:
+        yield
+    finally:
+        for each, content in before:
+            each.clear()
+            (each.extend if isinstance(each, list) else each.update)(content)
 
 
 @contextmanager

@@ -153,10 +153,7 @@ def test_attention_by_hand_is_reported_with_its_module(one_head):
                                       "value": torch.randn(1, 4, 16)}, "puts out something else than the attention"),
     (Decoder(drops=0.4), torch.arange(6)[None], "drops 40% of its weights at random"),
     (nn.MultiheadAttention(16, 2, add_zero_attn=True), (torch.randn(4, 1, 16),) * 3, "keys that are not tokens"),
-    (nn.Sequential(nn.Linear(4, 4), nn.Softmax(-1)), torch.randn(2, 4), "Sequential does not call torch's attention"),
-    (nn.LSTM(4, 4), torch.randn(2, 3, 4), "LSTM does not call torch's attention"),
-    (nn.Linear(4, 4), torch.randn(2, 5), "Linear could not run on these inputs"),
-])
+    (nn.Sequential(nn.Linear(4, 4), nn.Softmax(-1)), torch.randn(2, 4), "Sequential does not call torch's attention")])
 def test_unverified_module_is_refused(network, inputs, why):
     with pytest.raises(UserError) as refused:
         look(network, inputs)
@@ -180,11 +177,11 @@ def test_unproved_call_is_left_out():
 
 def test_look_leaves_no_trace():
     network, x = Decoder(), torch.arange(5)[None]
-    torch.manual_seed(3)
-    expected = torch.rand(2)
+    network.drop = type("Keeping", (nn.Dropout,), {"forward": lambda self, x: setattr(self, "kept", x) or x})()
+    expected = torch.rand(2, generator=torch.Generator().manual_seed(3))
     torch.manual_seed(3)
     look(network, x)
-    assert (torch.rand(2) == expected).all() and torch.is_grad_enabled()
+    assert (torch.rand(2) == expected).all() and torch.is_grad_enabled() and not hasattr(network.drop, "kept")
     network(x)["logits"].sum().backward()
     assert network.wte.weight.grad is not None
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in network.modules())
