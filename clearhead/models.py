@@ -1,4 +1,5 @@
 """Open a model and run it on a text, with or without edits."""
+import copy
 import tempfile
 import weakref
 from collections.abc import Iterable, Mapping
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 
 FORMS = "give silence=[(3, 1)], temper={(3, 1): 2}, hide=[\"it\"], window=(8, 1) or patch=[((3, 1), record)]"
+# largest difference between outputs of the same model, as a share of the largest number, and that of one whose buffers
+# may have been rounded to 16 bits
+SAME, ROUNDED = 1e-3, 0.1
 
 
 class Saves(Protocol):
@@ -34,11 +38,12 @@ class Saves(Protocol):
 class Model:
     """An open model. Call it with a text to get a `Record`."""
 
-    def __init__(self, name: str, folder: tempfile.TemporaryDirectory | None = None) -> None:
+    def __init__(self, name: str, folder: tempfile.TemporaryDirectory | None = None, given: object = None) -> None:
         self.name, self.revision = name, sources.revision(name)
         self._opened: OpenModel = sources.models.open(Query(name, self.revision, "."), quiet)
         if folder is not None:
             weakref.finalize(self, folder.cleanup)
+            _check_same(given, self._opened)
 
     def __repr__(self) -> str:
         card = self.card
@@ -114,7 +119,7 @@ def open(model: str | Path | Saves, tokenizer: Saves | None = None) -> Model:
 
     The weights and tokenizer of a transformers model are saved to a temporary folder, which is opened and verified like
     any other; later changes to the model have no effect. Raises Error if the model is not on this disk (the error says
-    how to download it), or if its attention could not be shown correctly.
+    how to download it), if its attention could not be shown correctly, or if its saved copy computes something else.
     """
     if isinstance(model, str | Path):
         return Model(str(model))
@@ -126,7 +131,29 @@ def open(model: str | Path | Saves, tokenizer: Saves | None = None) -> Model:
     place = Path(folder.name) / name
     model.save_pretrained(place)
     tokenizer.save_pretrained(place)
-    return Model(str(place), folder)
+    return Model(str(place), folder, model)
+
+
+def _check_same(given: object, opened: OpenModel) -> None:
+    """Raise Error if a model of text computes something else than its saved copy, which has none of its hooks, replaced
+    modules and changed attributes."""
+    import torch
+
+    from model.pretrained.build import probe_of
+
+    if not isinstance(given, torch.nn.Module) or getattr(opened, "tokenizer", None) is None:
+        return
+    probe, _ = probe_of(opened.network)
+    try:
+        twin = copy.deepcopy(given).float().cpu().eval()
+        with torch.inference_mode():
+            theirs, ours = twin(**probe.tensors)[0], probe()[0]
+    except Exception:   # what cannot be copied, or not be computed in float32, cannot be compared
+        return
+    share = SAME if {each.dtype for each in given.parameters()} == {torch.float32} else ROUNDED
+    if theirs.shape == ours.shape and (theirs - ours).abs().max() > share * ours.abs().max():
+        raise UserError("The model computes something else than its saved weights, as with hooks, replaced modules or "
+                        "changed attributes; open it with clearhead.look(model, inputs).")
 
 
 def look(network: "nn.Module", inputs: object, *, tokens: module.Names | None = None, batch: int = 0) -> Record:

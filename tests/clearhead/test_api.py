@@ -110,6 +110,10 @@ def test_model_in_memory_is_the_same_as_its_folder(folder, record):
     before = {name: each.clone() for name, each in network.state_dict().items()}
     np.testing.assert_array_equal(clearhead.open(network, tokenizer)(TEXT).weights(), record.weights())
     assert all(torch.equal(before[name], each) for name, each in network.state_dict().items())
+    network.model.layers[0].register_forward_hook(lambda module, given, output: output * 2)
+    with pytest.raises(clearhead.Error, match="something else than its saved weights"):
+        clearhead.open(network, tokenizer)
+    assert clearhead.look(network, {"input_ids": torch.tensor([[5, 6, 7]])}).verified   # the way out
 
 
 @pytest.mark.parametrize("wrong", [

@@ -17,7 +17,6 @@ from tests.model import tiny, tiny_vision
 TEXT = "the cat sat on a mat"
 SEEN = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 32,
         "patch_size": 8}
-EDITED = ("config.json", "model.safetensors")
 
 
 class Cause(NamedTuple):
@@ -128,7 +127,7 @@ def restored(folder: Path) -> Path:
 
 NOTEBOOK = "in a notebook with look("
 CAUSES = {
-    "a checkpoint of timm": Cause(lambda folder: files(folder, *EDITED, config_DOT_json={"architecture": "vit_tiny"}),
+    "a checkpoint of timm": Cause(lambda folder: files(folder, "", config_DOT_json={"architecture": "vit_tiny"}),
                                   ("a checkpoint of timm", f"{NOTEBOOK}timm.create_model('vit_tiny'"), restored),
     "an empty folder": Cause(lambda folder: files(folder, ""), ("has no config.json", "save_pretrained"), restored),
     "no type, a known class": Cause(lambda folder: config(folder, model_type=...),
