@@ -66,8 +66,7 @@ def test_silencing_fills_its_column(seen):
     expect(seen.main.locator(".st-key-chart-measures-effects .clearhead-chart[data-drawn]")).to_be_visible(
         timeout=PATIENCE)
     rows = saved(seen.rest(), "head-table-csv")
-    assert len(rows) == 72
-    assert all(0 < float(row["silenced_vector"]) < 1 and 0 <= float(row["fit"]) <= 1 for row in rows)
+    assert len(rows) == 72 and all(0 < float(h["silenced_vector"]) < 1 and 0 <= float(h["fit"]) <= 1 for h in rows)
     table.scroll_into_view_if_needed()
     box = table.bounding_box()
     # the third row: layer 0 head 2, which looks at the previous token

@@ -11,8 +11,7 @@ from viz.text import strings
 
 ROW = Row(BY_NAME["special"], "minilm")
 FOUND = Finding("special", -0.25, -0.5, -0.125, 0.0, 60, "texts", "share", heads=((2, 5),))
-MEASURED = Measurement((FOUND,), Picture("heads", "minilm", "A text.", "self", (2, 5), (1, 2),
-                                         (("colour", "special"),)))
+MEASURED = Measurement((FOUND,), Picture("heads", "minilm", "A text", "self", (2, 5), (1, 2), (("colour", "special"),)))
 
 
 def drawn(measured, missing=(), shipped=False):

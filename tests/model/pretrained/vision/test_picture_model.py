@@ -70,8 +70,7 @@ def test_shown_picture_is_what_the_model_gets(folders):
 def test_classifier_names_its_classes(folders):
     answer = record(folders("vit"), key="coffee").prediction
     logits = eager(folders("vit"), "vit", "coffee")[1].logits[0]
-    wanted = {tiny_vision.LABELS["id2label"][number]: float(share)
-              for number, share in enumerate(logits.softmax(-1))}
+    wanted = {tiny_vision.LABELS["id2label"][number]: float(share) for number, share in enumerate(logits.softmax(-1))}
     assert answer.kind == "label"
     assert dict(zip(answer.texts[0], answer.probabilities[0], strict=True)) == pytest.approx(wanted, abs=1e-5)
 

@@ -17,8 +17,7 @@ def overview():
 
 @pytest.mark.parametrize("layers, heads, cells", [(6, 12, 64), (30, 9, 64), (6, 12, 13)])
 def test_grid_sends_little(layers, heads, cells):
-    overview = Overview(Kind.CAUSAL, tuple(range(layers)), (np.zeros((heads, cells, cells), np.uint8),) * layers,
-                        (2, 2))
+    overview = Overview(Kind.CAUSAL, tuple(range(layers)), (np.zeros((heads, cells, cells), "u1"),) * layers, (2, 2))
     every = head_ids(overview)
     hover = {f"a measure with quite a name {number}": dict.fromkeys(every, number / 7) for number in range(8)}
     shown = GridState((0, 0), every[::-1], [(0, head, head + 1) for head in range(8)], hover)
