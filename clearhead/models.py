@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Iterable, Mapping
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 FORMS = "give silence=[(3, 1)], temper={(3, 1): 2}, hide=[\"it\"], window=(8, 1) or patch=[((3, 1), record)]"
-# largest difference between outputs of the same model, as a share of the largest number, and that of one whose buffers
-# may have been rounded to 16 bits
+# largest difference between the outputs of a model and of its saved copy, relative to the largest output: in float32,
+# and in 16 bits, whose buffers are rounded
 SAME, ROUNDED = 1e-3, 0.1
 
 
@@ -38,7 +38,7 @@ class Saves(Protocol):
 class Model:
     """An open model. Call it with a text to get a `Record`."""
 
-    def __init__(self, name: str, folder: tempfile.TemporaryDirectory | None = None, given: object = None) -> None:
+    def __init__(self, name: str, folder: tempfile.TemporaryDirectory | None = None, given: Any = None) -> None:
         self.name, self.revision = name, sources.revision(name)
         self._opened: OpenModel = sources.models.open(Query(name, self.revision, "."), quiet)
         if folder is not None:
@@ -119,7 +119,7 @@ def open(model: str | Path | Saves, tokenizer: Saves | None = None) -> Model:
 
     The weights and tokenizer of a transformers model are saved to a temporary folder, which is opened and verified like
     any other; later changes to the model have no effect. Raises Error if the model is not on this disk (the error says
-    how to download it), if its attention could not be shown correctly, or if its saved copy computes something else.
+    how to download it), if its attention could not be shown correctly, or if its saved copy has other outputs.
     """
     if isinstance(model, str | Path):
         return Model(str(model))
@@ -134,26 +134,24 @@ def open(model: str | Path | Saves, tokenizer: Saves | None = None) -> Model:
     return Model(str(place), folder, model)
 
 
-def _check_same(given: object, opened: OpenModel) -> None:
-    """Raise Error if a model of text computes something else than its saved copy, which has none of its hooks, replaced
-    modules and changed attributes."""
+def _check_same(given: Any, opened: OpenModel) -> None:
+    """Raise Error if the outputs of a model of text differ from those of its saved copy, which has none of its hooks,
+    replaced modules and changed attributes."""
     import torch
 
     from model.pretrained.build import probe_of
 
-    if not isinstance(given, torch.nn.Module) or getattr(opened, "tokenizer", None) is None:
-        return
-    probe, _ = probe_of(opened.network)
     try:
+        probe, _ = probe_of(opened.network)
         twin = copy.deepcopy(given).float().cpu().eval()
         with torch.inference_mode():
             theirs, ours = twin(**probe.tensors)[0], probe()[0]
-    except Exception:   # what cannot be copied, or not be computed in float32, cannot be compared
+    except Exception:   # it reads pictures, or cannot be copied or computed in float32, so it cannot be compared
         return
     share = SAME if {each.dtype for each in given.parameters()} == {torch.float32} else ROUNDED
     if theirs.shape == ours.shape and (theirs - ours).abs().max() > share * ours.abs().max():
-        raise UserError("The model computes something else than its saved weights, as with hooks, replaced modules or "
-                        "changed attributes; open it with clearhead.look(model, inputs).")
+        raise UserError("The model's outputs differ from those of its saved copy, which has none of its hooks, "
+                        "replaced modules and changed attributes; open it with clearhead.look(model, inputs).")
 
 
 def look(network: "nn.Module", inputs: object, *, tokens: module.Names | None = None, batch: int = 0) -> Record:

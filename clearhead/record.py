@@ -2,7 +2,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -112,10 +112,7 @@ class Record:
 
     def scores(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
         """Return the scores before the softmax, float32 (query, key); NaN for masked cells."""
-        found = heads.scores(*self._head(layer, head, map))
-        if found is None:
-            raise self._reported_only("scores")
-        return found
+        return cast(np.ndarray, heads.scores(self._captured(layer, head, map, "scores"), head))
 
     def query(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
         """Return the queries of a head, float32 (query, d_k), after rotary positions."""
@@ -275,13 +272,8 @@ class Record:
         return self.map_named(map).of_head(layer, head), head
 
     def _captured(self, layer: int, head: int, map: str | None, what: str) -> Layer:
-        found, _ = self._head(layer, head, map)
-        if isinstance(found, Reported):
-            raise self._reported_only(what)
-        return found
-
-    def _reported_only(self, what: str) -> UserError:
-        return UserError(f"{self.model} reports its weights only, so there are no {what}; choose a verified model.")
+        self._head(layer, head, map)
+        return self.map_named(map).captured(layer, f"there are no {what}")
 
 
 def head_of(head: object) -> HeadId:

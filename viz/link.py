@@ -16,7 +16,7 @@ from urllib.parse import quote, urlencode
 
 from model.core.limits import LIMITS
 from model.core.query import Kind
-from model.core.view import LENSES, ORDERS, QUADRANTS, SCALES, SWITCHES, View
+from model.core.view import CHOICES, SWITCHES, View
 from viz.page_controls import Control
 from viz.state import TEXTS, WORKED_OUT, State
 
@@ -32,7 +32,6 @@ SCREEN = r"[a-z][a-z0-9_-]{0,40}(\.\d{1,2})?"   # a screen of lecture mode: its 
 MOST_PACKED = 6_000   # most characters to decode; they could expand to 4.6 MB, so that the output is limited, too
 RAW = -15             # zlib's wbits for deflate without a header
 START = State()
-CHOICES = {"kind": Kind.every(), "scale": SCALES, "lens": LENSES, "quadrant": QUADRANTS, "order": ORDERS}
 
 
 def pack(text: str) -> str | None:
@@ -174,7 +173,7 @@ def _looks(params: Mapping[str, str]) -> dict[str, Any]:
     """Return the fields of the view that the parameters set, including those of WORKED_OUT only if given."""
     view: dict[str, Any] = {name: params.get(name) == "1" for name in SWITCHES}
     view |= {name: params[name] for name, known in CHOICES.items() if params.get(name) in known}
-    view |= {"kind": Kind(view["kind"])} if "kind" in view else {}
+    view |= {"kind": Kind(params["kind"])} if params.get("kind") in Kind.every() else {}
     for names in (("layer", "head"), ("token",)):
         if all(re.fullmatch(NUMBER, params.get(name, ""), re.ASCII) for name in names):
             view |= {name: int(params[name]) for name in names}

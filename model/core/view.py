@@ -25,6 +25,7 @@ would can could may might must shall should not no too very just also again ther
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 QUADRANTS = ("", "AA", "AB", "BA", "BB")  # rows from the first letter's text, columns from the second letter's
+CHOICES = {"lens": LENSES, "scale": SCALES, "quadrant": QUADRANTS, "order": ORDERS}   # by field of View
 
 
 @frozen
@@ -44,7 +45,7 @@ class View:
     hide_special: bool = False            # leave out special tokens
     renormalise: bool = False             # rescale rows to sum to 1 after filtering
     words: bool = False                   # merge the pieces of a word into one row and one column
-    order: str = "layer"                  # one of ORDERS, of the grid's heads: by layer, weight or measure
+    order: str = "layer"                  # one of ORDERS: sorts the grid's heads by layer, weight or measure
     quadrant: str = ""                    # one of QUADRANTS, for a pair of texts
 
     @property
@@ -53,9 +54,8 @@ class View:
         return self.layer, self.head
 
     def __post_init__(self) -> None:
-        for name, value, known in (("lens", self.lens, LENSES), ("scale", self.scale, SCALES),
-                                   ("quadrant", self.quadrant, QUADRANTS), ("order", self.order, ORDERS),
-                                   *((name, getattr(self, name), (True, False)) for name in SWITCHES)):
+        for name, known in (CHOICES | dict.fromkeys(SWITCHES, (True, False))).items():
+            value = getattr(self, name)
             if not isinstance(value, type(known[0])) or value not in known:
                 raise ValueError(f"View: expected {name} as one of {', '.join(map(repr, known))}, got {value!r}; "
                                  f"choose one of them.")

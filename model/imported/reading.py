@@ -213,7 +213,7 @@ def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: n
     """Return a layer with the sink's share of each row, (head, query). Raises UserError unless the numbers are softmax
     weights."""
     tolerance = _rounding(weights)[1]
-    if share is not None:   # 1 - the sum of a row that leaves nothing to the sink
+    if share is not None:   # an empty share, computed as 1 - the row's sum, may be slightly negative
         share[(share < 0) & (share >= -tolerance)] = 0
     try:
         return Reported(index, weights, Causal() if kind.base is Kind.CAUSAL else Full(), share, tolerance)
@@ -227,16 +227,17 @@ def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: n
             why = "weights, in whole rows, as of padding, where zeros are expected"
         raise arrays.refused(f"layer {index} has NaN or infinite {why}; {WAY_OUT}") from error
     except ValueError as error:
-        raise arrays.refused(f"{str(error).partition(';')[0]}{_cause(weights, share)}; {WAY_OUT}") from error
+        raise arrays.refused(f"{str(error).partition(';')[0]}{_cause(weights, share, tolerance)}; {WAY_OUT}") from error
 
 
-def _cause(weights: np.ndarray, share: np.ndarray | None) -> str:
-    """Return a clause on the likely reason why weights, (head, query, key), are not those of a softmax, or ""."""
-    sums, columns, close = weights.sum(-1)[weights.any(-1)], weights.sum(-2), _rounding(weights)[1]
+def _cause(weights: np.ndarray, share: np.ndarray | None, close: float) -> str:
+    """Return a clause on the likely reason why weights, (head, query, key), are not those of a softmax, or "". close:
+    the allowed error of a row's sum."""
+    sums, columns = weights.sum(-1)[weights.any(-1)], weights.sum(-2)
     if share is not None and not 0 <= float(share.min()) <= float(share.max()) <= 1:
         return f", as the sink's shares are from {share.min():.3g} to {share.max():.3g} and not parts of a row"
     if not sums.size:
-        return ", as all weights are zero and a sink takes no whole row"
+        return ", as all weights are zero and the sink takes only part of a row"
     usual = float(np.median(sums))
     even = float(np.abs(sums - usual).max()) < 0.05 * abs(usual)
     slack = ROW_SUM_TOLERANCE / 10 if close == ROW_SUM_TOLERANCE else close
@@ -244,7 +245,7 @@ def _cause(weights: np.ndarray, share: np.ndarray | None) -> str:
     if weights.min() < 0:
         return ", as in a difference of softmaxes" if even else ", as before the softmax"
     if np.abs(sums - 1).max() < close:
-        return ", as in attention that is not causal and is named self" if share is None else (
+        return ", as in attention that is not causal, whose array is named self" if share is None else (
             ", while they do without the sink, as if its share were not taken from them")
     if even and usual > 1.5 and abs(usual - round(usual)) < 0.05:
         scale = next((name for whole, name in SCALES.items() if abs(usual - whole) < 0.03 * whole),

@@ -126,17 +126,18 @@ CLASSES = ("tokenizer_class", "processor_class", "image_processor_type", "featur
            "video_processor_type")
 QUANTISED = re.compile(r"(quant|gptq|awq|bnb|smash_config).*\.json")   # configuration files of quantisation tools
 PACKED = "quantization_config", "compression_config"                  # keys of config.json, as transformers reads them
-# files of tensors; most GGUF files are copies of the weights
+# files of tensors; most GGUF files are copies of the weights and need no clause
 STORED = re.compile(r".*\.(safetensors|bin|pth?|ckpt|np[yz]|pkl|pickle)|.*(lora|adapter|control|steer).*\.gguf",
                     re.IGNORECASE)
-# those that hold the weights once more, or the state of a training
+# other copies of the weights, and the state of a training run
 COPIES = re.compile(r"(pytorch_)?model(\.\w+)?(-\d+-of-\d+)?\.(bin|pth?|ckpt)|model(\.\w+)?\.safetensors|(consolidated|"
                     r"ggml|openvino|optimizer|scheduler|scaler|sampler|rng_state|random_states|training_args).*")
 # tensors that older versions stored and newer ones compute: masks, position ids, rotary frequencies
 BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position_ids|token_type_ids|coder\.version)$")
 # tensors of a base model that only pooling or the training on masked positions uses
 UNUSED = re.compile(r"pooler|mask_token|mask_emb|masked_spec_embed")
-TWO_SIDED = "use_bidirectional_attention"   # a key of Gemma's types
+# keys on whether tokens attend to later ones, the second of Gemma's types, with the values that set nothing for a text
+DIRECTIONS = {"is_causal": (None,), "use_bidirectional_attention": (None, False, "vision")}
 # a key that transformers accepts for every type with rotary positions but that some networks ignore
 PARTIAL = "partial_rotary_factor"
 
@@ -334,9 +335,8 @@ def _unread_rotary(rotary: list[dict], defaults: list[list[dict]]) -> list[str]:
 
 
 def _is_harmless(name: str, value: object, model_type: str) -> bool:
-    if isinstance(value, dict) and all(_is_harmless(f"{name}.{key}", value[key], model_type) for key in value):
-        return True
-    return value in (None, []) or any(
+    return value in (None, []) or (isinstance(value, dict) and all(
+        _is_harmless(f"{name}.{key}", value[key], model_type) for key in value)) or any(
         name in group.get("keys", ()) or value in group.get("values", {}).get(name, ())
         for group in harmless()["harmless"] if model_type in group.get("types", (model_type,)))
 
@@ -366,13 +366,12 @@ def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
     causal: whether no token of the probe attends to later ones. transformers' mask code reads is_causal from any
     configuration, but not every network uses that code."""
     levels = [vars(each) for each in (config, config.get_text_config(), getattr(config, "encoder", config))]
-    given = [("is_causal", level["is_causal"]) for level in levels if level.get("is_causal") is not None]
-    given += [(TWO_SIDED, level[TWO_SIDED]) for level in levels if level.get(TWO_SIDED) in (True, "all")]
-    if not given or (not config.is_encoder_decoder and all((key != TWO_SIDED and bool(value)) == causal
-                                                           for key, value in given)):
-        return ()
-    return (f"config.json sets {given[0][0]} to {given[0][1]}, which {type(config).__name__} of transformers is not "
-            f"known to follow",)
+    given = [(key, value) for key, unset in DIRECTIONS.items() for level in levels
+             if (value := level.get(key)) not in unset]
+    if config.is_encoder_decoder or any((key == "is_causal" and bool(value)) != causal for key, value in given):
+        return tuple(f"config.json sets {key} to {value}, which {type(config).__name__} of transformers is not known "
+                     f"to follow" for key, value in given[:1])
+    return ()
 
 
 def _sentence_modules(folder: Path, about: object, pooled: bool) -> Iterator[str]:
@@ -381,7 +380,8 @@ def _sentence_modules(folder: Path, about: object, pooled: bool) -> Iterator[str
     path = folder / "modules.json"
     modules = parsed(path) if path.is_file() else None
     for module in modules if isinstance(modules, list) else ():
-        kind, place = (str(module.get("type")), module.get("path")) if isinstance(module, dict) else (str(module), "")
+        module = module if isinstance(module, dict) else {"type": module}
+        kind, place = str(module.get("type")), module.get("path")
         package, _, name = kind.rpartition(".")
         skipped = name not in MODULES or (name == "Pooling" and not pooled) or (name == "Transformer" and place)
         if skipped or not package.startswith("sentence_transformers"):

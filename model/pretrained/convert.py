@@ -39,7 +39,8 @@ def folder_for(path: Path) -> Path:
     if not path.is_file():
         raise UserError(f"There is no file {path}; give the path of a GGUF file on this disk.")
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).lstrip(".")
-    return home() / "models" / no_device(f"{stem}-{files.sha256(path)[:16]}")   # 12 digits: without unread names
+    # 16 digits, since folders of 12 were made before unread tensors were named
+    return home() / "models" / no_device(f"{stem}-{files.sha256(path)[:16]}")
 
 
 def converted_folder(path: Path) -> Path:

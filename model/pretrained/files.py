@@ -223,8 +223,9 @@ def weights_of(folder: Path) -> Weights:
     index, names = folder / INDEX, [WEIGHTS]
     with blame(index, "an index of weights"):
         if not (folder / WEIGHTS).is_file() and index.is_file():   # like transformers, prefer a single file to an index
-            listed, _ = (dict(read_json(index)[key]) for key in ("weight_map", "metadata"))   # transformers needs both
-            names = sorted(map(str, {*listed.values()})) or names
+            content = read_json(index)
+            dict(content["metadata"])   # transformers fails without it
+            names = sorted(map(str, {*content["weight_map"].values()})) or names
         missing = next((name for name in names if Path(name).name != name or not (folder / name).is_file()), None)
     parts = sorted(path.name for path in folder.glob("*.safetensors") if path.name != ADAPTER_WEIGHTS)
     if missing == WEIGHTS and parts:

@@ -111,7 +111,7 @@ def test_model_in_memory_is_the_same_as_its_folder(folder, record):
     np.testing.assert_array_equal(clearhead.open(network, tokenizer)(TEXT).weights(), record.weights())
     assert all(torch.equal(before[name], each) for name, each in network.state_dict().items())
     network.model.layers[0].register_forward_hook(lambda module, given, output: output * 2)
-    with pytest.raises(clearhead.Error, match="something else than its saved weights"):
+    with pytest.raises(clearhead.Error, match="differ from those of its saved copy"):
         clearhead.open(network, tokenizer)
     assert clearhead.look(network, {"input_ids": torch.tensor([[5, 6, 7]])}).verified   # the way out
 

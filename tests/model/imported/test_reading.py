@@ -146,7 +146,7 @@ def test_likely_cause_is_named(said, numbers):
 @pytest.mark.parametrize(("said", "kept", "sink"), [
     ("shares are from -0.2", 0.8, -0.2), ("without the sink", 1, 0.2), ("shares are from 1.2", 1, 1.2),
     ("infinite shares of the sink", 1, np.nan), ("shares are from 1.5", 0, 1.5), ("shares are from -1", 0, -1),
-    ("takes no whole row", 0, 0.3)])
+    ("takes only part of a row", 0, 0.3)])
 def test_sink_that_takes_no_share_is_named(said, kept, sink):
     layers, shares = np.concatenate([WIDE / 2, WIDE * kept]), np.repeat([0.5, sink], 48).reshape(2, 2, 24)
     assert said in refusal(saved(attention=layers, tokens=NAMES, sink=shares))
@@ -172,7 +172,7 @@ BAD = {
     "sink has the shape (1, 2, 4) instead of (1, 2, 5)": {
         "attention": GOOD, "tokens": TOKENS, "sink": np.zeros((1, 2, 4), np.float32)},
     "one number a layer": {"self": GOOD, "queries_self": TOKENS, "keys_self": TOKENS, "layers_self": [0, 1]},
-    "not causal and is named self": {"causal": GOOD, "queries_causal": TOKENS, "keys_causal": TOKENS},
+    "not causal, whose array is named self": {"causal": GOOD, "queries_causal": TOKENS, "keys_causal": TOKENS},
     "5 queries and 4 keys": (GOOD[..., 1:], TOKENS), "decode or replace": (GOOD, ["é".encode("latin1")] * 5),
     "surrogates not allowed": (GOOD, ["a", "b", "c", "d", "\ud800"]),
     "with 1 to 4,096 tokens": (np.zeros((1, 1, 0, 0)), []),
