@@ -9,7 +9,7 @@ import click
 from model.ask import sources
 from model.cli.commands import READ, WRITE, Commands, answer_to, kept_picture, run
 from model.core.files import refuse_overwriting, write
-from model.core.query import Kind, Query, UserError, Window
+from model.core.query import HeadId, Query, UserError, Window
 from model.core.record import AttentionRecord
 from model.core.view import LENSES, SCALES, View
 from viz.export import FORMATS, Options, caption, columns
@@ -37,7 +37,7 @@ def main() -> None:
                    "instead of a model and a text; never called verified.")
 @click.option("--kind", help="Which attention: self, causal or cross, or such as \"self 2\" for the second stream of a "
                              "record; the model's first one unless given.")
-@click.option("--layer", type=click.IntRange(0), help="The layer, from 0; 0 unless given.")
+@click.option("--layer", type=click.IntRange(0), help="The layer, from 0; the first one unless given.")
 @click.option("--head", "chosen", multiple=True, metavar="HEAD",
               help="The head of --layer, from 0; or LAYER.HEAD, which may be given several times for one figure.")
 @click.option("--lens", type=click.Choice(LENSES), default="matrix", show_default=True, help="How the head is drawn.")
@@ -83,16 +83,12 @@ def export(out: Path, **asked: Any) -> None:
     names = ("model_id", "text", "text_b", "target", "file", "image", "window")
     record = answer_to(_query(*(asked[name] for name in names)))
     several = _heads(asked)
-    asked |= {"layer": several[0][0], "head": several[0][1]}
-    view = _view(record, asked)
+    view = _view(record, asked, several)
     if asked["width"] or len(several) > 1:
         if out.suffix.lower() not in SUFFIXES:
             raise UserError(f"A figure for a paper is a {', '.join(SUFFIXES)} file, but {out.name} is not.")
-        for layer, head in several:
-            if not record[view.kind].has(layer, head):
-                raise UserError(f"There is no head {head} in layer {layer}; choose one that the model has.")
         width = asked["width"] or "two-column"
-        content = columns(record, view, out.suffix.lower()[1:], () if asked["grid"] else several,
+        content = columns(record, view, out.suffix.lower()[1:], () if asked["grid"] else several or (view.head_id,),
                           float(width) if width.replace(".", "", 1).isdigit() else width, title=asked["title"],
                           zoom=asked["zoom"], paths=asked["paths"])
         click.echo(caption(record))
@@ -104,8 +100,8 @@ def export(out: Path, **asked: Any) -> None:
 
 
 def _heads(asked: dict[str, Any]) -> tuple[tuple[int, int], ...]:
-    """Return the requested heads, (layer, head). Raises click.UsageError if they are invalid."""
-    given = asked["chosen"] or ("0",)
+    """Return the requested heads, (layer, head), if any. Raises click.UsageError if they are invalid."""
+    given = asked["chosen"] or (() if asked["layer"] is None else ("0",))
     found = []
     for each in given:
         layer, dot, head = each.rpartition(".")
@@ -189,20 +185,19 @@ def _query(model_id: str | None, text: str | None, text_b: str | None, target: s
                               image=kept_picture(image) if image else None)
 
 
-def _view(record: AttentionRecord, shown: dict) -> View:
-    """Build the view from the options. The kind of attention is the requested one or else the record's first."""
-    names = ("layer", "head", "lens", "scale", "words", "hide_special", "transpose")
-    if (shown["kind"] or record.kinds[0]) not in record.kinds:
-        raise UserError(f"This model has no {shown['kind']} attention; choose {' or '.join(record.kinds)}.")
-    view = replace(View(kind=Kind(shown["kind"] or record.kinds[0])), **{name: shown[name] for name in names})
-    sides = record[view.kind].queries, record[view.kind].keys
-    pair = (sides[0].index(shown["pair"][0]), sides[1].index(shown["pair"][1])) if shown["pair"] else None
-    token = pair[0] if pair else None
-    if pair and shown["token"] is not None:
+def _view(record: AttentionRecord, asked: dict[str, Any], heads: tuple[HeadId, ...]) -> View:
+    """Return the view of the first of these heads, or of the record's first one, with the options. Raises UserError if
+    the record lacks any of the heads."""
+    from viz.notebook import checked_view
+
+    if asked["pair"] and asked["token"] is not None:
         raise UserError("--pair puts its first token in focus; give either --pair or --token.")
-    if shown["token"] is not None:
-        token = sides[0].index(shown["token"])
-    return replace(view, token=token, pair=pair)
+    names = ("lens", "scale", "token", "pair", "words", "hide_special", "transpose")
+    changes = {name: asked[name] for name in names} | ({"kind": asked["kind"]} if asked["kind"] else {})
+    if heads:
+        changes |= {"layer": heads[0][0], "head": heads[0][1], "overlay": heads[1:]}
+    view = checked_view(record, None, changes)
+    return replace(view, overlay=(), token=view.pair[0] if view.pair else view.token)
 
 
 if __name__ == "__main__":

@@ -57,8 +57,8 @@ def test_options_reach_the_picture(run):
 
 @pytest.mark.parametrize("words, name, sentence", [
     ((), "out.docx", "has no known file extension"), (("--layer", "99"), "out.png", "layer 99"),
-    (("--kind", "cross"), "out.png", "no cross attention"), (("--token", "nothere"), "out.png", "no token 'nothere'"),
-    (("--layer", "3", "--head", "0.1"), "out.png", "are two layers"),
+    (("--kind", "cross"), "out.png", "no 'cross' attention"), (("--token", "nothere"), "out.png", "no token 'nothere'"),
+    (("--layer", "3", "--head", "0.1"), "out.png", "layers;"), (("--head", "0.0", "--head", "0.9"), "a.pdf", "head 9"),
     (("--grid",), "out.csv", "cannot show the grid"), ((), "missing/out.png", "choose another path")])
 def test_errors_are_one_sentence_and_exit_code_2(run, words, name, sentence):
     found, file = run(*words, name=name)
