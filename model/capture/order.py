@@ -3,7 +3,7 @@
 The operations that move numbers are applied to row numbers too. Operations on vectors, such as a linear layer, keep a
 row only if all numbers of the vector come from it.
 """
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 import torch
@@ -41,12 +41,12 @@ UNFOLLOWED = ("conv", "pool", "lstm", "gru", "rnn", "einsum", "glu")
 
 
 def tensors_in(values: Iterable[object]) -> Iterator[Tensor]:
-    """Yield the tensors among arguments or results, including those in lists."""
+    """Yield the tensors among arguments or results, including those in lists and dictionaries."""
     for value in values:
         if isinstance(value, Tensor):
             yield value
-        elif isinstance(value, list | tuple):
-            yield from (each for each in value if isinstance(each, Tensor))
+        elif isinstance(value, list | tuple | Mapping):
+            yield from tensors_in(value.values() if isinstance(value, Mapping) else value)
 
 
 def rows_of_input(tensor: Tensor) -> Tensor | None:
@@ -64,10 +64,12 @@ def rows_after(func: Callable, name: str, args: tuple, options: dict[str, object
     of an argument."""
     given = list(tensors_in((*args, *options.values())))
     followed = [(each, rows) for each in given if (rows := known(each)) is not None]
+    if not followed:
+        return None
     rows = _or_mixed(known, given[0])
     if name in CHANNELS and rows.any() and not rows_of_vectors(rows.movedim(CHANNELS[name], -1)).any():
         return torch.full(output.shape, MIXED)   # each vector is of several positions
-    if not followed or any(part in name for part in UNFOLLOWED):
+    if any(part in name for part in UNFOLLOWED):
         return None
     if name == "__setitem__":
         if isinstance(args[2], Tensor) and known(args[2]) is not None:   # a learned vector changes no row

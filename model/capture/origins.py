@@ -141,10 +141,10 @@ class Origins:
                 both = frozenset().union(*map(_inputs_of, queries.roots | keys.roots))
                 queries = keys = Stream(frozenset({Derived((name, next(self._next)), both)}), queries.calls)
                 same = False
-            elif name in SHAPING and keys and _swaps(given[0], outputs[0], slice(-2, None)):
-                queries, keys = keys, queries
-            elif name in SHAPING and keys and given[0].ndim > 2 and _swaps(given[0], outputs[0], slice(-3, -1)):
-                across = not across
+            elif name in SHAPING and keys:
+                across ^= _swaps(given[0], outputs[0], slice(-3, -1))
+                if _swaps(given[0], outputs[0], slice(-2, None)):
+                    queries, keys = keys, queries
         if name in ATTENTION:
             queries, keys = self._of(args[0] if args else options["query"]).stream, None
         reshaped = name in RESHAPED and len(outputs) == 1
@@ -250,15 +250,13 @@ class Origins:
             return False
         return bool((order.rows_of_vectors(rows) != order.MIXED).any())
 
-    def across(self, scores: Tensor) -> bool:
-        """Return whether the axis of the queries is not the second last."""
-        return self._of(scores).across
-
-    def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream]:
-        """Return, for a result of query · key, whether both come from one tensor, and the streams of queries and keys;
-        None and unknown streams if no such product is known."""
+    def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream, bool]:
+        """Return, for a result of query · key, whether both come from one tensor, the streams of queries and keys, and
+        whether the axis of the queries is not the second last; None, unknown streams and False if no such product is
+        known."""
         origin = self._of(scores)
-        return (None, UNSEEN, UNSEEN) if origin.keys is None else (origin.same, origin.stream, origin.keys)
+        return (None, UNSEEN, UNSEEN, False) if origin.keys is None else (
+            origin.same, origin.stream, origin.keys, origin.across)
 
 
 def _inputs_of(root: object) -> frozenset:
@@ -311,16 +309,22 @@ def _swaps(before: Tensor, after: Tensor, axes: slice) -> bool:
     return one == other[::-1] != other and before.data_ptr() == after.data_ptr()
 
 
+def _letters(args: tuple) -> tuple[list[str], str]:
+    """Return the axes of an einsum's factors and of its product; none if they are not given as one string."""
+    factors, _, out = args[0].replace(" ", "").partition("->") if isinstance(args[0], str) else ("", "", "")
+    return factors.split(","), out
+
+
 def _is_across(args: tuple) -> bool:
     """Return whether the second last axis of a product by einsum belongs to both factors, as that of heads does."""
-    factors, _, out = args[0].replace(" ", "").partition("->") if isinstance(args[0], str) else ("", "", "")
-    return len(out) > 1 and all(out[-2] in factor for factor in factors.split(","))
+    factors, out = _letters(args)
+    return len(out) > 1 and all(out[-2] in factor for factor in factors)
 
 
 def _rows_first(name: str, args: tuple) -> bool:
     """Return whether the rows of a product are those of its first factor."""
-    if name != "einsum" or not args or not isinstance(args[0], str):
+    if name != "einsum":
         return True
-    factors, _, out = args[0].replace(" ", "").partition("->")
-    one, _, other = factors.partition(",")
+    (one, *others), out = _letters(args)
+    other = "".join(others)
     return next((letter in one for letter in reversed(out[:-1]) if (letter in one) != (letter in other)), True)

@@ -411,19 +411,20 @@ class Observer(TorchFunctionMode):
         dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
         if result.ndim not in (3, 4) or not torch.is_floating_point(result) or self._origins.holds_features(result):
             return
+        same, queries, keys, across = self._origins.behind(result)
         if dim not in (-1, result.ndim - 1):
-            if self._origins.behind(result)[0] is not None:   # scores
+            if same is not None:   # scores
                 self.unread.append(f"{self.where} (its softmax is over axis {dim} of {tuple(result.shape)}; look reads "
                                    f"a softmax over the last axis, that of the keys)")
             return
-        if self._origins.across(result):
+        if across:
             self.unread.append(f"{self.where} (its softmax is over scores of {tuple(result.shape)}, whose second last "
                                f"axis is not that of the queries; transpose them before the softmax)")
             return
         given = args[0] if args else kwargs["input"]
         nothing = (given == -torch.inf).all(-1, keepdim=True)   # rows in which softmax gives NaN
         weights = result.masked_fill(nothing, 0) if nothing.any() else result
-        found = self._by_hand(self._four_axes(weights, self._count_texts(result)), *self._origins.behind(result))
+        found = self._by_hand(self._four_axes(weights, self._count_texts(result)), same, queries, keys)
         if found is None:
             return
         found.number = next(self._numbers)

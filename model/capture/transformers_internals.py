@@ -20,8 +20,6 @@ HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
                   ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"),
                   ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"),
                   ("MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES", "label"))
-
-
 # settings of GGUF that the shapes of its tensors state, or the longest text that it was trained on
 OF_SHAPES = frozenset({
     "attention.head_count_kv", "attention.key_length", "attention.value_length", "context_length",
@@ -113,7 +111,7 @@ def unread_in_gguf(reader: "GGUFReader", network: "PreTrainedModel") -> list[str
 
     kind = reader.fields["general.architecture"].contents()
     processor = reading.TENSOR_PROCESSORS.get(kind, reading.TensorProcessor)(config=network.config.to_dict())
-    read = {*reading.get_gguf_hf_weights_map(network, processor)}
+    read = reading.get_gguf_hf_weights_map(network, processor)
     tables = reading.GGUF_TO_TRANSFORMERS_MAPPING["config"]
     known = {*tables.get(kind, ()), *tables.get(network.config.model_type, ()), *OF_SHAPES}
     unread = [tensor.name for tensor in reader.tensors if tensor.name not in read and "_exps." not in tensor.name]

@@ -34,7 +34,7 @@ class Arranged:
 
 def kind_of(attention: "Attention") -> Kind:
     """Return the kind of attention: cross if queries and keys come from different tensors or differ in number, causal
-    if no query attends to a later key and not all attend to the first key alone or to none, else self."""
+    if no query attends to a later key and some attend to others than the first, else self."""
     n_queries, n_keys = attention.shape
     if not attention.same_source or n_queries != n_keys:
         return Kind.CROSS
@@ -42,8 +42,7 @@ def kind_of(attention: "Attention") -> Kind:
 
 
 def _is_causal(attention: "Attention") -> bool:
-    """Return whether some query attends to another key than the first, and none attends, or may attend, to a later key.
-    """
+    """Return whether no query attends, or may attend, to a later key, and some query to another key than the first."""
     call, count, beyond = attention.call, attention.shape[0], False
     if call is None:
         assert attention.weights is not None

@@ -22,15 +22,9 @@ class Inputs:
 
     def tensors(self) -> "list[Tensor]":
         """Return all tensors in order, including those in lists and dictionaries."""
-        found: list[Tensor] = []
-        waiting = [*self.args, *self.kwargs.values()]
-        while waiting:
-            each = waiting.pop(0)
-            if hasattr(each, "shape") and hasattr(each, "numel"):
-                found.append(each)
-            elif isinstance(each, Mapping | list | tuple):
-                waiting[:0] = list(each.values()) if isinstance(each, Mapping) else each
-        return found
+        from model.capture.order import tensors_in
+
+        return list(tensors_in([*self.args, *self.kwargs.values()]))
 
     def run(self, network: "nn.Module") -> object:
         """Call the network. Objects other than tensors are copied, because a pass may change them, as it fills a cache.
@@ -52,9 +46,9 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
     kwargs: dict[str, object] = dict(inputs) if isinstance(inputs, Mapping) else {}
     args: tuple[object, ...] = () if kwargs else inputs if isinstance(inputs, tuple) else (inputs,)
     tensors = Inputs(args, kwargs).tensors()
-    if not any(isinstance(each, torch.Tensor) for each in tensors):
+    if not tensors:
         raise UserError(f"There is no tensor in these inputs ({type(inputs).__name__}); {WANTED}.")
-    if any(isinstance(each, torch.Tensor) and each.is_nested for each in tensors):
+    if any(each.is_nested for each in tensors):
         raise UserError("look does not read nested tensors; give a padded tensor (torch.nested.to_padded_tensor) with "
                         "a mask instead.")
     place = next((each.device for each in network.parameters()), None)

@@ -145,17 +145,11 @@ def fragment(page: PageContext, draw: Callable[..., None], *given: object) -> No
 def repeat(seconds: float, act: Callable[[], None]) -> None:
     """Call `act` and rerun the page every few seconds while the page draws this. Call it last on a page, so that the
     interval starts when everything is drawn."""
-    page_has_run = False
+    def done() -> bool:
+        act()
+        return True
 
-    @st.fragment(run_every=seconds)
-    def tick() -> None:
-        nonlocal page_has_run
-        if page_has_run:
-            act()
-            st.rerun()
-        page_has_run = True
-
-    tick()
+    rerun_when(seconds, done)
 
 
 def rerun_when(seconds: float, done: Callable[[], bool]) -> None:
