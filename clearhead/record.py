@@ -10,7 +10,7 @@ from model.cli.commands import answer_to
 from model.core import heads
 from model.core.models import OpenModel
 from model.core.query import HeadId, Kind, UserError, quoted
-from model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Reported, Verification
+from model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification
 from model.core.view import View
 from model.studies import circuits
 from model.studies.contributions import CosineQuery, Lens, LensQuery, Writes, WritesQuery
@@ -108,7 +108,7 @@ class Record:
                 raise UserError(f"The layers have different shapes ({said}), so they do not fit into one array; give a "
                                 f"layer.")
             return np.stack([heads.whole(each) for each in chosen.layers])
-        return heads.whole(chosen.layer(layer)) if head is None else heads.weights(*self._head(layer, head, map))
+        return heads.whole(chosen.layer(layer)) if head is None else heads.weights(chosen.of_head(layer, head), head)
 
     def scores(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
         """Return the scores before the softmax, float32 (query, key); NaN for masked cells."""
@@ -131,7 +131,7 @@ class Record:
     def output(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
         """Return the head's output before any gate and the output projection, weights · value, float32 (query, d_v).
         """
-        return heads.weights(*self._head(layer, head, map)) @ self.value(layer, head, map=map)
+        return self.weights(layer, head, map=map) @ self.value(layer, head, map=map)
 
     def frame(self, query: Token | None = None, key: Token | None = None, *, layer: int | None = None,
               head: int | None = None, map: str | None = None) -> "DataFrame":
@@ -142,12 +142,10 @@ class Record:
         chosen = self.map_named(map)
         rows = range(len(chosen.queries)) if query is None else [chosen.queries.index(query)]
         columns = range(len(chosen.keys)) if key is None else [chosen.keys.index(key)]
-        if layer is not None:
-            chosen.layer(layer)   # raises for a layer that does not exist
         parts = []
-        for each in (each for each in chosen.layers if layer in (None, each.index)):
+        for each in chosen.layers if layer is None else [chosen.layer(layer)]:
             for number in range(each.heads) if head is None else [head]:
-                weights = heads.weights(*self._head(each.index, number, map))[np.ix_(rows, columns)]
+                weights = heads.weights(chosen.of_head(each.index, number), number)[np.ix_(rows, columns)]
                 parts.append(DataFrame({
                     "layer": each.index, "head": number,
                     "query": np.repeat([chosen.queries.texts[row] for row in rows], len(columns)),
@@ -185,7 +183,7 @@ class Record:
         one = isinstance(heads, tuple) and len(heads) == 2 and not isinstance(heads[0], tuple | list)
         drawn = [head_of(each) for each in ([heads] if one else () if heads is None else heads)]
         for layer, head in drawn:
-            self._head(layer, head, map)
+            chosen.of_head(layer, head)
         first = drawn[0] if drawn else (chosen.layers[0].index, 0)
         shown = checked_view(self.answer, None, dict(kind=chosen.kind, layer=first[0], head=first[1],
                                                      **view | _focus(chosen, query, key, view)))
@@ -199,7 +197,7 @@ class Record:
         """
         self._behind("writers")
         chosen = self.map_named(map)
-        self._head(layer, head, map)
+        chosen.of_head(layer, head)
         return answer_to(circuits.WhyQuery(self.answer.query, chosen.kind, layer, head, chosen.queries.index(query),
                                            chosen.keys.index(key)))
 
@@ -251,7 +249,8 @@ class Record:
     def _position(self, token: Token) -> int:
         """Return the position of a token in the generated text; -1 is the last one."""
         tokens = self.answer.maps[-1].queries
-        return tokens.index(len(tokens) + token if isinstance(token, int | np.integer) and token < 0 else token)
+        return tokens.index(len(tokens) + token if isinstance(token, int | np.integer) and -len(tokens) <= token < 0
+                            else token)
 
     def save(self, path: str | Path) -> Path:
         """Write the record to a .safetensors file, which the app, `clearhead export --record` and `clearhead.load` can
@@ -268,12 +267,10 @@ class Record:
             raise UserError(f"This record has {has}; choose one with map=: {', '.join(self.maps)}.")
         return self.answer[Kind(name)]
 
-    def _head(self, layer: int, head: int, map: str | None) -> tuple[Layer | Reported, int]:
-        return self.map_named(map).of_head(layer, head), head
-
     def _captured(self, layer: int, head: int, map: str | None, what: str) -> Layer:
-        self._head(layer, head, map)
-        return self.map_named(map).captured(layer, f"there are no {what}")
+        chosen = self.map_named(map)
+        chosen.of_head(layer, head)
+        return chosen.captured(layer, f"there are no {what}")
 
 
 def head_of(head: object) -> HeadId:

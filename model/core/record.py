@@ -23,7 +23,7 @@ CLS = "[CLS]"   # the token that a vision Transformer adds before the patches
 
 
 def _name(wanted: object) -> object:
-    """Return a text in quotation marks, which tell it from a number, and anything else as it is."""
+    """Quote a string, to distinguish it from a number; return anything else unchanged."""
     return quoted(wanted) if isinstance(wanted, str) else wanted
 
 

@@ -346,5 +346,4 @@ def _largest(layers: Iterator[tuple[int, np.ndarray]], partners: np.ndarray) -> 
     for layer, numbers in layers:
         among = np.where(partners, numbers, 0)
         links += [Link(layer, head, int(row.argmax()), float(row.max())) for head, row in enumerate(among)]
-    return tuple(sorted((link for link in links if link.weight > 0),
-                        key=lambda link: (-link.weight, link.layer, link.head)))
+    return tuple(sorted((link for link in links if link.weight > 0), key=lambda link: -link.weight))   # a stable sort

@@ -146,14 +146,13 @@ def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     """Read the attention in an NPZ file. Raises UserError if the file has none or is too large."""
     arrays = Arrays(file, name)
     plains = [array for array in PLAIN if array in arrays]
-    plain = next(iter(plains), None)
     kinds = [kind for kind in Kind.every() if kind.value in arrays]
     if plains and len(plains) + len(kinds) > 1:
         raise arrays.refused(f"{' and '.join([*plains, *map(str, kinds)])} both hold attention; save one of them")
-    if plain is None and not kinds:
+    if not plains and not kinds:
         raise arrays.refused("there is no array named attention; save attention (layer, head, query, key) and tokens "
                              "with numpy.savez")
-    maps = (_plain(arrays, plain),) if plain is not None else tuple(_ours(arrays, kind) for kind in kinds)
+    maps = (_plain(arrays, plains[0]),) if plains else tuple(_ours(arrays, kind) for kind in kinds)
     layers = [cast(Reported, layer) for part in maps for layer in part.layers]
     LIMITS.refuse_above("heads", sum(layer.heads for layer in layers), name, "save fewer layers")
     if plains and all(layer.sees_nothing.all() for layer in layers):

@@ -136,7 +136,7 @@ COPIES = re.compile(r"(pytorch_)?model(\.\w+)?(-\d+-of-\d+)?\.(bin|pth?|ckpt)|mo
 BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position_ids|token_type_ids|coder\.version)$")
 # tensors of a base model that only pooling or the training on masked positions uses
 UNUSED = re.compile(r"pooler|mask_token|mask_emb|masked_spec_embed")
-# keys on whether tokens attend to later ones, the second of Gemma's types, with the values that set nothing for a text
+# keys that say whether tokens attend to later ones, with the values that say nothing about a text; Gemma has the second
 DIRECTIONS = {"is_causal": (None,), "use_bidirectional_attention": (None, False, "vision")}
 # a key that transformers accepts for every type with rotary positions but that some networks ignore
 PARTIAL = "partial_rotary_factor"
@@ -162,7 +162,7 @@ def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | N
         beside = [path.name for path in sorted(folder.iterdir()) if path not in read and STORED.fullmatch(path.name)
                   and not COPIES.fullmatch(path.name) and not path.name.startswith(named)]
         if beside:
-            clauses.append(f"the weights, vector or adapter in {_named(beside)} is not applied")
+            clauses.append(f"the tensors in {_named(beside)}, such as those of an adapter, are not applied")
         if folder == folders[0]:
             clauses += _contradictions(contents.get("config.json"), config)
             clauses += _sentence_modules(folder, contents.get("sentence_bert_config.json"), pooled)

@@ -421,7 +421,8 @@ def longest(network: "Network") -> int:
              if POSITION_NAMES.search(name.rsplit(".", 1)[-1]) and hasattr(module, "num_embeddings")]
     if reach:
         return min(reach)
-    if "relative" in positions_of(network) or "ALiBi" in positions_of(network):
+    scheme = positions_of(network)
+    if "relative" in scheme or "ALiBi" in scheme:
         return UNLIMITED
     return int(getattr(config, "max_position_embeddings", None) or getattr(config, "max_sequence_length", None)
                or UNLIMITED)

@@ -164,7 +164,5 @@ def _search_package(package: str) -> Path | None:
         files = importlib.metadata.files(package) or []
     except importlib.metadata.PackageNotFoundError:
         return None
-    for file in files:
-        if file.name == "config.json" and Path(str(file.locate())).with_name(WEIGHTS).is_file():
-            return Path(str(file.locate())).parent
-    return None
+    folders = (Path(str(file.locate())).parent for file in files if file.name == "config.json")
+    return next((folder for folder in folders if (folder / WEIGHTS).is_file()), None)

@@ -61,7 +61,7 @@ PLANTED = [
     ("modules.json", [{"idx": 0, "type": "custom_st.Transformer"}], ["custom_st.Transformer", "modules.json"]),
     ("modules.json", [{"type": "sentence_transformers.models.Transformer", "path": "0_T"}], ["models.Transformer"]),
     ("config_sentence_transformers.json", {"prompts": {"ask": "ask: "}, "default_prompt_name": "ask"}, ["prompt ask"]),
-    *((name, "", [f"adapter in {name}"]) for name in (
+    *((name, "", [f"tensors in {name}"]) for name in (
         "pytorch_lora_weights.safetensors", "adapter_model.bin", "steering.pt", "control_vector.gguf", "model_head.pkl",
         "model-00003-of-00003.safetensors")),
     ("adapter_config.json", {"auto_mapping": {"base_model_class": "Own", "parent_library": "own.modeling"}},
