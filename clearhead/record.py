@@ -11,7 +11,7 @@ from model.core import heads
 from model.core.models import OpenModel
 from model.core.query import HeadId, Kind, UserError, quoted
 from model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification
-from model.core.view import View
+from model.core.view import View, checked_view
 from model.studies import circuits
 from model.studies.contributions import CosineQuery, Lens, LensQuery, Writes, WritesQuery
 from model.studies.paths import READS, Paths, PathsQuery
@@ -177,8 +177,6 @@ class Record:
         heads: (layer, head) pairs. width: "one-column" (84 mm), "two-column" (174 mm) or millimetres. title: whether
         the figure names its heads and model. The text of the caption is `Figure.caption`.
         """
-        from viz.notebook import checked_view
-
         chosen = self.map_named(map)
         one = isinstance(heads, tuple) and len(heads) == 2 and not isinstance(heads[0], tuple | list)
         drawn = [head_of(each) for each in ([heads] if one else () if heads is None else heads)]

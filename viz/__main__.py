@@ -11,7 +11,7 @@ from model.cli.commands import READ, WRITE, Commands, answer_to, kept_picture, r
 from model.core.files import refuse_overwriting, write
 from model.core.query import HeadId, Query, UserError, Window
 from model.core.record import AttentionRecord
-from model.core.view import LENSES, SCALES, View
+from model.core.view import LENSES, SCALES, View, checked_view
 from viz.export import FORMATS, Options, caption, columns
 from viz.export import export as make_file
 from viz.paper.sheet import SUFFIXES
@@ -188,8 +188,6 @@ def _query(model_id: str | None, text: str | None, text_b: str | None, target: s
 def _view(record: AttentionRecord, asked: dict[str, Any], heads: tuple[HeadId, ...]) -> View:
     """Return the view of the first of these heads, or of the record's first one, with the options. Raises UserError if
     the record lacks any of the heads."""
-    from viz.notebook import checked_view
-
     if asked["pair"] and asked["token"] is not None:
         raise UserError("--pair puts its first token in focus; give either --pair or --token.")
     names = ("lens", "scale", "token", "pair", "words", "hide_special", "transpose")

@@ -14,14 +14,11 @@ the notebook is light or dark.
 """
 import html
 import uuid
-from dataclasses import replace
-from operator import index
 from typing import Any
 
 from model.ask import sources
-from model.core.query import Kind, UserError, first_line, quoted
 from model.core.record import AttentionRecord
-from model.core.view import View
+from model.core.view import View, checked_view
 from model.module.look import look
 from viz.components.bundle import stylesheet
 from viz.handout.notebook_page import notebook_page
@@ -60,28 +57,3 @@ def show(record: AttentionRecord, view: View | None = None, *, grid: bool = Fals
     wanted = checked_view(record, view, changes)
     frame = f"clearhead-{uuid.uuid4().hex[:12]}"
     return Figure(notebook_page(record, wanted, whole=whole, frame=frame), height, frame)
-
-
-def checked_view(record: AttentionRecord, view: View | None, changes: dict[str, Any]) -> View:
-    """Return the view with these changes. Raises UserError if the record lacks it."""
-    kind = changes.get("kind", view.kind if view else record.kinds[0])
-    if kind not in record.kinds:
-        raise UserError(f"This record has no {quoted(str(kind))} attention; choose {' or '.join(record.kinds)}.")
-    attention_map = record[kind]
-    first = attention_map.layers[0].index if view is None and "layer" not in changes else View().layer
-    try:
-        wanted = replace(view or View(layer=first), **changes | {"kind": Kind(kind)})
-        named = [(wanted.layer, wanted.head), *wanted.overlay]
-        drawn = [(index(layer), index(head)) for layer, head in named]
-    except (ValueError, TypeError) as error:
-        raise UserError(f"This cannot be shown ({first_line(error, 200)}); choose fields of a View.") from error
-    for layer, head in named:
-        if not attention_map.has(layer, head):
-            raise UserError(f"There is no layer {layer!r} head {head!r} of {kind} attention; choose one of the layers "
-                            f"{', '.join(str(each.index) for each in attention_map.layers)} and a head from 0.")
-    token, pair = wanted.token, wanted.pair
-    if pair is not None and (not isinstance(pair, tuple | list) or len(pair) != 2):
-        raise UserError(f"pair is {quoted(repr(pair))} but must be two tokens; write pair=(\"it\", \"animal\").")
-    return replace(wanted, layer=drawn[0][0], head=drawn[0][1], overlay=tuple(drawn[1:]), keep=float(wanted.keep),
-                   token=None if token is None else attention_map.queries.index(token),
-                   pair=pair and (attention_map.queries.index(pair[0]), attention_map.keys.index(pair[1])))

@@ -1,13 +1,15 @@
 """Display settings for a record: head, token and filters. A view only selects from its record and never requests
 another."""
+import operator
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from model.core import heads
 from model.core.models import MapQuestion, Models
-from model.core.query import HeadId, Kind, Progress, UserError, frozen, slices, with_arrays
+from model.core.query import HeadId, Kind, Progress, UserError, first_line, frozen, quoted, slices, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 
 LENSES = ("matrix", "lines", "text", "picture")
@@ -62,6 +64,31 @@ class View:
         if not 0 < self.keep <= 1:
             raise ValueError(f"View: expected keep above 0 and at most 1, got {self.keep}; give the share of each "
                              f"row's mass to show.")
+
+
+def checked_view(record: AttentionRecord, view: View | None, changes: dict[str, Any]) -> View:
+    """Return the view with these changes. Raises UserError if the record lacks it."""
+    kind = changes.get("kind", view.kind if view else record.kinds[0])
+    if kind not in record.kinds:
+        raise UserError(f"This record has no {quoted(str(kind))} attention; choose {' or '.join(record.kinds)}.")
+    attention_map = record[kind]
+    first = attention_map.layers[0].index if view is None and "layer" not in changes else View().layer
+    try:
+        wanted = replace(view or View(layer=first), **changes | {"kind": Kind(kind)})
+        named = [(wanted.layer, wanted.head), *wanted.overlay]
+        drawn = [(operator.index(layer), operator.index(head)) for layer, head in named]
+    except (ValueError, TypeError) as error:
+        raise UserError(f"This cannot be shown ({first_line(error, 200)}); choose fields of a View.") from error
+    for layer, head in named:
+        if not attention_map.has(layer, head):
+            raise UserError(f"There is no layer {layer!r} head {head!r} of {kind} attention; choose one of the layers "
+                            f"{', '.join(str(each.index) for each in attention_map.layers)} and a head from 0.")
+    token, pair = wanted.token, wanted.pair
+    if pair is not None and (not isinstance(pair, tuple | list) or len(pair) != 2):
+        raise UserError(f"pair is {quoted(repr(pair))} but must be two tokens; write pair=(\"it\", \"animal\").")
+    return replace(wanted, layer=drawn[0][0], head=drawn[0][1], overlay=tuple(drawn[1:]), keep=float(wanted.keep),
+                   token=None if token is None else attention_map.queries.index(token),
+                   pair=pair and (attention_map.queries.index(pair[0]), attention_map.keys.index(pair[1])))
 
 
 BLIND_NAMED = 6      # maximum number of rows without an allowed key in a note
