@@ -432,8 +432,7 @@ class AttentionMap:
 
     def has(self, layer: int, head: int) -> bool:
         """Return whether the model has this head, by layer and head number."""
-        return bool not in {type(layer), type(head)} and any(
-            known.index == layer and 0 <= head < known.heads for known in self.layers)
+        return any(known.index == layer and 0 <= head < known.heads for known in self.layers)
 
 
 @with_arrays
@@ -541,7 +540,7 @@ class AttentionRecord:
         for attention_map in self.maps:
             if attention_map.kind == kind:
                 return attention_map
-        raise UserError(f"This model has no {kind} attention; choose {' or '.join(self.kinds)}.")
+        raise UserError(f"This record has no {quoted(str(kind))} attention; choose {' or '.join(self.kinds)}.")
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

@@ -68,21 +68,15 @@ class View:
 
 def checked_view(record: AttentionRecord, view: View | None, changes: dict[str, Any]) -> View:
     """Return the view with these changes. Raises UserError if the record lacks it."""
-    kind = changes.get("kind", view.kind if view else record.kinds[0])
-    if kind not in record.kinds:
-        raise UserError(f"This record has no {quoted(str(kind))} attention; choose {' or '.join(record.kinds)}.")
-    attention_map = record[kind]
-    first = attention_map.layers[0].index if view is None and "layer" not in changes else View().layer
+    attention_map = record[changes.get("kind", view.kind if view else record.kinds[0])]
     try:
-        wanted = replace(view or View(layer=first), **changes | {"kind": Kind(kind)})
+        wanted = replace(view or View(layer=attention_map.layers[0].index), **changes | {"kind": attention_map.kind})
         named = [(wanted.layer, wanted.head), *wanted.overlay]
         drawn = [(operator.index(layer), operator.index(head)) for layer, head in named]
     except (ValueError, TypeError) as error:
         raise UserError(f"This cannot be shown ({first_line(error, 200)}); choose fields of a View.") from error
     for layer, head in named:
-        if not attention_map.has(layer, head):
-            raise UserError(f"There is no layer {layer!r} head {head!r} of {kind} attention; choose one of the layers "
-                            f"{', '.join(str(each.index) for each in attention_map.layers)} and a head from 0.")
+        attention_map.of_head(layer, head)
     token, pair = wanted.token, wanted.pair
     if pair is not None and (not isinstance(pair, tuple | list) or len(pair) != 2):
         raise UserError(f"pair is {quoted(repr(pair))} but must be two tokens; write pair=(\"it\", \"animal\").")
