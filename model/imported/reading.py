@@ -246,9 +246,9 @@ def _cause(weights: np.ndarray, share: np.ndarray | None, close: float) -> str:
     if np.abs(sums - 1).max() < close:
         return ", as in attention that is not causal, whose array is named self" if share is None else (
             ", while they do without the sink, as if its share were not taken from them")
-    if even and usual > 1.5 and abs(usual - round(usual)) < 0.05:
-        scale = next((name for whole, name in SCALES.items() if abs(usual - whole) < 0.03 * whole),
-                     "summed over heads or layers")
+    scale = next((name for whole, name in SCALES.items() if abs(usual - whole) < 0.03 * whole),
+                 "summed over heads or layers" if usual > 1.5 and abs(usual - round(usual)) < 0.05 else None)
+    if even and scale:
         return f", as if {scale}: every row sums to about {usual:.4g}"
     for others, totals in (("its columns do, as if queries and keys were swapped", columns),
                            ("sums over its heads do, as if the softmax were over these", weights.sum(0))):
