@@ -211,6 +211,13 @@ def compare_output(found: Attention, output: object, batch_first: bool, batch: i
         found.reasons.append("it puts out something else than the attention that it computed")
 
 
+class Detaching(TorchFunctionMode):
+    """Let deepcopy copy tensors that have a gradient's graph, which it otherwise refuses."""
+
+    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> Any:
+        return args[0].detach().clone() if func is Tensor.__deepcopy__ else func(*args, **kwargs or {})
+
+
 SOFTMAX = frozenset({"softmax", "special_softmax", "_safe_softmax"})
 MIXING = frozenset({"matmul", "bmm", "einsum", "__matmul__"})
 

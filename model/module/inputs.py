@@ -27,10 +27,12 @@ class Inputs:
         return list(tensors_in([*self.args, *self.kwargs.values()]))
 
     def run(self, network: "nn.Module") -> object:
-        """Call the network. Objects other than tensors are copied, because a pass may change them, as it fills a cache.
-        """
+        """Call the network with copies of all objects other than tensors, because a pass may change them, such as a
+        cache."""
+        from model.capture.torch_attention import Detaching
+
         args, kwargs = self.args, self.kwargs
-        with suppress(Exception):   # an object that cannot be copied
+        with suppress(Exception), Detaching():   # an object that cannot be copied
             args, kwargs = deepcopy((args, kwargs), {id(each): each for each in self.tensors()})
         return network(*args, **kwargs)
 

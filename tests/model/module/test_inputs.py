@@ -101,6 +101,6 @@ def test_encoder_decoder_reads_source_and_target():
 def test_cache_is_read_in_each_pass_and_left_as_it_is():
     network = transformers.GPT2Model(transformers.GPT2Config(vocab_size=9, n_embd=16, n_layer=1, n_head=2)).eval()
     cache, ids = transformers.DynamicCache(), torch.tensor([[3, 4, 5]])
-    torch.no_grad()(network)(ids, past_key_values=cache)
+    network(ids, past_key_values=cache)   # with gradients
     (found,) = look(network, {"input_ids": ids, "past_key_values": cache}, tokens=(list("abcdef"), list("def"))).maps
     assert found.keys.texts == tuple("abcdef") and cache.get_seq_length() == 3
