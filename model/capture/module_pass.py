@@ -123,8 +123,9 @@ def _once(network: "nn.Module", forward: Callable[[], object]) -> object:
 
 @contextmanager
 def _restoring(network: "nn.Module") -> Iterator[None]:
-    """Restore the modules' attributes after the block, and the lists and dictionaries in them, which may be caches."""
-    modules = [vars(module) for module in network.modules() if not hasattr(module, "cls_to_become")]   # no lazy ones
+    """Restore the modules' attributes after the block, with the contents of lists and dictionaries, such as caches.
+    Lazy modules keep what their first pass initialises."""
+    modules = [vars(module) for module in network.modules() if not hasattr(module, "cls_to_become")]
     held = [each for module in modules for name, each in module.items()
             if type(each) in (list, dict) and (name == "_buffers" or not name.startswith("_"))]
     before = [(each, each.copy()) for each in (*modules, *held)]

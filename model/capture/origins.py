@@ -76,7 +76,7 @@ class Origin:
     keys: Stream | None = None   # for scores: the stream of the keys
     axes: int = 0                # number of axes before reshaping
     rows: Tensor | None = None   # from which row of an input each number comes
-    across: bool = False         # for scores: whether the axis of the queries is not the second last
+    across: bool = False         # for scores: whether the queries are along another axis than the second last
     texts: int = 0               # for scores with three axes: number of texts in the first; 0 if unknown
 
 
@@ -246,14 +246,14 @@ class Origins:
     def holds_features(self, tensor: Tensor) -> bool:
         """Return whether the last axis holds the features of positions."""
         rows, keys = self._of(tensor).rows, self._of(tensor).keys
-        if rows is None or (keys and keys.roots):   # no features but scores, with those of relative positions added
+        if rows is None or (keys and keys.roots):   # scores, whose rows are of added scores of relative positions
             return False
         return bool((order.rows_of_vectors(rows) != order.MIXED).any())
 
     def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream, bool]:
         """Return, for a result of query · key, whether both come from one tensor, the streams of queries and keys, and
-        whether the axis of the queries is not the second last; None, unknown streams and False if no such product is
-        known."""
+        whether the queries are along another axis than the second last; None, unknown streams and False if no such
+        product is known."""
         origin = self._of(scores)
         return (None, UNSEEN, UNSEEN, False) if origin.keys is None else (
             origin.same, origin.stream, origin.keys, origin.across)
@@ -304,7 +304,7 @@ def _moves_cells(name: str, args: tuple, before: Tensor, after: Tensor) -> bool:
 
 
 def _swaps(before: Tensor, after: Tensor, axes: slice) -> bool:
-    """Return whether an operation on this memory exchanges two axes."""
+    """Return whether the second tensor is a view of the first with two axes exchanged."""
     one, other = before.stride()[axes], after.stride()[axes]
     return one == other[::-1] != other and before.data_ptr() == after.data_ptr()
 

@@ -20,7 +20,7 @@ HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
                   ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"),
                   ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"),
                   ("MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES", "label"))
-# settings of GGUF that the shapes of its tensors state, or the longest text that it was trained on
+# settings of GGUF that the shapes of its tensors imply, and the length of the longest text in training
 OF_SHAPES = frozenset({
     "attention.head_count_kv", "attention.key_length", "attention.value_length", "context_length",
     "expert_feed_forward_length", "expert_shared_feed_forward_length", "feed_forward_length", "tensor_data_layout",

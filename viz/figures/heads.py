@@ -67,7 +67,7 @@ BELOW = 62                # pixels for the colour bar of the layers
 def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, marked: tuple[int, int],
              near: Sequence[int] = (), layer_word: str = "layer", others: bool = True) -> FigureSpec:
     """Draw heads on a map, whose axes share one scale and have no unit. at: float (head, 2). marked: the highlighted
-    head. near: indices of heads connected to it by lines. others: whether to label others than the highlighted head."""
+    head. near: indices of heads connected to it by lines. others: whether to label the other heads."""
     figure, names, here = chart(theme, height=520), [head_label(*place) for place in places], places.index(marked)
     figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW}, showlegend=False)
     for other in near:

@@ -55,7 +55,7 @@ def says_why(draw: Callable[..., None]) -> Callable[..., None]:
 def fetch(page: PageContext, model: str) -> None:
     """Request a model in a callback; the frame then downloads it and shows progress and a stop button."""
     page.set(model=model)
-    FETCHING.value = model, model
+    _fetching(model, model)
 
 
 def model_button(page: PageContext, offer: sources.Entry, **changes: Any) -> None:
@@ -80,7 +80,7 @@ def _offer_to_fetch(page: PageContext, missing: NotOnDisk, part: str) -> None:
         st.markdown(f"{escape_markdown(offer.title)}: {offer.size / 1e6:,.0f} MB, {escape_markdown(offer.licence)}. "
                     f"{escape_markdown(offer.good_for)}")
     if st.button(WORDS("fetch", model=escape_markdown(model)), key=f"fetch-{part}", type="primary"):
-        FETCHING.value = model, page.model
+        _fetching(model, page.model)
         st.rerun()
 
 
@@ -93,12 +93,8 @@ def offer_smollm2(key: str) -> None:
     if FETCHING.value[0] == offer.id:
         show_fetching(offer.id)
         return
-
-    def begin() -> None:
-        FETCHING.value = offer.id, ""
-
     label = WORDS("fetch_size", model=escape_markdown(offer.title), size=offer.size / 1e6)
-    st.button(label, key=f"fetch-{key}", on_click=begin, help=offer.good_for)
+    st.button(label, key=f"fetch-{key}", on_click=_fetching, args=(offer.id,), help=offer.good_for)
 
 
 def show_fetching(model: str) -> None:
@@ -108,11 +104,11 @@ def show_fetching(model: str) -> None:
     place = st.empty()
     with place.container():
         bar = st.progress(0.0, text=WORDS["fetching"])
-        st.button(WORDS["stop"], key="stop", on_click=_end_fetching)
+        st.button(WORDS["stop"], key="stop", on_click=_fetching)
     try:
         while not job.wait(0.1):
             bar.progress(min(1.0, job.fraction), text=escape_markdown(job.text))
-        _end_fetching()
+        _fetching()
         job.result()
     finally:
         job.withdraw(session().id)
@@ -120,8 +116,9 @@ def show_fetching(model: str) -> None:
     st.rerun()
 
 
-def _end_fetching() -> None:
-    FETCHING.value = "", ""
+def _fetching(model: str = "", needed_by: str = "") -> None:
+    """Request the download of a model, or end one."""
+    FETCHING.value = model, needed_by
 
 
 PLAYING = Kept(False)   # whether an animation or a translation is playing
