@@ -191,7 +191,7 @@ def _view(record: AttentionRecord, asked: dict[str, Any], heads: tuple[HeadId, .
     if asked["pair"] and asked["token"] is not None:
         raise UserError("--pair puts its first token in focus; give either --pair or --token.")
     names = ("lens", "scale", "token", "pair", "words", "hide_special", "transpose")
-    changes = {name: asked[name] for name in names} | ({"kind": asked["kind"]} if asked["kind"] else {})
+    changes = {name: asked[name] for name in names} | {"kind": asked["kind"] or record.kinds[0]}
     if heads:
         changes |= {"layer": heads[0][0], "head": heads[0][1], "overlay": heads[1:]}
     view = checked_view(record, None, changes)

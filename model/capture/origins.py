@@ -120,8 +120,8 @@ class Origins:
         # the scores of tokens, not those of relative positions that are added to them
         scores = max((each for each in before if each.keys), default=None,
                      key=lambda each: bool(each.keys and each.keys.roots - {UNKNOWN}))
-        same, across = (scores.same, scores.across) if scores else (None, False)
-        queries, keys, texts = (scores.stream, scores.keys, scores.texts) if scores else (None, None, 0)
+        same, across, queries, keys, texts = (scores.same, scores.across, scores.stream, scores.keys,
+                                              scores.texts) if scores else (None, False, None, None, 0)
         if name in PROJECTIONS:
             sources = frozenset(each.number for each in before)
             factors = list(tensors_in(inputs))
