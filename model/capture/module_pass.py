@@ -102,7 +102,6 @@ def _registered(network: "PreTrainedModel", forward: Callable[[], object], new: 
 
 def _observed(network: "nn.Module", forward: Callable[[], object], new: "Callable[[], Observer]",
               plain: object) -> Observation:
-
     observer = new()
     with observer.watching(network):
         seen = _once(network, forward)

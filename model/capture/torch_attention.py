@@ -208,7 +208,7 @@ def compare_output(found: Attention, output: object, batch_first: bool, batch: i
     scale = float(np.abs(call.outputs[np.isfinite(call.outputs)]).max(initial=0)) or 1.0
     if ours.shape != call.outputs.shape or not np.allclose(ours, call.outputs, 0, found.tolerance * scale,
                                                            equal_nan=True):
-        found.reasons.append("it puts out something else than the attention that it computed")
+        found.reasons.append("it returns something other than the attention that it computed")
 
 
 class Detaching(TorchFunctionMode):
@@ -277,7 +277,7 @@ class Observer(TorchFunctionMode):
             try:
                 compare_output(running.found, output, module.batch_first, self.batch)
             except (Unsupported, ValueError, IndexError, RuntimeError):
-                running.found.reasons.append("it puts out something else than the attention that it computed")
+                running.found.reasons.append("it returns something other than the attention that it computed")
 
     def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
@@ -330,7 +330,7 @@ class Observer(TorchFunctionMode):
             raise Unsupported(f"its attention is empty: {heads} heads of {queries} × {keys} positions")
         self._bytes += 4 * weights
         try:
-            LIMITS.refuse_above("import_bytes", self._bytes, "what softmaxes put out up to here", "give shorter inputs")
+            LIMITS.refuse_above("import_bytes", self._bytes, "the output of softmaxes so far", "give shorter inputs")
         except UserError as error:
             raise Unsupported(str(error).rstrip(".")) from error
 

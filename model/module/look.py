@@ -174,13 +174,13 @@ def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "O
         how = "no numbers that could be compared" if seen.difference is None else (
             "NaN or infinity, which cannot be compared" if math.isnan(seen.difference) else
             f"something else, by {seen.difference:.2g} of the largest number")
-        reasons.append(f"In a pass that nobody observed the module put out {how}, so that these weights are of the "
-                       f"observed pass alone.")
+        reasons.append(f"In an unobserved pass the module returned {how}, so these weights describe only the observed "
+                       f"pass.")
     mine = [proofs[each] for each in members]
     unproved = [each.module for each in members if each.call is not None and not proofs[each].rows]
     if unproved:
         reasons.append(f"No row of {', '.join(unproved[:3])}{' …' if len(unproved) > 3 else ''} could be compared with "
-                       f"what the module put out there: a head that may look at nothing makes that NaN.")
+                       f"the module's output there, which is NaN because some head may look at nothing.")
     error = math.nan if all(each.call is None for each in members) else max(each.error for each in mine)
     return Verification("reported" if reasons else "verified", error, max(each.row_error for each in mine), math.nan,
                         tolerance, sum(each.rows for each in mine), tuple(reasons))

@@ -108,11 +108,11 @@ def test_input_that_cannot_be_shown_is_refused(case):
 
 
 @pytest.mark.parametrize(("network", "why"), [
-    (Attends(after=lambda states: states * math.nan), "put out NaN or infinity, which cannot be compared"),
-    (Attends(after=lambda states: states - math.inf), "put out NaN or infinity, which cannot be compared"),
+    (Attends(after=lambda states: states * math.nan), "returned NaN or infinity, which cannot be compared"),
+    (Attends(after=lambda states: states - math.inf), "returned NaN or infinity, which cannot be compared"),
     (Attends(after=lambda states: None), "no numbers that could be compared"),
     (Attends(after=lambda states: "done"), "no numbers that could be compared"),
-    (Attends(changing), "put out something else"),
+    (Attends(changing), "returned something else"),
 ])
 def test_unproved_output_is_reported(network, why):
     check = look(network, STATE).verification

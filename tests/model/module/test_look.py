@@ -150,7 +150,7 @@ def test_attention_by_hand_is_reported_with_its_module(one_head):
 
 @pytest.mark.parametrize(("network", "inputs", "why"), [
     (Lying(16, 2, batch_first=True), {"query": torch.ones(1, 4, 16), "key": torch.ones(1, 4, 16),
-                                      "value": torch.randn(1, 4, 16)}, "puts out something else than the attention"),
+                                      "value": torch.randn(1, 4, 16)}, "returns something other than the attention"),
     (Decoder(drops=0.4), torch.arange(6)[None], "drops 40% of its weights at random"),
     (nn.MultiheadAttention(16, 2, add_zero_attn=True), (torch.randn(4, 1, 16),) * 3, "keys that are not tokens"),
     (nn.Sequential(nn.Linear(4, 4), nn.Softmax(-1)), torch.randn(2, 4), "Sequential does not call torch's attention")])
