@@ -118,7 +118,7 @@ def unread_in_gguf(reader: "GGUFReader", network: "PreTrainedModel") -> list[str
     for name, field in reader.fields.items():
         value, used = field.contents(), getattr(network.config, name.rpartition(".")[2], None)
         same = isinstance(used, float) and isinstance(value, float) and math.isclose(value, used, rel_tol=1e-6)
-        off = (value in (0, "none")) != name.endswith("attention.causal")
+        off = (value in (0, "none")) != name.endswith("attention.causal")   # causal attention is the default
         if name.startswith(f"{kind}.") and name.removeprefix(f"{kind}.") not in known and not (same or off):
             unread.append(name)
     return unread

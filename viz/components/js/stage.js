@@ -105,7 +105,7 @@ export function stage(start, { lesson, only }, tell) {
       if (!step) scales.set(key, 1);
       dispatchEvent(new Event("resize"));
     }, SETTLED);
-    let scale = scales.get(key) ?? 1;   // 0: it scrolls; a second try would alternate between the two
+    let scale = scales.get(key) ?? 1;   // 0: too small to fit, so it scrolls and is not fitted again
     enlarged(scale || 1);
     for (let tries = 0; fit && scale && tries < 3; tries++) {
       const share = main.clientHeight / main.scrollHeight;
