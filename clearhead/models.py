@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-FORMS = "give silence=[(3, 1)], temper={(3, 1): 2}, hide=[\"it\"], window=(8, 1) or patch=[((3, 1), record)]"
+FORMS = ("give silence=[(3, 1)] or silence={(3, 1): \"mean\"}, temper={(3, 1): 2}, hide=[\"it\"], window=(8, 1) or "
+         "patch=[((3, 1), record)]")
 # largest difference between the outputs of a model and of its saved copy, relative to the largest output: in float32,
 # and in 16 bits, whose buffers are rounded
 SAME, ROUNDED = 1e-3, 0.1
@@ -60,20 +61,22 @@ class Model:
         return self._opened.tokens(sources.open_query(self.name, text, text_b, target)).source.texts
 
     def __call__(self, text: str, text_b: str | None = None, *, target: str | None = None,
-                 silence: Iterable[HeadId] = (), temper: Mapping[HeadId, float] | None = None,
+                 silence: Iterable[HeadId] | Mapping[HeadId, str] = (), temper: Mapping[HeadId, float] | None = None,
                  hide: Iterable[Token] | Token = (), window: tuple[int, int] | None = None,
                  patch: Iterable[tuple[HeadId, Record]] = (), map: str | None = None) -> Record:
         """Return the record of a text, of a pair of texts, or of a text and a decoder's target.
 
-        silence: heads whose output is set to 0. temper: {head: T}, temperatures that divide the head's scores before
-        the softmax. hide: source tokens to mask for all queries. window: (width, first); each token of a decoder then
-        only attends to the last `width` keys and the `first` keys of the text. patch: heads whose output is taken from
-        another record of this model with the same number of tokens. map: the kind of attention of these heads, required
-        if the model has several. Raises Error for anything the model cannot do.
+        silence: heads whose output is set to 0, or {head: "mean"} for its mean over all positions. temper: {head: T},
+        temperatures that divide the head's scores before the softmax. hide: source tokens to mask for all queries.
+        window: (width, first); each token of a decoder then only attends to the last `width` keys and the `first` keys
+        of the text. patch: heads whose output is taken from another record of this model with the same number of
+        tokens. map: the kind of attention of these heads, required if the model has several. Raises Error for anything
+        the model cannot do.
         """
         plain = sources.open_query(self.name, text, text_b, target)
         try:   # around what the caller gave alone, so that no error of the model is blamed on it
-            silenced = [head_of(head) for head in silence]
+            modes = silence if isinstance(silence, Mapping) else {}
+            silenced = [(*head_of(head), modes.get(head, "zero")) for head in silence]
             tempered = [(head_of(head), float(value)) for head, value in dict(temper or {}).items()]
             patched = [(head_of(head), record.answer.query) for head, record in patch]
             given = [hide] if isinstance(hide, str | int | np.integer) else hide

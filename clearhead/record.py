@@ -129,9 +129,9 @@ class Record:
         return captured.value[captured.group(head)]
 
     def output(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
-        """Return the head's output before any gate and the output projection, weights · value, float32 (query, d_v).
-        """
-        return self.weights(layer, head, map=map) @ self.value(layer, head, map=map)
+        """Return what the head passed on in this pass, before any gate and the output projection, float32 (query, d_v):
+        weights · value; zero or its mean for a silenced head, the other record's output for a patched one."""
+        return self._captured(layer, head, map, "outputs").output(head)
 
     def frame(self, query: Token | None = None, key: Token | None = None, *, layer: int | None = None,
               head: int | None = None, map: str | None = None) -> "DataFrame":

@@ -64,11 +64,13 @@ class Call(Attends):
     rows: np.ndarray | None = None          # queries whose outputs are kept
     outputs: np.ndarray | None = None       # float32 (head, row, d_v) for those queries
     gate: np.ndarray | None = None          # float32 (head, q), from `read_gate`
+    replaced_heads: tuple[int, ...] = ()    # heads whose output an edit replaced
+    replaced: np.ndarray | None = None      # float32 (replaced head, q, d_v), their outputs; `outputs` has those before
 
     def layer(self, index: int) -> Layer:
         """Return the call as a validated layer of the record."""
         return Layer(index, self.query, self.key, self.value, self.scale, self.allowed, self.bias, self.softcap,
-                     self.sink, self.temperature, self.gate)
+                     self.sink, self.temperature, self.gate, self.replaced_heads, self.replaced)
 
 
 def names_of(network: "nn.Module") -> dict[int, str]:
@@ -326,6 +328,9 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
     session.add_call(call, name, occurrence, output.index_select(1, _row_index(query.shape[2])), large)
     for edit in replaced:
         output[:, :, edit.head] = _replacement(output[:, :, edit.head], edit, session.patched_outputs)
+    if replaced:
+        call.replaced_heads = tuple(sorted(edit.head for edit in replaced))
+        call.replaced = as_array(output)[:, list(call.replaced_heads)].swapaxes(0, 1).copy()
     if session.mixed is not None and slot is not None:
         session.mixed[slot.kind, slot.index] = output[0]
     session.output = output

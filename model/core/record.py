@@ -306,10 +306,14 @@ class Layer(Attends):
     temperature: np.ndarray | None = None   # (head), set by the edit `Temper`
     # (head, q), the length of a head's output after the gate that follows it, relative to that before; None without one
     gate: np.ndarray | None = None
+    # heads whose output an edit replaced in this pass (`Silence`, `Patch`), in ascending order
+    replaced_heads: tuple[int, ...] = ()
+    replaced: np.ndarray | None = None      # (replaced head, q, d_v), their outputs; None without such heads
 
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"
-        for name, axes in {"query": 3, "key": 3, "value": 3, "sink": 1, "temperature": 1, "gate": 2}.items():
+        for name, axes in {"query": 3, "key": 3, "value": 3, "sink": 1, "temperature": 1, "gate": 2,
+                           "replaced": 3}.items():
             if (array := getattr(self, name)) is not None:
                 object.__setattr__(self, name, _check_array(owner, name, array, axes))
         if not self._fits():
@@ -324,9 +328,27 @@ class Layer(Attends):
         return (heads % kv_heads == 0 and d_k == key_d_k and self.value.shape[:2] == (kv_heads, keys)
                 and all(part is None or part.shape == (heads,) for part in (self.sink, self.temperature))
                 and (self.gate is None or self.gate.shape == (heads, queries))
+                and (() if self.replaced is None else self.replaced.shape) == (
+                    (len(self.replaced_heads), queries, self.value.shape[2]) if self.replaced_heads else ())
+                and all(0 <= head < heads for head in self.replaced_heads)
                 and all(part.values.shape in shapes for part in (self.allowed, self.bias) if isinstance(part, Dense))
                 and (not isinstance(self.bias, Relative) or (*self.bias.by_offset.shape, self.bias.n_queries)
                      == (heads, queries + keys - 1, queries)))
+
+    def head_outputs(self, rows: slice | np.ndarray) -> np.ndarray:
+        """Return what the heads passed on in this pass at some rows, before any gate and W_O, (head, row, d_v): weights
+        · value, or what an edit put in its place."""
+        found = self.mix(self.weights(slice(None), rows, slice(0, self.shape[2])))
+        if self.replaced is not None:
+            found[list(self.replaced_heads)] = self.replaced[:, rows]
+        return found
+
+    def output(self, head: int) -> np.ndarray:
+        """Return one head's output at every row, like `head_outputs`, (q, d_v)."""
+        if self.replaced is not None and head in self.replaced_heads:
+            return self.replaced[self.replaced_heads.index(head)]
+        weights = self.weights(slice(head, head + 1), slice(0, self.shape[1]), slice(0, self.shape[2]))
+        return np.asarray(weights[0] @ self.value[self.group(head)])
 
     @functools.cached_property
     def sees_nothing(self) -> np.ndarray:

@@ -136,8 +136,7 @@ class Walk:
         """Return each head's output at these tokens after W_O, and the output bias."""
         layer = self.record[attention.kind].captured(attention.index, "its heads cannot be traced")
         total = attention.output[self.tokens]
-        weights = layer.weights(slice(None), self.tokens, slice(0, layer.shape[2]))
-        mixed = np.asarray(layer.mix(weights), np.float64)
+        mixed = np.asarray(layer.head_outputs(self.tokens), np.float64)
         if attention.gate is not None:
             mixed *= attention.gate[self.tokens].swapaxes(0, 1)
         out = mixed @ attention.w_output

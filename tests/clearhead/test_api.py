@@ -69,6 +69,9 @@ def test_frame_has_every_weight_once(record):
 
 def test_silenced_head_is_silent_and_labelled(opened, record):
     silenced = opened(TEXT, silence=[(2, 1)])
+    assert not silenced.output(2, 1).any() and silenced.output(2, 0).any()
+    mean = opened(TEXT, silence={(2, 1): "mean"}).output(2, 1)
+    np.testing.assert_allclose(mean, np.broadcast_to(record.output(2, 1).mean(0), mean.shape), atol=1e-5)
     assert not np.allclose(silenced.logits, record.logits)
     np.testing.assert_array_equal(silenced.weights(0, 0), record.weights(0, 0))
     hidden = opened(TEXT, hide=["cat"])

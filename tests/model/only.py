@@ -1,13 +1,11 @@
-"""Helpers for tests of models: a fixed model in place of all models, a query for a card, and a layer's outputs."""
+"""Helpers for tests of models: a fixed model in place of all models, and a query for a card."""
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from model.ask import sources
 from model.core.models import Models
 from model.core.query import Progress
-from model.core.record import Card, Layer
+from model.core.record import Card
 
 
 class Only:
@@ -32,11 +30,6 @@ class Only:
 def ask(question: Any) -> Any:
     """Return the answer to a question."""
     return sources.ask(question, "test").result(120)
-
-
-def head_outputs(layer: Layer, rows: np.ndarray) -> np.ndarray:
-    """Return the heads' outputs for some queries by equation (1), weights · value, float32 (head, row, d_v)."""
-    return layer.mix(layer.weights(slice(None), rows, slice(0, layer.shape[2])))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from model.core import heads
 from model.core.query import Hide, Kind, Query, Silence, Temper, quiet
 from model.core.query import Window as WindowEdit
 from tests.model import tiny
-from tests.model.only import head_outputs
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"
 
@@ -17,7 +16,7 @@ def ask(model, text=TEXT, edits=(), **more):
 
 
 def hooked_logits(network, ids, path, change):
-    """Logits with a part of one module's input changed by an independent hook."""
+    """Return the last token's logits with a part of one module's input changed by an independent hook."""
     def hook(module, arguments):
         return (change(arguments[0].clone()), *arguments[1:])
 
@@ -37,13 +36,19 @@ def test_silence_equals_a_hook_on_the_output_projection(opened, mode):
     def change(mixed):
         slice_ = mixed[..., 16:24]  # head 2 of d_head 8
         mixed[..., 16:24] = 0 if mode == "zero" else slice_.mean(1, keepdim=True)
+        sent.append(mixed[0].unflatten(-1, (-1, 8)))   # (q, head, d_v)
         return mixed
 
+    sent = []
     expected = hooked_logits(model.network, record.maps[0].queries.ids, "model.layers.1.self_attn.o_proj",
                              change).softmax(-1).topk(20)
     assert record.prediction.ids[0][0] == expected.indices[0]
     np.testing.assert_allclose(record.prediction.probabilities[0], expected.values, atol=1e-6)
     assert record.verification.status == "verified" and torch.isfinite(expected.values).all()
+    layer, rows = record[Kind.CAUSAL].layer(1), np.array([0, 5])
+    assert layer.replaced_heads == (2,) and record[Kind.CAUSAL].layer(0).replaced is None
+    np.testing.assert_allclose(layer.head_outputs(rows).swapaxes(0, 1), sent[0][rows], atol=1e-5)
+    np.testing.assert_allclose(layer.output(2), sent[0][:, 2], atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["bert", "mistral", "gemma2", "gpt_oss", "t5"])
@@ -111,5 +116,5 @@ def test_row_without_keys_after_edits(opened):
     edited = ask(opened("llama"), edits=[WindowEdit(1), Hide("source", 3)])
     for layer in edited.maps[0].layers:
         assert np.flatnonzero(layer.sees_nothing.all(0)).tolist() == [3]
-        assert not heads.weights(layer, 0)[3].any() and not head_outputs(layer, np.array([3])).any()
+        assert not heads.weights(layer, 0)[3].any() and not layer.head_outputs(np.array([3])).any()
     assert edited.verification.status == "verified" and edited.verification.max_error < 1e-4

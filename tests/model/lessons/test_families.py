@@ -9,7 +9,7 @@ from model.core.models import TraceQuery
 from model.core.query import Kind
 from model.lessons import families
 from tests.headline import TIRED
-from tests.model.only import ask, head_outputs
+from tests.model.only import ask
 
 
 @pytest.fixture(scope="module")
@@ -39,4 +39,4 @@ def test_cross_attention_reads_one_memory(translated):
         q, k, v = (torch.tensor(np.stack([part.apply(given, head) for head in range(len(part.weight))]))
                    for part, given in parts)
         mixed = functional.scaled_dot_product_attention(q, k, v).numpy()
-        np.testing.assert_allclose(head_outputs(record[Kind.CROSS].layer(each.index), np.arange(m)), mixed, atol=1e-5)
+        np.testing.assert_allclose(record[Kind.CROSS].layer(each.index).head_outputs(np.arange(m)), mixed, atol=1e-5)

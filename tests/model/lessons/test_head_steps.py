@@ -9,7 +9,6 @@ from model.core import heads
 from model.core.attention import Causal, Dense, Relative, Window
 from model.lessons import head_steps
 from tests.fabricate import HEADS, KEYS, QUERIES, layer
-from tests.model.only import head_outputs
 
 RNG = np.random.default_rng(5)
 VARIANTS = {
@@ -27,7 +26,7 @@ def test_every_step_equals_the_records_numbers(variant):
     made = layer(**VARIANTS[variant])
     for head in range(HEADS):
         weights, scores = heads.weights(made, head), heads.scores(made, head)
-        outputs = head_outputs(made, np.arange(QUERIES))[head]
+        outputs = made.head_outputs(np.arange(QUERIES))[head]
         for token in range(QUERIES):
             found = head_steps.head_steps(made, head, token)
             assert found.weights == pytest.approx(weights[token], abs=2e-6)

@@ -11,7 +11,6 @@ from model.lessons.block import boxes
 from model.pretrained import load
 from model.scratch import transformer
 from tests.model import tiny
-from tests.model.only import head_outputs
 
 TEXT = "the animal didn't cross the street because it was too tired."
 FOLLOWED = ("bert", "roberta", "distilbert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")
@@ -38,7 +37,7 @@ def test_projections_equal_the_records_vectors(opened, report, family):
             if not each.pairs:
                 close(each.query.apply(each.x, head), layer.query[head])
                 close(each.key.apply(each.memory, shared), layer.key[shared])
-        mixed = head_outputs(layer, np.arange(layer.shape[1]))
+        mixed = layer.head_outputs(np.arange(layer.shape[1]))
         total = np.einsum("hqd,hdm->qm", mixed, each.w_output) + (0 if each.b_output is None else each.b_output)
         close(total, each.output)
 
