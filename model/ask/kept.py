@@ -15,13 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from model.core import record_file
 from model.core.files import ASSETS
 from model.core.files import write as write_file
 from model.core.limits import LIMITS, home, keeps
 from model.core.query import Query, UserError
-from model.core.record import AttentionRecord, Layer
+from model.core.record import AttentionRecord, Layer, Prediction
 from model.imported.record_file import read_kept
 from model.imported.source import PREFIX
 
@@ -112,19 +113,39 @@ def _make_room() -> None:
 
 
 def difference(kept: AttentionRecord, live: AttentionRecord) -> float:
-    """Return the largest difference between two records' queries, keys and values, as a fraction of the arrays' largest
-    numbers: 0 if all are equal, infinity if tokens, heads or masks differ."""
+    """Return the largest difference between the numbers of two records, as a fraction of the arrays' largest numbers:
+    queries, keys, values and the answer. 0 if all are equal, infinity if tokens, heads, masks or shapes differ."""
     sides = [[(part.kind, part.queries, part.keys) for part in record.maps] for record in (kept, live)]
     layers = [[layer for part in record.maps for layer in part.layers] for record in (kept, live)]
     if sides[0] != sides[1] or len(layers[0]) != len(layers[1]):
         return float("inf")
-    largest = 0.0
+    pairs = _answers(kept.prediction, live.prediction)
     for ours, theirs in zip(*layers, strict=True):
         if not (isinstance(ours, Layer) and isinstance(theirs, Layer)) or ours.scale != theirs.scale or not (
                 np.array_equal(ours.sees_nothing, theirs.sees_nothing)):
             return float("inf")
-        for one, other in ((getattr(ours, name), getattr(theirs, name)) for name in ("query", "key", "value")):
-            if one.shape != other.shape:
-                return float("inf")
-            largest = max(largest, float(np.abs(one - other).max()) / (float(np.abs(other).max()) or 1.0))
-    return largest
+        pairs += [(getattr(ours, name), getattr(theirs, name)) for name in ("query", "key", "value")]
+    if any(one.shape != other.shape for one, other in pairs):
+        return float("inf")
+    return max((float(np.abs(one - other).max()) / (float(np.abs(other).max()) or 1.0) for one, other in pairs
+                if one.size), default=0.0)
+
+
+def _answers(one: Prediction | None, other: Prediction | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the pairs of arrays to compare of two answers; those of different kinds have different shapes. Candidates
+    are compared by their probabilities, since rounding may exchange two that are equally likely."""
+    kinds = [None if each is None else (each.kind, each.positions) for each in (one, other)]
+    if one is None or other is None or kinds[0] != kinds[1]:
+        return [(np.zeros(0), np.zeros(int(kinds[0] != kinds[1])))]
+    pairs = [_arrays(*values) for values in ((one.vector, other.vector), (one.vectors, other.vectors), (
+        one.probabilities, other.probabilities), (one.cosines, other.cosines))]
+    for ids, more, shares, others in zip(one.ids, other.ids, one.probabilities, other.probabilities, strict=False):
+        ours, theirs = dict(zip(ids, shares, strict=False)), dict(zip(more, others, strict=False))
+        # a candidate that is not listed is at most as likely as the last one that is
+        pairs.append(_arrays([ours.get(each, min(shares)) for each in {*ours, *theirs}],
+                             [theirs.get(each, min(others)) for each in {*ours, *theirs}]))
+    return pairs
+
+
+def _arrays(one: ArrayLike | None, other: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+    return np.asarray([] if one is None else one), np.asarray([] if other is None else other)

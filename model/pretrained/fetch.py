@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from huggingface_hub.hf_api import ModelInfo, RepoSibling
 
 # text files, and code, which is never run but must be reported
-WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|py)")
+WANTED = re.compile(rf"README\.md|{files.TEXTS}")
 BOT = "SFconvertbot"   # the hub's own bot, which proposes safetensors if a repository has only pickled weights
 # functions that convert a package's file to a folder, by model name
 CONVERTERS: dict[str, Callable[[Path, Path], None]] = {

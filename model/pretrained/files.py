@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"   # peft's file names
 # file types that transformers reads from a folder; pickles are excluded
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm", ".py")
+# paths of the text files in a model's folder that may change its answers, or what is said about them; all are fetched
+INSIDE = ("1_Pooling", "additional_chat_templates")   # subfolders that are read
+TEXTS = rf"(({'|'.join(INSIDE)})/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|py)"
+# of these, the ones that never do: the note of where the folder came from, legal texts, and logs of a training
+IGNORED = re.compile(rf"{re.escape(catalogue.MARK)}|trainer_state\.json|\w+_results\.json|"
+                     r"(readme|licen[cs]e|notice|requirements)[^/]*", re.IGNORECASE)
+READ = re.compile(rf"{TEXTS}|[^/]+\.safetensors")
 # the weights, or the index of their parts
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PANIC = "PanicException"   # error of Rust code, whose class cannot be imported
@@ -149,12 +156,16 @@ def sha256(path: Path) -> str:
 
 
 def fingerprint(*folders: Path, more: tuple[str, ...] = ()) -> str:
-    """Return 16 hexadecimal digits of a hash over all weights, configurations and tokenizers in the folders and the
-    strings in `more`."""
-    parts = [path for folder in folders for path in sorted(folder.iterdir())
-             if path.suffix in SUFFIXES and path.is_file()]
-    text = "\n".join((*(f"{path.name} {sha256(path)}" for path in parts), *more))
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    """Return 16 hexadecimal digits of a hash over everything in the folders that may change an answer (READ without
+    IGNORED) and the strings in `more`. It is the same on all machines and however the files were fetched."""
+    parts = []
+    for number, folder in enumerate(folders):
+        names = [path.name for path in folder.iterdir()] + [
+            f"{inside}/{path.name}" for inside in INSIDE if (folder / inside).is_dir()
+            for path in (folder / inside).iterdir()]
+        parts += [f"{number} {name} {sha256(folder / name)}" for name in sorted(names)
+                  if READ.fullmatch(name) and not IGNORED.fullmatch(name) and (folder / name).is_file()]
+    return hashlib.sha256("\n".join((*parts, *more)).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def read_json(path: Path) -> dict:

@@ -12,6 +12,7 @@ import pytest
 
 from model.ask import kept, sources
 from model.core import heads
+from model.core import record as record_model
 from model.core.limits import Limits
 from model.core.query import quiet
 from model.pretrained import files
@@ -75,6 +76,40 @@ def test_wrong_record_is_replaced_with_a_sentence(record):
     assert any((one != other).any() for one, other in zip(sources.ask(overview).result().cells, drawn.cells))
 
 
+def swapped(answer):
+    """Return the answer with the last two candidates of its first position exchanged, as rounding may do."""
+    *ids, one, other = answer.ids[0]
+    return replace(answer, ids=((*ids, other, one), *answer.ids[1:]))
+
+
+WRONG_ANSWERS = {
+    "other probabilities": lambda answer: replace(answer, probabilities=((0.5, *answer.probabilities[0][1:]),
+                                                                         *answer.probabilities[1:])),
+    "other candidates": lambda answer: replace(answer, ids=(tuple(reversed(answer.ids[0])), *answer.ids[1:])),
+    "a vector": lambda answer: record_model.Prediction("vector", vector=np.ones(3, np.float32)),
+    "none": lambda answer: None}
+
+
+@pytest.mark.parametrize("change", WRONG_ANSWERS.values(), ids=WRONG_ANSWERS)
+def test_record_with_a_wrong_answer_is_replaced(record, change):
+    kept.keep(replace(record, prediction=change(record.prediction)))
+    sources.ask(record.query).result()
+    live = sources.ask(sources.CheckQuery(record.query)).result()
+    assert sources.REPLACED in live.notes and not file_of(record).exists()
+
+
+def test_exchange_of_equally_likely_candidates_is_no_difference(record):
+    shares = record.prediction.probabilities
+    equal = replace(record.prediction, probabilities=((*shares[0][:-1], shares[0][-2]), *shares[1:]))
+    assert kept.difference(replace(record, prediction=swapped(equal)), replace(record, prediction=equal)) == 0
+
+
+def test_changed_vector_is_a_difference(record):
+    one, other = (replace(record, prediction=record_model.Prediction("vector", vector=np.array(values, np.float32)))
+                  for values in ((1, 2), (1, 2.5)))
+    assert kept.difference(one, other) == pytest.approx(0.2)
+
+
 def resigned(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode() + content
 
@@ -128,6 +163,7 @@ SHIPPED = f"""
 import json, sys
 from model.ask import sources
 from model.core import heads
+from model.core import record as record_model
 record = sources.ask(sources.open_query("minilm", {headline.TIRED!r})).result()
 heads.overview(record.maps[0])
 print(json.dumps([record.verification.status, [name for name in ("torch", "transformers") if name in sys.modules]]))

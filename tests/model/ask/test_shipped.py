@@ -1,11 +1,16 @@
 """Shipped answers are returned unchanged, and never for another model."""
+import json
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from model.ask import shipped, sources
+from model.ask import kept, shipped, sources
+from model.core.files import ASSETS
 from model.core.query import Kind, quiet
+from model.studies.atlas.files import open_atlas
+from viz.examples import examples
+from viz.state import State
 
 MODEL = "induction"
 
@@ -71,3 +76,26 @@ def test_damaged_file_is_treated_as_missing(question, content):
     shipped.path_of(question).write_bytes(content)
     shipped._read.cache_clear()
     assert shipped.find(question) is None
+
+
+def shipped_revisions(model: str) -> set[str]:
+    """Return the revisions that the shipped results of a model name."""
+    found = [json.loads(path.read_bytes()) for path in (ASSETS / "results").glob(f"*Query-{model}-*.json")]
+    return {each["revision"] for each in found if each["model"] == model} | {
+        open_atlas(folder).about["revision"] for folder in (ASSETS / "results").glob(f"AtlasQuery-{model}-*")
+        if folder.is_dir()}
+
+
+@pytest.mark.parametrize("model", ["minilm", "induction", "resolver-narrow", "resolver-wide", "translator"])
+def test_shipped_results_belong_to_the_installed_model(model):
+    assert shipped_revisions(model) == {sources.revision(model)}
+
+
+def test_shipped_results_belong_to_the_fetched_model(smollm2):
+    assert shipped_revisions(smollm2) == {sources.revision(smollm2)}
+
+
+def test_shipped_records_belong_to_the_first_pages_model():
+    first = examples()[0]
+    queries = [sources.open_query(State().model, text) for text in (first.text, first.twin) if text]
+    assert {path.name for path in kept.SHIPPED.glob("*.record")} == {kept.name_of(query) for query in queries}

@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 from model.ask import sources
 from model.core import limits
 from model.core.query import UserError
-from model.pretrained import catalogue, load
+from model.pretrained import catalogue, files, load
 from model.pretrained.fetch import fetch
 from tests.model import tiny
 from tests.model.only import CardQuery
@@ -23,14 +23,44 @@ def open_(folder, report):
     return load.open_model(str(folder), report)
 
 
-def test_folders_revision_follows_every_file(folder):
+READ = ("config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
+        "special_tokens_map.json", "added_tokens.json", "vocab.txt", "merges.txt", "spiece.model", "source.spm",
+        "chat_template.jinja", "additional_chat_templates/tool_use.jinja", "modules.json", "1_Pooling/config.json",
+        "sentence_bert_config.json", "config_sentence_transformers.json", "preprocessor_config.json",
+        "processor_config.json", "adapter_config.json", "adapter_model.safetensors", "modeling_own.py")
+NEVER_READ = ("README.md", ".gitattributes", "LICENSE.txt", "clearhead.json", "trainer_state.json", "eval_results.json",
+              "training_args.bin", "onnx/config.json", "checkpoint-1/model.safetensors", "1_Pooling/.config.json.swp")
+
+
+@pytest.fixture
+def revisions(tmp_path):
+    """Return {file: revisions before it, with it and after a change to it}, of a folder that has only these files."""
+    found = {}
+    for name in (*READ, *NEVER_READ):
+        before = files.fingerprint(tmp_path)
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"one")
+        with_it = files.fingerprint(tmp_path)
+        (tmp_path / name).write_bytes(b"other")
+        found[name] = (before, with_it, files.fingerprint(tmp_path))
+    return found
+
+
+def test_revision_follows_every_file_that_may_be_read_and_no_other(revisions):
+    changes = {name: len(set(found)) for name, found in revisions.items()}
+    assert changes == dict.fromkeys(READ, 3) | dict.fromkeys(NEVER_READ, 1)
+
+
+def test_revision_does_not_depend_on_folder_or_on_fetching(folder, tmp_path):
+    copy = shutil.copytree(folder, tmp_path / "elsewhere")
+    (copy / catalogue.MARK).write_text("{}", encoding="utf-8")
     first = load.revision(str(folder))
-    assert first == load.revision(str(folder)) and len(first) == 16
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "config.json").write_text(json.dumps(config, indent=4), encoding="utf-8")
-    second = load.revision(str(folder))
-    tiny.save(folder, "llama", seed=5)
-    assert len({first, second, load.revision(str(folder))}) == 3
+    assert len(first) == 16 and first == load.revision(str(copy))
+    with_it = files.fingerprint(folder, copy)   # the same file in a model's folder and in its adapter's
+    (copy / "vocab.txt").write_bytes(b"a")
+    beside = files.fingerprint(folder, copy)
+    (copy / "vocab.txt").rename(folder / "vocab.txt")
+    assert len({with_it, beside, files.fingerprint(folder, copy)}) == 3
 
 
 @pytest.mark.parametrize("keep", [0, 5, 200, -1])
