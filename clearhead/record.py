@@ -227,11 +227,12 @@ class Record:
 
     def paths(self, twin: "Record", answer: str | int, rival: str | int, *, receiver: HeadId | None = None,
               reads: Sequence[str] = READS, position: Token = -1) -> Paths:
-        """Patch each path into one head, by default to the logits: replace its value by the twin's, with everything
-        else frozen.
+        """Patch each path into one head, by default to the logits: replace its value by the twin's.
 
-        frame() has layer, head and the effect on the logit of `answer` minus that of `rival`. reads: which of the
-        receiver's query, key and value read the path.
+        All heads and feed-forward layers between the two ends are frozen, so that paths only run along the residual
+        stream; Wang et al. 2022 freeze the heads alone. Layers after the receiver are recomputed. Each text is run with
+        its record's edits. frame() has layer, head and the effect on the logit of `answer` minus that of `rival`.
+        reads: which of the receiver's query, key and value read the path.
         """
         self._behind("paths")
         return answer_to(PathsQuery(self.answer.query, twin.answer.query, self._position(position), answer, rival,

@@ -226,8 +226,9 @@ class Session:
     # each patched head's output (q, d_v) in the other pass
     patched_outputs: "Mapping[Patch, Tensor]" = field(default_factory=dict)
     mixed: "dict[tuple[Kind, int], Tensor] | None" = None   # if a dictionary, filled with (kind, layer): (q, head, d_v)
-    # for passes over several texts at once that are not recorded: receives each attention's slot, its query, key and
-    # value (text, head, token, d) and its output (text, q, head, d_v), and returns the output to continue with
+    # for passes that are not recorded, over several texts at once if there are no edits: receives each attention's slot,
+    # its query, key and value (text, head, token, d) and its edited output (text, q, head, d_v), and returns the output
+    # to continue with
     tap: "Callable[[Slot, tuple[Tensor, ...], Tensor], Tensor] | None" = None
     calls: list[Call] = field(default_factory=list)            # calls so far
     counts: dict[str, int] = field(default_factory=dict)       # number of calls so far, by module name
@@ -313,7 +314,7 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
         session.report(len(session.calls) / len(session.slots),
                        f"attention layer {len(session.calls) + 1} of {len(session.slots)}")
     slot = session.slots.get((name, occurrence))
-    if session.tap is not None:
+    if session.tap is not None and not session.edits:
         return native() if slot is None else session.tap(slot, tensors, native())
     call = parse_call(session.memory, module, tensors, mask, options)
     allowed, temperatures, replaced = session.edits_at(slot, call.allowed)
@@ -331,6 +332,8 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
     if replaced:
         call.replaced_heads = tuple(sorted(edit.head for edit in replaced))
         call.replaced = as_array(output)[:, list(call.replaced_heads)].swapaxes(0, 1).copy()
+    if session.tap is not None and slot is not None:
+        output = session.tap(slot, tensors, output)
     if session.mixed is not None and slot is not None:
         session.mixed[slot.kind, slot.index] = output[0]
     session.output = output

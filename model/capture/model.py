@@ -116,6 +116,11 @@ class NetworkModel:
     def run(self, asked: ModelInput, edits: frozenset[Edit] = frozenset(), report: Progress = quiet, *,
             every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None) -> Pass:
         """Run one captured pass; see `model.core.models.OpenModel.run` for the arguments."""
+        if edits and rows is not None and len(rows) > 1:   # an edited pass reads one text
+            import torch
+
+            each = [self.run(asked, edits, report, every=every, rows=[row]) for row in rows]
+            return Pass(lambda: torch.cat([one.outputs() for one in each]), lambda row: each[row].answer(0), {})
         session, tensors = self.session(edits, asked.lengths, report), asked.tensors
         heads: dict[tuple[Kind, int], Tensor] = {}
         session.mixed = heads

@@ -405,7 +405,7 @@ class OpenModel(Protocol):
         """Run one captured pass.
 
         every: compute logits of all tokens, where a decoder would only compute the last. rows: run one copy of the text
-        per entry, with the outputs (q, d_v) of some heads replaced.
+        per entry, with the outputs (q, d_v) of some heads replaced; every copy has the edits, too.
         """
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":

@@ -1,10 +1,17 @@
 """Path patching: replace the value of one path, from a head to another head or to the logits, by its value in the twin
-sentence, with everything else frozen (Wang et al. 2022; Goldowsky-Dill et al. 2023).
+sentence (Wang et al. 2022; Goldowsky-Dill et al. 2023).
 
 The sender's output is replaced by its output in the twin, but only in the input of one receiver's queries, keys or
 values, including all norms in between. The receiver's output is recomputed from this input, and the model continues
-with the new output. All other heads and feed-forward layers in between remain unchanged. A path to the logits only
-changes the input of the unembedding.
+with the new output, with nothing frozen. A path to the logits only changes the input of the unembedding.
+
+Between sender and receiver, all heads and feed-forward layers are frozen at their outputs in the sentence, so that a
+path only runs along the residual stream. Wang et al. freeze the heads alone: their paths also run through the
+feed-forward layers in between, which are recomputed, so their numbers differ from these.
+
+Each sentence is run with the edits of its own query, and so is every pass with a patched path. A head whose output an
+edit replaces sends that output, and as a receiver it reads nothing, so no path into it has an effect, unless the edit
+is the mean over positions.
 """
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +22,21 @@ import numpy as np
 from model.core import heads as core_heads
 from model.core.heads import head_frame, head_ids, ranked_frame
 from model.core.models import Models, Pass, Trace, check_lengths, norm_giving, norm_of, turned
-from model.core.query import HeadId, Kind, Progress, Query, UserError, counted, frozen, head_label, quiet, with_arrays
+from model.core.query import (
+    HeadId,
+    Kind,
+    KindHeadId,
+    Patch,
+    Progress,
+    Query,
+    Silence,
+    UserError,
+    counted,
+    frozen,
+    head_label,
+    quiet,
+    with_arrays,
+)
 from model.core.record import AttentionRecord, tensor_of
 from model.studies.circuits import Walk
 from model.studies.contributions import token_id
@@ -40,14 +61,15 @@ class PathsQuery:
     senders: tuple[HeadId, ...] = ()    # () for all earlier heads
 
     def answer(self, models: Models, report: Progress) -> "Paths":
-        """Compute every path's effect. Raises UserError if the texts differ in length or the model is not a decoder."""
+        """Compute every path's effect. Raises UserError if the texts differ in length or the model has no logits that can
+        be traced."""
         opened = models.open(self.query, report)
         records = [models.record(each, quiet) for each in (self.query, self.twin)]
         traces = [models.trace(each, quiet).plain() for each in (self.query, self.twin)]
-        trace, kind = traces[0], Kind.CAUSAL
-        if kind not in records[0].kinds or trace.unembedding is None:
-            raise UserError(f"Path patching needs a decoder whose logits can be traced, and {opened.card.title} is "
-                            f"none; choose one such as SmolLM2.")
+        trace, kind = traces[0], traces[0].blocks[-1].kind
+        if trace.unembedding is None:
+            raise UserError(f"Path patching needs logits that can be traced, and {opened.card.title} has none; choose a "
+                            f"decoder such as SmolLM2.")
         check_lengths(self.twin, *(len(record[kind].queries) for record in records[::-1]))
         ids = [token_id(opened, each) for each in (self.token, self.rival)]
         heads, receiver = head_ids(records[0][kind]), self.receiver
@@ -56,9 +78,9 @@ class PathsQuery:
         if receiver not in (None, *heads) or not senders or not {*senders} <= {*earlier}:
             raise UserError(f"There is no such path in {opened.card.title}; choose heads from {head_label(*heads[0])} "
                             f"to {head_label(*heads[-1])}, and a receiver in a later layer than the sender.")
-        given = opened.tokens(self.query)
-        plain, twin = (float(_differences(opened.run(opened.tokens(each), every=True), ids, self.position)[0])
-                       for each in (self.query, self.twin))
+        given, edits = opened.tokens(self.query), self.query.edits
+        plain, twin = (float(_differences(opened.run(opened.tokens(each), each.edits, every=True), ids,
+                                          self.position)[0]) for each in (self.query, self.twin))
         outputs: dict[int, np.ndarray] = {}
         patched = np.empty(len(senders))
         for number, (layer, head) in counted(senders, report, "path"):
@@ -68,9 +90,9 @@ class PathsQuery:
             if self.receiver is None:
                 patched[number] = plain + _to_logits(trace, kind, change, ids, self.position)
                 continue
-            made = _received(records[0], trace, self.receiver, self.reads, change)
-            done = opened.run(given, rows=[{(kind, *self.receiver): tensor_of(made.astype(np.float32))}], every=True)
-            patched[number], = _differences(done, ids, self.position)
+            made = _received(records[0], trace, (kind, *self.receiver), self.reads, change)
+            rows = [{(kind, *self.receiver): tensor_of(made.astype(np.float32))}]
+            patched[number], = _differences(opened.run(given, edits, rows=rows, every=True), ids, self.position)
         return Paths(plain, twin, senders, patched)
 
 
@@ -128,16 +150,21 @@ def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: list[int], pos
     before = block.after[position]
     vectors = np.stack([before, before + change[position]])
     assert trace.unembedding is not None   # checked by `PathsQuery.answer`
-    logits = trace.unembedding.logits(vectors if norm is None else norm.apply(vectors), ids)
+    vectors = vectors if norm is None else norm.apply(vectors)
+    logits = trace.unembedding.logits(vectors if trace.transform is None else trace.transform.apply(vectors), ids)
     return float((logits[1] - logits[0]) @ np.array([1.0, -1.0]))
 
 
-def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tuple[str, ...],
+def _received(record: AttentionRecord, trace: Trace, receiver: KindHeadId, reads: tuple[str, ...],
               change: np.ndarray) -> np.ndarray:
     """Return the receiver's output, float64 (t, d_v), with the sender's change added to its input."""
-    (layer, head), kind = receiver, Kind.CAUSAL
+    kind, layer, head = receiver
     block, attention = trace.find(kind, layer)
     own = record[kind].captured(layer, "no path can be patched")
+    edit = next((edit for edit in record.query.edits if isinstance(edit, Silence | Patch)
+                 and (edit.kind, edit.layer, edit.head) == receiver), None)
+    if edit is not None and edit != Silence(*receiver, "mean"):   # whatever it reads
+        return own.output(head)
     norm = norm_giving(block.norms, attention.x) if block.norm_first else None
     changed = block.before + change if norm is None else norm.apply(block.before + change)
     parts = {name: getattr(own, name).copy() for name in READS}
@@ -146,12 +173,14 @@ def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tu
         made = projection.apply(changed, place)
         parts[name][place] = made if name == "value" else turned(
             made, projection.apply(attention.x, place), parts[name][place], attention.pairs)
-    return np.asarray(core_heads.weights(replace(own, **parts), head) @ parts["value"][own.group(head)])
+    made = np.asarray(core_heads.weights(replace(own, **parts), head) @ parts["value"][own.group(head)])
+    return made if edit is None else np.broadcast_to(made.mean(0), made.shape)
 
 
 @frozen
 class AblationQuery:
-    """How does a decoder's logit difference change if a head is ablated? Ablates each head alone, in three ways."""
+    """How does the logit difference change if a head is ablated? Ablates each head alone, in three ways, each sentence
+    with the edits of its own query."""
 
     query: Query
     twin: Query
@@ -165,14 +194,15 @@ class AblationQuery:
         opened = models.open(self.query, report)
         ids = [token_id(opened, each) for each in (self.token, self.rival)]
         given = opened.tokens(self.query)
-        own, other = (opened.run(opened.tokens(each), every=True) for each in (self.query, self.twin))
+        own, other = (opened.run(opened.tokens(each), each.edits, every=True) for each in (self.query, self.twin))
+        kind = Kind.CAUSAL if any(kind is Kind.CAUSAL for kind, _ in own.heads) else Kind.SELF
         found = np.empty((len(self.heads), len(WAYS)))
         for number, (layer, head) in counted(self.heads, report, "head"):
-            out, resampled = (done.heads[Kind.CAUSAL, layer][:, head] for done in (own, other))
+            out, resampled = (done.heads[kind, layer][:, head] for done in (own, other))
             check_lengths(self.twin, len(resampled), len(out))
             changed = (out * 0, out.mean(0, keepdim=True).expand_as(out), resampled)
-            rows = [{(Kind.CAUSAL, layer, head): each} for each in changed]
-            found[number] = _differences(opened.run(given, rows=rows, every=True), ids, self.position)
+            rows = [{(kind, layer, head): each} for each in changed]
+            found[number] = _differences(opened.run(given, self.query.edits, rows=rows, every=True), ids, self.position)
         return Ablations(self.heads, float(_differences(own, ids, self.position)[0]), found)
 
 
