@@ -226,9 +226,9 @@ class Session:
     # each patched head's output (q, d_v) in the other pass
     patched_outputs: "Mapping[Patch, Tensor]" = field(default_factory=dict)
     mixed: "dict[tuple[Kind, int], Tensor] | None" = None   # if a dictionary, filled with (kind, layer): (q, head, d_v)
-    # for passes that are not recorded, over several texts at once if there are no edits: receives each attention's slot,
-    # its query, key and value (text, head, token, d) and its edited output (text, q, head, d_v), and returns the output
-    # to continue with
+    # for passes that are not recorded, over several texts at once unless there are edits: receives each attention's
+    # slot, its query, key and value (text, head, token, d) and its edited output (text, q, head, d_v), and returns the
+    # output to continue with
     tap: "Callable[[Slot, tuple[Tensor, ...], Tensor], Tensor] | None" = None
     calls: list[Call] = field(default_factory=list)            # calls so far
     counts: dict[str, int] = field(default_factory=dict)       # number of calls so far, by module name

@@ -61,15 +61,15 @@ class PathsQuery:
     senders: tuple[HeadId, ...] = ()    # () for all earlier heads
 
     def answer(self, models: Models, report: Progress) -> "Paths":
-        """Compute every path's effect. Raises UserError if the texts differ in length or the model has no logits that can
-        be traced."""
+        """Compute every path's effect. Raises UserError if the texts differ in length or the logits cannot be
+        traced."""
         opened = models.open(self.query, report)
         records = [models.record(each, quiet) for each in (self.query, self.twin)]
         traces = [models.trace(each, quiet).plain() for each in (self.query, self.twin)]
         trace, kind = traces[0], traces[0].blocks[-1].kind
         if trace.unembedding is None:
-            raise UserError(f"Path patching needs logits that can be traced, and {opened.card.title} has none; choose a "
-                            f"decoder such as SmolLM2.")
+            raise UserError(f"Path patching needs logits that can be traced, and {opened.card.title} has none; choose "
+                            f"a decoder such as SmolLM2.")
         check_lengths(self.twin, *(len(record[kind].queries) for record in records[::-1]))
         ids = [token_id(opened, each) for each in (self.token, self.rival)]
         heads, receiver = head_ids(records[0][kind]), self.receiver
