@@ -14,7 +14,7 @@ from model.core import heads
 from model.core.limits import one_thread
 from model.core.models import AttentionTrace, MapQuestion, Models, Projection, turned
 from model.core.query import HeadId, Kind, Progress, UserError, frozen, with_arrays
-from model.core.record import AttentionMap, Layer, Reported
+from model.core.record import AttentionMap, Layer
 from model.core.statistics import entropy
 from model.core.view import MAX_UNPOOLED
 from model.studies.rollout import uniform_rows
@@ -77,9 +77,9 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
     for number, layer in enumerate(attention_map.layers):
         report(0.3 * number / len(attention_map.layers), f"{shape[0]} tokens: layer {layer.index}")
         for head in range(layer.heads):
-            weights = _whole(layer, head)
-            even = uniform_rows(heads.allowed_cells(layer.allowed, slice(0, shape[0]), slice(0, shape[1]), head))
-            for numbers, rows in ((values, weights), (blank, even)):
+            weights = _whole(heads.weights(layer, head))
+            allowed = heads.allowed_cells(layer.allowed, slice(0, shape[0]), slice(0, shape[1]), head)
+            for numbers, rows in ((values, weights), (blank, _whole(uniform_rows(allowed)))):
                 distance = np.nan if attention_map.kind is Kind.CROSS else (rows[:, :shape[1]] * apart).sum(1).mean()
                 numbers.append((entropy(rows, base=2).mean(), mutual(rows), distance))
             places.append((layer.index, head))
@@ -94,9 +94,10 @@ def _rows(n_heads: int, queries: int, keys: int) -> np.ndarray:
     return np.unique(np.linspace(0, queries - 1, wanted).round().astype(int))
 
 
-def _whole(layer: Layer | Reported, head: int) -> np.ndarray:
-    """Return the head's rows, which sum to 1, float64 (query, key). The last column is the attention sink, if any."""
-    weights = heads.weights(layer, head).astype(np.float64)
+def _whole(weights: np.ndarray) -> np.ndarray:
+    """Return rows (query, key) that sum to 1, float64. A last column holds what is missing: the share of an attention
+    sink, or all of a row that sees nothing."""
+    weights = weights.astype(np.float64)
     rest = 1 - weights.sum(1, keepdims=True)
     return np.hstack([weights, np.maximum(rest, 0)]) if rest.max() > 1e-3 else weights / weights.sum(1, keepdims=True)
 

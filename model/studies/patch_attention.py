@@ -94,7 +94,7 @@ class PatchRolloutQuery(MapQuestion):
             raise UserError("Rollout needs one list of tokens in all layers; choose self-attention.")
         right, copied = [], []
         for layer in attention_map.layers:
-            mean = heads.whole(layer).astype(np.float64).mean(0)
+            mean = heads.whole(layer).mean(0, dtype=np.float64)
             kept = with_residual(without_smallest(mean, self.discard)[None])
             right.append(kept / kept.sum(1, keepdims=True))
             # the program broadcasts the row sums along the wrong axis: it divides cell (i, j) by the sum of row j

@@ -5,6 +5,7 @@ divergence in bits (Lin 1991) between its rows and the pattern's: 1 is a perfect
 is *even*, with equal weights on all allowed keys; it labels heads without a preference.
 """
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from model.core import heads
 from model.core.attention import grid
 from model.core.heads import CLARK
 from model.core.models import MapQuestion, Models
-from model.core.query import HeadId, Kind, Progress, frozen, with_arrays
+from model.core.query import HeadId, Kind, Progress, frozen, slices, with_arrays
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import x_log_x
 
@@ -161,6 +162,7 @@ def fit(attention_map: AttentionMap) -> HeadFits:
 
 
 DRAWS = 400       # number of random heads
+BLOCK = 2**22     # weights of random heads that are held at once
 EVEN = "even"     # the pattern of heads without a preference
 QUANTILE = 0.95   # quantile of the null distribution
 
@@ -190,14 +192,19 @@ def pattern_chance(attention_map: AttentionMap, draws: int = DRAWS) -> PatternCh
     the first layer's mask allows (a flat Dirichlet distribution). The best fit of each one excludes the pattern even.
     The random seed is fixed.
     """
+    from pandas import concat
+
     layer, random = attention_map.layers[0], np.random.default_rng(0)
     _, queries, keys = layer.shape
-    allowed = heads.allowed_cells(layer.allowed, slice(0, queries), slice(0, keys))
-    raw = np.concatenate([np.ones((1, queries, keys)), random.exponential(size=(draws, queries, keys))])
-    rows = np.where(allowed, raw, 0)
-    weights = (rows / rows.sum(-1, keepdims=True)).astype(np.float32)
-    fits = fit(AttentionMap(attention_map.kind, attention_map.queries, attention_map.keys,
-                            (Reported(0, weights, layer.allowed),))).frame()
+    allowed, found = heads.allowed_cells(layer.allowed, slice(0, queries), slice(0, keys)), []
+    for some in slices(draws + 1, max(1, BLOCK // allowed.size)):
+        raw = [random.exponential(size=allowed.shape) if head else np.ones(allowed.shape)
+               for head in range(some.start, some.stop)]
+        rows = np.where(allowed, raw, 0)
+        weights = rows / np.where(allowed.any(1, keepdims=True), rows.sum(-1, keepdims=True), 1)
+        found.append(fit(replace(attention_map, layers=(Reported(0, weights.astype(np.float32), layer.allowed),))
+                         ).frame())
+    fits = concat(found)
     even = {str(name): float(value) for name, value in fits.iloc[0].items()}
     best = best_patterns(fits.iloc[1:].drop(columns=EVEN))["fit"]
     return PatternChance(even, float(best.quantile(QUANTILE)), queries)

@@ -20,7 +20,7 @@ SCALE = 2**30   # capacities are 32-bit integers; a total of 1 is represented by
 def with_residual(weights: np.ndarray) -> np.ndarray:
     """Return ½W + ½I, float64 (query, key), from weights (head, query, key) averaged over heads (Abnar & Zuidema
     2020)."""
-    return weights.astype(np.float64).mean(0) / 2 + np.eye(weights.shape[-1]) / 2
+    return weights.mean(0, dtype=np.float64) / 2 + np.eye(weights.shape[-1]) / 2
 
 
 def rollout(steps: Sequence[np.ndarray]) -> np.ndarray:

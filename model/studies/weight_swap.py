@@ -28,9 +28,10 @@ class SwapQuery:
         weights = heads.weights(layer, self.head)[:size[0], :size[1]].astype(np.float64)
         may = heads.allowed_cells(layer.allowed, slice(0, size[0]), slice(0, size[1]), self.head)
         rng = np.random.default_rng(statistics.SEED)
-        others = [uniform_rows(may), *(permute_rows(weights, may, rng) for _ in range(self.draws))]
         value = layer.value[layer.group(self.head)][:size[1]]
-        distances = explained.with_head_values((kind, self.layer, self.head), np.stack(others) @ value, report)
+        outputs = [uniform_rows(may) @ value,
+                   *(permute_rows(weights, may, rng) @ value for _ in range(self.draws))]
+        distances = explained.with_head_values((kind, self.layer, self.head), np.stack(outputs), report)
         row = explained.rows @ weights
         return Swapped(float(distances[0]), distances[1:], float(row.max()), float(statistics.entropy(row, base=2)))
 

@@ -1,11 +1,13 @@
 """Fits compared with divergences of whole distributions (scipy), and their null distribution."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from model.core.attention import Causal, Full
+from model.core.attention import Causal, Dense, Full
 from model.core.query import Kind
 from model.core.record import AttentionMap, Reported
 from model.studies.patterns import PATTERNS, KeyInfo, divergences, fit, pattern_chance
@@ -76,6 +78,15 @@ def test_even_rows_fit_as_defined():
     wanted = 1 - np.mean([jensenshannon(row, previous[place - 1], base=2) ** 2 for place in range(1, 9)])
     assert chance.even["previous"] == pytest.approx(wanted, abs=1e-6)
     assert chance.even["even"] == pytest.approx(1, abs=1e-6) and chance.tokens == 9
+
+
+def test_chance_leaves_out_a_row_that_sees_nothing():
+    mask = np.ones((9, 9), bool)
+    mask[4] = False
+    record = fabricate.record(9, Kind.SELF, seed=1)[Kind.SELF]
+    blind = replace(record, layers=(replace(record.layers[0], allowed=Dense(mask)),))
+    chance = pattern_chance(blind, 20)
+    assert chance.even["even"] == pytest.approx(1, abs=1e-6) and 0 < chance.luck < 1
 
 
 def test_null_distribution_equals_other_draws():
