@@ -229,8 +229,8 @@ def _verdict(record: AttentionRecord) -> str:
     figures = ""
     if found.status in ("verified", "kept"):
         count = sum(layer.heads for each in record.maps for layer in each.layers)
-        figures = (f": outputs recomputed within {found.max_error:.1g} of the largest on {found.rows_checked:,} rows "
-                   f"of {count:,} heads, rows sum to 1 within {found.row_sum_error:.1g}")
+        figures = (f": outputs recomputed within {found.max_error:.1g} of weights · |value| on "
+                   f"{found.rows_checked:,} rows of {count:,} heads, rows sum to 1 within {found.row_sum_error:.1g}")
         if not math.isnan(found.load_error):
             figures += f", {found.load_error:.1g} from the model's own eager weights at load"
     status = "was verified when it was recorded" if found.status == "kept" else found.status

@@ -113,8 +113,9 @@ def _make_room() -> None:
 
 
 def difference(kept: AttentionRecord, live: AttentionRecord) -> float:
-    """Return the largest difference between the numbers of two records, as a fraction of the arrays' largest numbers:
-    queries, keys, values and the answer. 0 if all are equal, infinity if tokens, heads, masks or shapes differ."""
+    """Return the largest difference between the numbers of two records, as a fraction of the largest number of a
+    head's queries, keys or values, or of the answer. 0 if all are equal, infinity if tokens, heads, masks or shapes
+    differ."""
     sides = [[(part.kind, part.queries, part.keys) for part in record.maps] for record in (kept, live)]
     layers = [[layer for part in record.maps for layer in part.layers] for record in (kept, live)]
     if sides[0] != sides[1] or len(layers[0]) != len(layers[1]):
@@ -124,7 +125,8 @@ def difference(kept: AttentionRecord, live: AttentionRecord) -> float:
         if not (isinstance(ours, Layer) and isinstance(theirs, Layer)) or ours.scale != theirs.scale or not (
                 np.array_equal(ours.sees_nothing, theirs.sees_nothing)):
             return float("inf")
-        pairs += [(getattr(ours, name), getattr(theirs, name)) for name in ("query", "key", "value")]
+        for one, other in ((getattr(ours, name), getattr(theirs, name)) for name in ("query", "key", "value")):
+            pairs += zip(one, other, strict=True) if one.shape == other.shape else [(one, other)]   # by head
     if any(one.shape != other.shape for one, other in pairs):
         return float("inf")
     return max((float(np.abs(one - other).max()) / (float(np.abs(other).max()) or 1.0) for one, other in pairs

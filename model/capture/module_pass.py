@@ -13,9 +13,9 @@ from torch import Tensor
 from model.capture.forward_pass import Unsupported
 from model.capture.torch_attention import Attention, as_numbers
 from model.capture.transformers_internals import attention_of
-from model.capture.verify import recompute
+from model.capture.verify import differences, recompute
 from model.core.limits import seeded
-from model.core.query import with_arrays
+from model.core.query import largest, with_arrays
 from model.core.record import Layer
 
 if TYPE_CHECKING:
@@ -160,19 +160,21 @@ def _attention(network: "PreTrainedModel", name: str) -> Iterator[None]:
 
 
 def prove(attention: Attention, layer: Layer) -> tuple[float, float, int]:
-    """Compare a layer with the call's real output. Returns (largest difference of weights · value, relative to the
-    largest number; largest difference of a row's sum from 1, for rows without a sink; rows compared, over all heads).
-    The differences are infinite if the shapes do not match."""
+    """Compare a layer with the call's real output. Returns (largest difference of weights · value, see
+    `model.capture.verify.differences`, or, where a projection sums the heads, relative to the row's largest number;
+    largest difference of a row's sum from 1, for rows without a sink; rows compared, over all heads). The differences
+    are infinite if the shapes do not match."""
     call = attention.call
     assert call is not None and call.rows is not None and call.outputs is not None
-    mixed, sums = recompute(layer, call.rows)
-    ours = mixed if attention.project is None else attention.project(mixed)
+    ours, scale, sums = recompute(layer, call.rows)
+    if attention.project is not None:   # the heads are summed
+        ours, scale = attention.project(ours), np.abs(call.outputs).max(-1, keepdims=True)
     if ours.shape != call.outputs.shape:
         return math.inf, math.inf, 0
     compared, sees = attention.compared, ~attention.sees_nothing[:, call.rows]
     row_error = float(np.abs(sums - 1)[sees].max(initial=0)) if layer.sink is None else 0.0
     rows = int(compared.sum()) * (1 if attention.project is None else layer.heads)
-    return difference(ours[compared], call.outputs[compared]), row_error, rows
+    return largest(differences(ours, call.outputs, scale).max(2)[compared]), row_error, rows
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> float:

@@ -23,27 +23,32 @@ if TYPE_CHECKING:
 
 # numbers in the keys; smaller layers are recomputed together, because calls would cost more than arithmetic
 SMALL = 1 << 18
+SMALLEST = 1e-30   # smaller numbers are compared with this one, because float32 cannot hold their digits
 
 
 def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
-    """Compare recomputed outputs with those of this pass. Returns (largest difference relative to the layer's largest
-    output; largest difference of a row's sum from 1; rows compared). Rows without an allowed key are skipped, because
-    kernels return 0, NaN or a mean for them."""
+    """Compare recomputed outputs with those of this pass. Returns (largest difference, see `differences`; largest
+    difference of a row's sum from 1; rows compared). Rows without an allowed key are skipped, because kernels return 0,
+    NaN or a mean for them."""
     errors, row_errors, rows = [0.0], [0.0], 0
     for members, layer in _together(calls, layers):
         outputs, kept = np.concatenate([call.outputs for call in members]), cast(np.ndarray, members[0].rows)
-        mixed, sums = recompute(layer, kept)
+        mixed, scale, sums = recompute(layer, kept)
         empty = empty_rows(layer.allowed, layer.query.shape[1], layer.key.shape[1])
         sees = ~np.broadcast_to(empty[:, kept], sums.shape)
-        outputs = np.where(sees[..., None], outputs, 0)
-        scale = np.abs(outputs).reshape(len(members), -1).max(1).repeat(len(outputs) // len(members))
-        with np.errstate(invalid="ignore"):   # infinity divided by infinity
-            differences = np.abs(mixed - outputs).max(2) / np.where(scale > 0, scale, 1)[:, None]
-        errors.append(largest(differences[sees]))
+        errors.append(largest(differences(mixed, outputs, scale).max(2)[sees]))
         if layer.sink is None:
             row_errors.append(largest(np.abs(sums - 1)[sees]))
         rows += int(sees.sum())
     return largest(errors), largest(row_errors), rows
+
+
+def differences(ours: np.ndarray, theirs: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return the differences of numbers, each relative to its own scale: the sum of the absolute terms that it is the
+    sum of, which bounds its rounding error. Small heads, rows and dimensions are thus compared as closely as large
+    ones."""
+    with np.errstate(invalid="ignore"):   # infinity divided by infinity
+        return np.asarray(np.abs(ours - theirs) / np.maximum(np.maximum(scale, np.abs(theirs)), SMALLEST))
 
 
 def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Call], Layer | Call]]:
@@ -64,11 +69,13 @@ def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Cal
         yield [calls[member] for member in members], joined
 
 
-def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute weights · value (head, row, d_v) and the weights' sums (head, row) for some queries; both are 0 for rows
-    without an allowed key."""
+def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute weights · value and weights · |value| (head, row, d_v), and the weights' sums (head, row), for some
+    queries; all are 0 for rows without an allowed key."""
     weights = layer.weights(slice(None), rows, slice(0, layer.key.shape[1]))
-    return layer.mix(weights), weights.sum(-1)
+    grouped = weights.reshape(len(layer.value), -1, weights.shape[2])
+    mixed, scale = ((grouped @ value).reshape(*weights.shape[:2], -1) for value in (layer.value, np.abs(layer.value)))
+    return mixed, scale, weights.sum(-1)
 
 
 TOLERANCE = 1e-4  # for float32; summing in another order changes the tested models' outputs by about 1e-5
@@ -139,7 +146,7 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
         reasons.append(f"{worst[0]} differs by {load_error:.2g} from the model's own eager weights")
     output_error = against_outputs(session.calls, list(layers.values()))[0]
     if output_error > TOLERANCE:
-        reasons.append(f"recomputed outputs differ by {output_error:.2g} of the largest")
+        reasons.append(f"recomputed outputs differ by {output_error:.2g} of weights · |value|")
     shapes = {_id(call): _shape(call) for call in session.calls}
     return Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons), _gated(session.calls, modules))
 
@@ -270,7 +277,8 @@ def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring) -> Veri
     worst, row_error, rows = against_outputs(calls, layers)
     reasons = wiring.reasons
     if worst > TOLERANCE or row_error > TOLERANCE:
-        reasons += (f"recomputed outputs differ by {worst:.2g} of the largest, rows sum to 1 within {row_error:.2g}",)
+        reasons += (f"recomputed outputs differ by {worst:.2g} of weights · |value|, rows sum to 1 within "
+                    f"{row_error:.2g}",)
     return Verification("refused" if len(reasons) > len(wiring.reasons) else "verified", worst,
                         max(row_error, wiring.row_sum_error), wiring.load_error, TOLERANCE, rows, reasons)
 

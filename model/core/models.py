@@ -33,16 +33,18 @@ if TYPE_CHECKING:
 
 
 Pairs = tuple[tuple[int, int], ...]   # dimensions that are rotated together
-# largest difference between equal vectors, relative to the largest number; rounding errors are smaller
+# largest difference between equal vectors, relative to a vector's largest number; rounding errors are smaller
 CLOSE = 1e-4
+FLOOR = 1e-2   # a vector smaller than this share of the largest one may be a difference of large ones
 
 
 def same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether two arrays are equal up to rounding (CLOSE)."""
+    """Return whether two arrays of vectors (…, d) are equal up to rounding: CLOSE of each vector's largest number."""
     if one.shape != other.shape:
         return False
-    largest = max(float(np.abs(other).max(initial=0)), 1e-30)
-    return float(np.abs(one - other).max(initial=0)) <= CLOSE * largest
+    size = np.abs(other).max(-1, keepdims=True, initial=0)
+    allowed = CLOSE * np.maximum(size, max(FLOOR * size.max(initial=0), 1e-30))
+    return bool((np.abs(one - other) <= allowed).all())
 
 
 def _freeze(owner: object, **axes: int) -> None:

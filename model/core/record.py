@@ -515,7 +515,8 @@ class Verification:
 
     # verified, reported, refused, imported, recorded (verified elsewhere) or kept (verified here before)
     status: str
-    # largest difference between weights · value and the model's output in this pass, relative to the largest output
+    # largest difference of a number of weights · value from the model's output in this pass, relative to that number of
+    # weights · |value|, so that small heads, rows and dimensions count like large ones
     max_error: float = float("nan")
     # largest difference of a checked row's sum from 1 (with a sink: from 1 minus its share)
     row_sum_error: float = float("nan")

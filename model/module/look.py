@@ -123,7 +123,7 @@ def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tup
         if each.reasons:
             unread.append(f"{each.module} ({each.reasons[0]})")
         elif not proof.error <= each.tolerance:
-            unread.append(f"{each.module} (its output differs by {proof.error:.2g} of the largest from what its "
+            unread.append(f"{each.module} (its output differs by {proof.error:.2g} of its size from what its "
                           f"queries, keys and values give)")
         elif not proof.row_error <= (max(each.tolerance, ROW_SUM_TOLERANCE) if each.call is None else 1e-4):
             unread.append(f"{each.module} (its rows do not sum to 1)")
@@ -141,7 +141,7 @@ def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tup
 class Proof:
     """The differences between one attention call and the module's real output."""
 
-    error: float       # largest difference as a fraction of the largest output; 0 if only weights were observed
+    error: float       # largest difference, see `model.capture.module_pass.prove`; 0 if only weights were observed
     row_error: float   # largest difference of a row's sum from 1
     rows: int          # rows compared, over all heads
 

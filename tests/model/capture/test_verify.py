@@ -12,11 +12,14 @@ N, D, HEADS = 9, 5, 4
 WIRED = Wiring({}, {}, 0.0, 0.0, ())
 RANDOM = np.random.default_rng(5)
 TRIANGLE = np.tril(np.ones((N, N), bool))
+APART = np.arange(N)[:, None] * np.arange(N) > 0   # the first token sees itself alone, and no other sees it
+APART[0, 0] = True
 # name: (parts of the call, who may look where, bias)
 CASES = {
     "full": ({}, np.ones((N, N), bool), 0.0),
     "causal": ({"allowed": Causal()}, TRIANGLE, 0.0),
     "window": ({"allowed": Window(back=2)}, TRIANGLE & ~np.tril(np.ones((N, N), bool), -3), 0.0),
+    "apart": ({"allowed": Dense(APART)}, APART, 0.0),
     "softcap": ({"softcap": 1.5}, np.ones((N, N), bool), 0.0),
     "sink": ({"sink": np.float32([0.0, 1.0, -1.0, 2.0])}, np.ones((N, N), bool), 0.0),
     "bias": ({"bias": Dense(RANDOM.normal(size=(N, N)).astype(np.float32))}, np.ones((N, N), bool), None),
@@ -65,6 +68,20 @@ def test_answer_with_any_part_changed_is_refused(name, key_heads):
     for part, wrong in changed(call).items():
         found = check_answer([call], [wrong.layer(0)], WIRED)
         assert found.status == "refused" and len(found.reasons) == 1, part
+
+
+@pytest.mark.parametrize("part", ["head", "row", "dimension"])
+def test_fault_beside_much_larger_numbers_is_refused(part):
+    call, every = made("apart"), slice(None)
+    spot = {"head": (0,), "row": (every, 0), "dimension": (every, every, 0)}[part]
+    value, outputs = call.value.copy(), call.outputs.copy()
+    value[spot], outputs[spot] = value[spot] * 1e5, outputs[spot] * 1e5
+    large = replace(call, value=value, outputs=outputs)
+    assert check_answer([large], [large.layer(0)], WIRED).status == "verified"
+    wrong = value.copy()
+    wrong[1, 1:, 1] = np.roll(wrong[1, 1:, 1], 1)
+    found = check_answer([large], [replace(large, value=wrong).layer(0)], WIRED)
+    assert found.status == "refused" and found.max_error > 0.01
 
 
 def test_numbers_that_are_not_finite_are_refused():
