@@ -6,7 +6,7 @@ is the matrix whose input is the heads' outputs, perhaps after a gate. A norm, g
 output. Everything found is therefore verified, and everything else is refused with a reason.
 """
 import itertools
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from model.capture.forward_pass import Slot
+from model.capture.stream import Passage, Vectors
 from model.core.limits import for_this_thread
 from model.core.models import (
     CLOSE,
@@ -49,7 +50,8 @@ def norm_of(name: str, call: "Call") -> Norm:
     module, x = call.module, call.input.astype(np.float64)
     epsilon = next((float(getattr(module, attribute)) for attribute in ("eps", "variance_epsilon", "epsilon")
                     if hasattr(module, attribute)), 1e-6)
-    weight, bias = _numbers(module.weight), _numbers(getattr(module, "bias", None))
+    weight, bias = (_numbers(getattr(module, name, None)) for name in ("weight", "bias"))
+    weight = np.ones(x.shape[-1], np.float32) if weight is None else weight
     centred = x - x.mean(-1, keepdims=True)
     for kind, numbers in (("layer", centred), ("rms", x)):
         normal = numbers / np.sqrt((numbers * numbers).mean(-1, keepdims=True) + epsilon)
@@ -116,7 +118,7 @@ class Call:
     """The last call of a module in a pass."""
 
     name: str            # the module's name in the network
-    module: "nn.Module"  # a module of torch or transformers with a weight
+    module: "nn.Module"  # a module of torch or transformers
     order: int           # position among all calls of the pass
     input: np.ndarray    # (token, d)
     output: np.ndarray   # (token, d)
@@ -162,25 +164,35 @@ def _block_name(module: str) -> str:
 
 
 @contextmanager
-def watch_calls(network: "nn.Module", blocks: Container[str] = ()) -> Iterator[dict[str, Call]]:
-    """Yield a dictionary that passes in this thread fill with the last call of every block and of every module with its
-    own weights, except the output embeddings."""
+def watch_calls(network: "nn.Module", blocks: Collection[str] = ()) -> Iterator[dict[str, Call]]:
+    """Yield a dictionary that passes in this thread fill with the last call of every norm, of every module with its own
+    weights except the output embeddings and, if blocks are named, of every module that contains others in them."""
     import torch
 
     calls: dict[str, Call] = {}
     order, last = itertools.count(), network.get_output_embeddings()
+    known: dict[tuple, np.ndarray] = {}
+
+    def kept(tensor: "Tensor") -> np.ndarray:
+        """Return a copy (token, d), because some models add to a tensor in place; one copy while its numbers last."""
+        rows, place = _rows(tensor), (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
+        if place not in known or not np.array_equal(known[place], rows):
+            known[place] = rows.copy()
+        return known[place]
 
     def hook(name: str) -> Callable[..., None]:
         def watch(module: "nn.Module", arguments: tuple, keywords: dict[str, object], output: object) -> None:
             read = arguments[0] if arguments else keywords.get("hidden_states")
             made = _first(output)
+            if not isinstance(read, torch.Tensor) and list(module.children()) and name not in blocks:
+                read = made   # of a container, only the output is needed
             if isinstance(read, torch.Tensor) and isinstance(made, torch.Tensor):
-                calls[name] = Call(name, module, next(order), _rows(read), _rows(made))
+                calls[name] = Call(name, module, next(order), kept(read), kept(made))
         return for_this_thread(watch)
 
     def is_watched(name: str, module: "nn.Module") -> bool:
-        leaf = not list(module.children()) and getattr(module, "weight", None) is not None
-        return module is not last and (name in blocks or leaf)
+        around = bool(list(module.children())) and any(f"{name}.".startswith(f"{block}.") for block in blocks)
+        return module is not last and (around or _is_leaf(module))
 
     with ExitStack() as hooks:
         for name, module in network.named_modules():
@@ -228,17 +240,17 @@ def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", 
 
 
 def _outside(names: list[str], calls: dict[str, Call]) -> list[Call]:
-    """Return the calls of modules outside all blocks."""
-    return [call for call in calls.values()
-            if call.name not in names and not call.name.startswith(tuple(name + "." for name in names))]
+    """Return the calls of modules with weights outside all blocks."""
+    return [call for call in calls.values() if _is_leaf(call.module)
+            and call.name not in names and not call.name.startswith(tuple(name + "." for name in names))]
 
 
 def _transform(calls: list[Call], read: np.ndarray) -> Transform | None:
     """Return the matrix, activation and norm that follow the final vectors (t, d_model) outside the blocks, or None."""
     import torch
 
-    pairs = itertools.product((call for call in calls if call.module.weight.ndim == 2 and _is_linear(call)
-                               and close(call.input, read)), filter(_is_norm, calls), activations().values())
+    pairs = itertools.product((call for call in calls if _is_linear(call) and close(call.input, read)),
+                              filter(_is_norm, calls), activations().values())
     for dense, norm, function in pairs:
         def activation(x: np.ndarray, function: Callable = function) -> np.ndarray:
             return np.asarray(function(torch.tensor(x)).numpy())
@@ -277,38 +289,57 @@ def _check_size(calls: dict[str, Call], title: str) -> None:
 def _block(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", name: str, slots: list[Slot],
            calls: dict[str, Call]) -> Block:
     inside = sorted((call for path, call in calls.items() if path.startswith(name + ".")), key=lambda call: call.order)
-    linears = [call for call in inside if call.module.weight.ndim == 2 and _is_linear(call)]
-    attentions, used = [], set()
+    leaves = [call for call in inside if _is_leaf(call.module)]
+    linears = list(filter(_is_linear, leaves))
+    attentions, orders, used = [], [], set()
     for slot in slots:
         layer = record[slot.kind].layer(slot.index)
-        norms_of_heads = [call for call in inside if _is_norm(call) and call.name.startswith(slot.module + ".")]
-        attention, matrices = _attention(slot, cast(Layer, layer), mixed[slot.kind, slot.index].numpy(), linears,
+        norms_of_heads = [call for call in leaves if _is_norm(call) and call.name.startswith(slot.module + ".")]
+        attention, order, matrices = _attention(slot, cast(Layer, layer), mixed[slot.kind, slot.index].numpy(), linears,
                                          norms_of_heads)
         attentions.append(attention)
+        orders.append(order)
         used |= matrices
     within = tuple(slot.module + "." for slot in slots)
-    norms = tuple(norm_of(call.name.removeprefix(name + "."), call) for call in inside
-                  if _is_norm(call) and not call.name.startswith(within))
+    normed = [call for call in leaves if _is_norm(call) and not call.name.startswith(within)]
+    norms = tuple(norm_of(call.name.removeprefix(name + "."), call) for call in normed)
     block = calls[name]
+    computed = {id(call.output) for call in normed}
+    read = {id(call.input): Vectors(call.order, call.input) for call in leaves
+            if call.input.shape == block.output.shape and id(call.input) not in computed}
+    made = {id(call.output): Vectors(call.order, call.output) for call in reversed(inside)
+            if call.output.shape == block.output.shape and not call.name.startswith(within)}
+    passage = Passage(block.input, block.output, tuple(attentions), tuple(orders), norms,
+                      (*read.values(), Vectors(block.order, block.output)), tuple(made.values()))
     kind = Kind.SELF if all(slot.kind is Kind.SELF for slot in slots) else Kind.CAUSAL
     rest = [call for call in linears if call.name not in used]
     norm_first = not any(close(norm.output, block.output) for norm in norms)
     return Block(kind, slots[0].index, block.input, block.output, tuple(attentions), norms, norm_first,
-                 feed_forward(rest, block.input.shape[1]))
+                 feed_forward(rest, block.input.shape[1]), passage.steps())
+
+
+def _is_leaf(module: "nn.Module") -> bool:
+    """Return whether a module has weights of its own and no parts, or is a norm, which may have no weights."""
+    return not list(module.children()) and (getattr(module, "weight", None) is not None or _is_norm_class(module))
+
+
+def _is_norm_class(module: "nn.Module") -> bool:
+    return "norm" in type(module).__name__.lower()
 
 
 def _is_norm(call: Call) -> bool:
-    return "norm" in type(call.module).__name__.lower()
+    return _is_norm_class(call.module)
 
 
 def _is_linear(call: Call) -> bool:
-    return call.matrix.shape == (call.input.shape[-1], call.output.shape[-1])
+    weight, sizes = getattr(call.module, "weight", None), (call.input.shape[-1], call.output.shape[-1])
+    return weight is not None and weight.ndim == 2 and call.matrix.shape == sizes
 
 
 def _attention(slot: Slot, layer: Layer, mixed: np.ndarray, linears: list[Call],
-               norms: list[Call]) -> tuple[AttentionTrace, set[str]]:
-    """Return the matrices around one attention layer, and the names of their modules. mixed: the heads' outputs, edits
-    included, (q, head, d_v). norms: those inside the attention module."""
+               norms: list[Call]) -> tuple[AttentionTrace, int, set[str]]:
+    """Return the matrices around one attention layer, when W_O was applied, and the names of their modules. mixed: the
+    heads' outputs, edits included, (q, head, d_v). norms: those inside the attention module."""
     own = [call for call in linears if call.name.startswith(slot.module + ".")]
     query, q_layout, q_scale = _before_rotation("queries", own, norms, layer.query)
     others = [call for call in own if call is not query or q_layout[1]]
@@ -323,7 +354,7 @@ def _attention(slot: Slot, layer: Layer, mixed: np.ndarray, linears: list[Call],
     attention = AttentionTrace(slot.kind, slot.index, query.input, value.input, _projection(query, q_layout[0]),
                                _projection(key, k_layout[0]), _projection(value, v_layout[0]), weight, output.bias,
                                output.output, pairs, q_scale, k_scale, gate)
-    return attention, {call.name for call in (query, key, value, output)}
+    return attention, output.order, {call.name for call in (query, key, value, output)}
 
 
 def _before_rotation(what: str, linears: list[Call], norms: list[Call],

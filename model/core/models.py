@@ -153,6 +153,23 @@ class FeedForwardTrace:
 
 
 @with_arrays
+class Step:
+    """One step of the residual stream through a block: norm(scale · stream + factor · attention + wrote), where each
+    part is optional. Factors are (t or 1, d_model or 1), as measured in this pass."""
+
+    scale: np.ndarray | None = None    # factor on the stream; None for 1
+    attention: int | None = None       # number of the attention layer in the block that adds to the stream
+    factor: np.ndarray | None = None   # factor on its output
+    inner: Norm | None = None          # norm of its output before it is added
+    wrote: np.ndarray | None = None    # (t, d_model): what another module added, usually the feed-forward layer
+    norm: Norm | None = None           # norm of the sum
+
+    def added(self, output: np.ndarray) -> np.ndarray:
+        """Return what the attention layer adds to the stream, (t, d_model), if its output is this."""
+        return (output if self.inner is None else self.inner.apply(output)) * self.factor
+
+
+@with_arrays
 class Block:
     """One layer of a stack."""
 
@@ -164,6 +181,8 @@ class Block:
     norms: tuple[Norm, ...]                  # in the order of the pass
     norm_first: bool                         # pre-LN: the residual stream itself is not normalised
     feed_forward: FeedForwardTrace | None    # None if its form is unknown (mixture of experts, for example)
+    # from `before` to `after`; None if it is unclear what the attention layers add to the stream
+    steps: tuple[Step, ...] | None = None
 
     def __post_init__(self) -> None:
         _freeze(self, before=2, after=2)
@@ -284,6 +303,7 @@ class Trace:
             arrays += [array for each in block.attentions for array in (
                 each.x, each.memory, each.output, each.query_scale, each.key_scale, each.gate) if array is not None]
             arrays += [array for norm in block.norms for array in (norm.input, norm.output)]
+            arrays += [step.wrote for step in block.steps or () if step.wrote is not None]
             if block.feed_forward is not None:
                 arrays += [getattr(block.feed_forward, name) for name in ("before", "active", "hidden", "output")]
         return sum({array.__array_interface__["data"][0]: array.nbytes for array in arrays}.values())

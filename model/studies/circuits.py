@@ -28,9 +28,9 @@ from model.core.models import (
     Norm,
     Pairs,
     Projection,
+    Step,
     Trace,
     norm_giving,
-    norm_of,
     same_numbers,
     turned,
 )
@@ -73,6 +73,11 @@ class Stream:
         np.add.at(parts, [names.index(name) for name in every], np.concatenate([self.parts, other.parts]))
         return Stream(tuple(names), parts)
 
+    def scaled(self, factor: np.ndarray | None, tokens: np.ndarray) -> "Stream":
+        """Multiply every contribution by a factor (t or 1, d_model or 1); None is 1."""
+        return self if factor is None else Stream(
+            self.names, self.parts * (factor if len(factor) == 1 else factor[tokens]))
+
     def through(self, norm: Norm | None, tokens: np.ndarray) -> "Stream":
         """Apply a norm, if there is one, with frozen scale to every contribution; the norm's bias becomes a writer."""
         return self if norm is None else Stream(self.names, apply_norm(norm, tokens, self.parts)).add(BIAS, norm.bias)
@@ -95,7 +100,7 @@ class Walk:
                 if np.abs(gap).max() > CLOSE * np.abs(block.before).max():
                     stream = stream.add(f"{BEFORE}{block.index}", gap)
                 yield block, stream
-                stream = self._behind(block, stream)
+                stream = self.through(block, stream)[-1][1]
         self.end = stream
 
     def whole(self) -> Stream:
@@ -115,22 +120,26 @@ class Walk:
         first = next(block.index for block in self.trace.blocks if block.kind is self.stack)
         return Stream((f"{BEFORE}{first}" if first else "embedding",), wanted[None])
 
-    def _behind(self, block: Block, stream: Stream) -> Stream:
-        """Return the stream after a block. The attention layers add their heads; the feed-forward layer adds the
-        remainder."""
-        for attention in block.attentions:
-            stream = self.added(block, stream, self.heads(attention), attention.output)
-        norm = None if block.norm_first else next(
-            norm for norm in block.norms if same_numbers(norm.output, block.after))
-        target = (block.after if norm is None else norm.input)[self.tokens]
-        return stream.add(f"mlp {block.index}", target - stream.total).through(norm, self.tokens)
+    def through(self, block: Block, stream: Stream) -> list[tuple[Step, Stream]]:
+        """Return every step of a block with the stream after it: attention layers add their heads, all other modules
+        "mlp L". Raises UserError if the block's steps are unknown."""
+        if block.steps is None:
+            raise UserError(f"What layer {block.index} adds to the residual stream is no multiple of its attention's "
+                            f"output, so it cannot be divided among its heads; choose another model.")
+        found = []
+        for step in block.steps:
+            stream = stream.scaled(step.scale, self.tokens)
+            if step.attention is not None:
+                stream = stream.join(self.added(step, block.attentions[step.attention]))
+            if step.wrote is not None:
+                stream = stream.add(f"mlp {block.index}", step.wrote[self.tokens])
+            stream = stream.through(step.norm, self.tokens)
+            found.append((step, stream))
+        return found
 
-    def added(self, block: Block, stream: Stream, added: Stream, output: np.ndarray) -> Stream:
-        """Add an attention layer's heads to the stream, through the norm of the layer's output if there is one (Gemma
-        2). In a post-LN block, also apply the norm of the sum."""
-        stream = stream.join(added.through(norm_of(block.norms, output), self.tokens))
-        norms = (norm for norm in block.norms if same_numbers(norm.input[self.tokens], stream.total))
-        return stream if block.norm_first else stream.through(next(norms, None), self.tokens)
+    def added(self, step: Step, attention: AttentionTrace) -> Stream:
+        """Return what each head of an attention layer adds to the stream in this step, before the norm of the sum."""
+        return self.heads(attention).through(step.inner, self.tokens).scaled(step.factor, self.tokens)
 
     def heads(self, attention: AttentionTrace) -> Stream:
         """Return each head's output at these tokens after W_O, and the output bias."""
@@ -239,9 +248,8 @@ def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, token: i
 def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray, token: int) -> Stream:
     """Return the contributions to the input of cross-attention: the stream after the block's self-attention. Raises
     UserError if its sum does not equal read[token]."""
-    for attention in block.attentions:
-        stream = walk.added(block, stream, walk.heads(attention), attention.output)
-        if (found := _reading(stream, block.norms, read, token)) is not None:
+    for _, after in walk.through(block, stream):
+        if (found := _reading(after, block.norms, read, token)) is not None:
             return found
     raise UserError(f"The input of layer {block.index} is not the residual stream or its norm, so its scores cannot be "
                     f"split; choose another model.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from model.core.attention import softmax
 from model.core.heads import ranked_frame
-from model.core.models import MapQuestion, Models, OpenModel, Trace, norm_of, same_numbers
+from model.core.models import MapQuestion, Models, OpenModel, Trace, same_numbers
 from model.core.query import Kind, Progress, Query, UserError, batches, frozen, head_label, with_arrays
 from model.core.record import AttentionRecord
 from model.core.statistics import entropy
@@ -39,16 +39,15 @@ class AddsQuery(MapQuestion):
         cannot be traced."""
         record, trace = models.record(self.query, report), models.trace(self.query, report)
         name_of = models.open(self.query, report).vocabulary.name
-        wanted, _ = trace.find(self.kind, self.layer)
+        wanted, attention = trace.find(self.kind, self.layer)
         walk = Walk(record, trace, self.kind, [self.position])
         stream = next(entering for block, entering in walk if block is wanted)
-        for attention in wanted.attentions:
-            added = walk.heads(attention)
-            if (attention.kind, attention.index) == (self.kind, self.layer):
+        for step, after in walk.through(wanted, stream):
+            if step.attention is not None and wanted.attentions[step.attention] is attention:
                 break
-            stream = walk.added(wanted, stream, added, attention.output)
-        added = added.through(norm_of(wanted.norms, attention.output), walk.tokens)
-        whole, own = stream.total[0] + added.total[0], added.parts[self.head, 0]
+            stream = after
+        added = walk.added(step, attention)
+        whole, own = stream.scaled(step.scale, walk.tokens).total[0] + added.total[0], added.parts[self.head, 0]
         promoted: tuple[tuple[str, float], ...] = ()
         demoted = promoted
         if trace.unembedding is not None and trace.blocks[-1].kind is walk.stack:
@@ -214,7 +213,7 @@ def _by_writer(record: AttentionRecord, trace: Trace, values: dict[str, float]) 
                        for layer in record[each].layers]) if each in record.kinds else np.zeros((0, 0))
              for each, prefix in ((kind, ""), (Kind.CROSS, "cross "))]
     layers = tuple(block.index for block in trace.blocks if block.kind is kind)
-    feed_forward = np.array([values.pop(f"mlp {layer}") for layer in layers])
+    feed_forward = np.array([values.pop(f"mlp {layer}", 0.0) for layer in layers])
     bias, rest = values.pop(BIAS, 0.0), values.pop(REST, 0.0)
     others = sum(values.pop(name) for name in [*values] if name.startswith(BEFORE))
     return sum(values.values()), layers, grids[0], grids[1], feed_forward, bias, rest, others
