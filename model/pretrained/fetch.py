@@ -26,6 +26,7 @@ from model.core.query import Progress, UnknownModel, UserError
 from model.pretrained import catalogue, convert, files
 from model.pretrained.catalogue import Unreachable, check_id
 from model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, INDEX, WEIGHTS
+from model.pretrained.gguf_file import from_gguf
 
 if TYPE_CHECKING:
     from huggingface_hub.hf_api import ModelInfo, RepoSibling
@@ -35,7 +36,7 @@ WANTED = re.compile(rf"README\.md|{files.TEXTS}")
 BOT = "SFconvertbot"   # the hub's own bot, which proposes safetensors if a repository has only pickled weights
 # functions that convert a package's file to a folder, by model name
 CONVERTERS: dict[str, Callable[[Path, Path], None]] = {
-    "smollm2": convert.from_gguf, "dinov2-small": convert.from_onnx}
+    "smollm2": from_gguf, "dinov2-small": convert.from_onnx}
 
 
 class Origin(TypedDict, total=False):
@@ -78,7 +79,7 @@ def _from_file(path: Path, report: Progress) -> Path:
 
     def make(partial: Path) -> Origin:
         report(0.1, "converting to safetensors, once")
-        convert.from_gguf(path, partial)
+        from_gguf(path, partial)
         return {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)}
 
     there = lambda: folder if folder.exists() else None

@@ -1,0 +1,183 @@
+"""Convert a GGUF file to a transformers folder, and carry over the settings in its header.
+
+transformers reads a fixed list of settings for each architecture and leaves all others at the defaults of its
+configuration, such as the size of a head or the scale of the scores. Here every setting is applied to the
+configuration; what cannot be applied becomes a key of config.json, so that the model is shown as reported.
+"""
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from model.capture.forward_pass import register
+from model.capture.transformers_internals import mismatched_tensors, tensors_read, tied_names
+from model.core import limits
+from model.pretrained.convert import save
+from model.pretrained.files import blame
+
+if TYPE_CHECKING:
+    from model.pretrained import Config, Network
+
+Header = dict[str, Any]   # settings without the prefix of the architecture
+
+# names of a setting in configurations of transformers; the first that a configuration has is meant. Any other setting
+# may have the same name there
+NAMES = {
+    "block_count": ("num_hidden_layers",), "embedding_length": ("hidden_size",),
+    "context_length": ("n_positions", "max_position_embeddings"),
+    "feed_forward_length": ("n_inner", "ffn_hidden_size", "intermediate_size"),
+    "attention.head_count": ("num_attention_heads",),
+    "attention.head_count_kv": ("num_key_value_heads", "num_kv_heads"),
+    "attention.layer_norm_rms_epsilon": ("rms_norm_eps", "norm_eps", "layer_norm_epsilon"),
+    "attention.layer_norm_epsilon": ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps"),
+    "attention.relative_buckets_count": ("relative_attention_num_buckets",),
+    "embedding_scale": ("embedding_multiplier",), "residual_scale": ("residual_multiplier",),
+    "expert_count": ("num_local_experts", "num_experts"), "expert_used_count": ("num_experts_per_tok",),
+    "expert_weights_norm": ("norm_topk_prob",), "expert_weights_scale": ("routed_scaling_factor",),
+    "expert_feed_forward_length": ("moe_intermediate_size",),
+    "expert_shared_feed_forward_length": ("shared_expert_intermediate_size",), "shortconv.l_cache": ("conv_L_cache",),
+}
+# settings that the shapes of the tensors imply, or that change no pass; transformers converts the last one itself
+IMPLIED = frozenset({
+    "attention.head_count_kv", "attention.value_length", "context_length", "vocab_size", "expert_feed_forward_length",
+    "expert_shared_feed_forward_length", "feed_forward_length", "tensor_data_layout", "rope.scaling.finetuned",
+    "expert_gating_func"})
+# largest models of Gemma, whose scores are scaled by the width per head of the residual stream; no setting says so
+# (Gemma Team 2024 and 2025; llama.cpp recognises them by their number of layers as well)
+SCALED_BY_WIDTH = {"gemma2": 46, "gemma3": 62}
+FACTORS = "rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"
+
+
+def from_gguf(path: Path, folder: Path) -> None:
+    """Convert a GGUF file's model, configuration and tokenizer to `folder`, keeping the exact dequantised numbers.
+    Raises UserError if the file is damaged, not a decoder, or too large for memory."""
+    import torch
+
+    register()
+    from gguf import GGUFReader
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    source = {"gguf_file": path.name, "local_files_only": True, "trust_remote_code": False}
+    with blame(path, "a decoder in GGUF"):
+        reader = GGUFReader(path)
+        limits.refuse_weights(sum(int(tensor.n_elements) for tensor in reader.tensors), path.name)
+        tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
+        config = AutoConfig.from_pretrained(path.parent, **source)
+        for name in vars(config).keys() - vars(type(config)()).keys():   # names that this class does not read
+            delattr(config, name)
+        kind = reader.fields["general.architecture"].contents()
+        header = {name.removeprefix(f"{kind}."): field.contents() for name, field in reader.fields.items()
+                  if name.startswith(f"{kind}.")}
+        factors = {tensor.name: tensor.data for tensor in reader.tensors if tensor.name in FACTORS}
+        rest = apply_rope(config, kind, apply_heads(config, kind, header), factors)
+        unread = [f"{kind}.{name}" for name in apply_named(config, rest)]
+        network, info = AutoModelForCausalLM.from_pretrained(
+            path.parent, config=config, dtype=torch.float32, output_loading_info=True, ignore_mismatched_sizes=True,
+            **source)
+        for name, shape, wanted in mismatched_tensors(info):
+            raise ValueError(f"it holds {name} as {tuple(shape)}, where its header says {tuple(wanted)}")
+        if info["missing_keys"]:
+            raise ValueError(f"it lacks {min(info['missing_keys'])}")
+        read = tensors_read(kind, network)
+        unread += [tensor.name for tensor in reader.tensors
+                   if tensor.name not in read and "_exps." not in tensor.name
+                   and not (tensor.name in factors and network.config.rope_parameters.get("rope_type") == "longrope")]
+        if not turns_as_said(network, header):
+            unread.append(f"{kind}.rope.dimension_count")
+        for name in unread:   # so that accounting names it as a key of config.json
+            setattr(network.config, f"{name} of GGUF", True)
+    del network.config.quantization_config
+    network.config.architectures = [type(network).__name__]
+    tied = tied_names(network)
+    save(folder, network.config, {name: tensor for name, tensor in network.state_dict().items() if name not in tied})
+    tokenizer.save_pretrained(folder)
+
+
+def apply_heads(config: "Config", kind: str, header: Header) -> Header:
+    """Apply the size of heads, the scale of scores and the pattern of sliding windows; return the other settings."""
+    rest = dict(header)
+    width = header["embedding_length"] // header["attention.head_count"]
+    size = header.get("attention.key_length", width)
+    swa = rest.pop("attention.key_length_swa", None)
+    if hasattr(config, "global_head_dim"):
+        config.global_head_dim, config.head_dim = size, swa or config.head_dim
+        rest.pop("attention.key_length", None)
+    else:
+        name = "d_kv" if hasattr(config, "d_kv") else "head_dim"
+        if getattr(config, name, width) != size and hasattr(config, name):
+            setattr(config, name, size)
+        if getattr(config, name, width) == size:
+            rest.pop("attention.key_length", None)
+    scale = header.get("attention.scale")
+    if hasattr(config, "query_pre_attn_scalar"):
+        wide = SCALED_BY_WIDTH.get(kind) == header["block_count"]
+        config.query_pre_attn_scalar = (width if wide else size) if scale is None else scale ** -2
+        rest.pop("attention.scale", None)
+    elif scale is not None and hasattr(config, "attention_multiplier"):
+        config.attention_multiplier = rest.pop("attention.scale")
+    elif scale is not None and math.isclose(scale, size ** -0.5, rel_tol=1e-6):
+        del rest["attention.scale"]
+    pattern = rest.get("attention.sliding_window_pattern")
+    if pattern is not None and getattr(config, "layer_types", None):
+        slides = pattern if isinstance(pattern, list) else [
+            bool((layer + 1) % pattern) for layer in range(header["block_count"])]
+        config.layer_types = ["sliding_attention" if each else "full_attention" for each in slides]
+        del rest["attention.sliding_window_pattern"]
+    return rest
+
+
+def apply_rope(config: "Config", kind: str, header: Header, factors: dict[str, Any]) -> Header:
+    """Apply the settings and factors of rotary positions; return the other settings."""
+    given = getattr(config, "rope_parameters", None)
+    if not given:
+        return header
+    rest = {name: value for name, value in header.items() if name != "rope.dimension_count"}
+    nested = "full_attention" in given
+    rope = dict(given["full_attention"] if nested else given)
+    rope["rope_theta"] = float(rest.pop("rope.freq_base", 10_000.0))   # llama.cpp's default
+    share = header.get("rope.dimension_count", 0) / config.head_dim if getattr(config, "head_dim", None) else (
+        header.get("rope.dimension_count", 0) * header["attention.head_count"] / header["embedding_length"])
+    if "partial_rotary_factor" in rope and share and not nested:
+        rope["partial_rotary_factor"] = share
+    factor = rest.pop("rope.scaling.factor", 0)
+    scaling = rest.pop("rope.scaling.type", "linear" if factor else "none")
+    original = rest.pop("rope.scaling.original_context_length", header.get("context_length"))
+    if factors:
+        short, long = (factors.get(name, next(iter(factors.values()))).tolist() for name in FACTORS[:0:-1])
+        rope |= {"rope_type": "longrope", "short_factor": short, "long_factor": long,
+                 "original_max_position_embeddings": original,
+                 "attention_factor": float(rest.pop("rope.scaling.attn_factor", 1.0))}
+    elif scaling in ("linear", "yarn") and factor:
+        rope |= {"rope_type": scaling, "factor": float(factor)}
+        if scaling == "yarn":
+            rope["original_max_position_embeddings"] = original
+            for name in ("beta_fast", "beta_slow"):
+                rope[name] = float(rest.pop(f"rope.scaling.yarn_{name}", rope.get(name, 32 if "fast" in name else 1)))
+    elif scaling != "none":
+        rest["rope.scaling.type"] = scaling
+    local = {**given["sliding_attention"]} if nested else {}
+    local_base = rest.pop("rope.freq_base_swa", None) if nested else None
+    if local_base is not None:
+        local["rope_theta"] = float(local_base)
+    config.rope_parameters = {"sliding_attention": local, "full_attention": rope} if nested else rope
+    return rest
+
+
+def apply_named(config: "Config", header: Header) -> Iterator[str]:
+    """Apply all settings that the configuration has under some name; yield those that it lacks and that are not
+    switched off."""
+    for key, value in header.items():
+        names = (*NAMES.get(key, ()), key.rpartition(".")[2])
+        name = next((name for name in names if hasattr(config, name)), None)
+        if name is not None and not isinstance(value, list):
+            if getattr(config, name) != value:
+                setattr(config, name, value)
+        elif key not in IMPLIED and (value in (0, "none")) == (key == "attention.causal"):   # causal is the default
+            yield key
+
+
+def turns_as_said(network: "Network", header: Header) -> bool:
+    """Return whether the network rotates as many dimensions of a head as the header says."""
+    said = header.get("rope.dimension_count")
+    turned = [2 * len(buffer) for name, buffer in network.named_buffers() if name.endswith("inv_freq")]
+    return said is None or not turned or said in turned
