@@ -8,7 +8,7 @@ not modified.
 import functools
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,10 +16,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from model.capture.transformers_internals import eager_attention, every_fused_mask, fused_attention, fused_mask
-from model.core.attention import Bias, Causal, Dense, Full, Mask, Relative, edited_mask, recognise_bias, recognise_mask
+from model.core.attention import (
+    Bias,
+    Causal,
+    Dense,
+    Full,
+    Mask,
+    Relative,
+    edited_mask,
+    empty_rows,
+    recognise_bias,
+    recognise_mask,
+)
 from model.core.limits import on_own_pages, release_free_pages
 from model.core.models import check_lengths
-from model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, frozen, quiet, slices
+from model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, frozen, quiet
 from model.core.record import Attends, Layer
 
 if TYPE_CHECKING:
@@ -201,7 +212,6 @@ IMPLEMENTATION = "clearhead"
 # for families whose modules do not declare themselves causal and would attend to later tokens without a mask
 MASKED = "clearhead_masked"
 HOLES = 5   # number of large calls after which free heap pages are returned to the system
-ROWS = 256  # query rows per step when equation (1) replaces the kernel, to avoid n² memory for an edit
 
 
 @frozen
@@ -294,18 +304,22 @@ def attention_function(module: object, query: "Tensor", key: "Tensor", value: "T
     value (1, kv_head, k, d); returns (1, q, head, d_v) and no weights."""
     mask = _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2])
     return attend(module, (query, key, value), mask, options,
-                  lambda: _native(module, query, key, value, mask, options)), None
+                  lambda *edited: _native(module, edited[0], key, value, *edited[1:])), None
 
 
 def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tensor | None", options: dict[str, Any],
-           native: "Callable[[], Tensor]") -> "Tensor":
-    """Return the output (text, q, head, d_v) of one attention call: native(), unless this thread's session edits it.
+           native: "Callable[[Tensor, Tensor | None, dict[str, Any]], Tensor]") -> "Tensor":
+    """Return the output (text, q, head, d_v) of one attention call: the model's own, unless this thread's session edits
+    it.
 
     tensors: query (text, head, q, d_k), key and value (text, kv_head, k, d). options: named as in transformers.
+    native(query, mask, options) computes it.
     """
-    session, query = _session.get(), tensors[0]
+    import torch
+
+    session, (query, key, _) = _session.get(), tensors
     if session is None:
-        return native()
+        return native(query, mask, options)
     if len(query) > 1 and session.tap is None:
         raise Unsupported(f"it attends within {len(query)} windows of {query.shape[2]} tokens each, not over the "
                           f"whole input")
@@ -315,16 +329,22 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
                        f"attention layer {len(session.calls) + 1} of {len(session.slots)}")
     slot = session.slots.get((name, occurrence))
     if session.tap is not None and not session.edits:
-        return native() if slot is None else session.tap(slot, tensors, native())
+        output = native(query, mask, options)
+        return output if slot is None else session.tap(slot, tensors, output)
     call = parse_call(session.memory, module, tensors, mask, options)
     allowed, temperatures, replaced = session.edits_at(slot, call.allowed)
-    if allowed is not call.allowed or temperatures:
-        call.allowed = allowed
-        call.temperature = np.array([temperatures.get(head, 1.0) for head in range(len(call.query))],
-                                    np.float32) if temperatures else None
-        output = _equation_one(call)
-    else:
-        output = native()
+    if slot is not None and allowed is not call.allowed:
+        mask = _narrowed(mask, session.edits, slot, call)
+    output = native(query, mask, options)
+    for temperature in {*temperatures.values()}:
+        here = [head for head, own in temperatures.items() if own == temperature]
+        output[:, :, here] = native(*_tempered(module, query, key, mask, options, temperature))[:, :, here]
+    if temperatures:
+        call.temperature = np.array([temperatures.get(head, 1.0) for head in range(len(call.query))], np.float32)
+    if allowed is not call.allowed:
+        call.allowed, empty = allowed, empty_rows(allowed, query.shape[2], key.shape[2])
+        if empty.any():   # kernels return 0, NaN or a mean
+            output = output.masked_fill(torch.from_numpy(empty.T)[..., None], 0)
     large = query.numel() * 4 >= LARGE
     session.add_call(call, name, occurrence, output.index_select(1, _row_index(query.shape[2])), large)
     for edit in replaced:
@@ -417,10 +437,39 @@ def _additive(module: object, query: "Tensor", key: "Tensor", mask: "Tensor | No
     return torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, torch.finfo(query.dtype).min)
 
 
-def _equation_one(call: Call) -> "Tensor":
-    """Compute the attention output (1, q, head, d_v) with our own equation (1), for edits that no kernel supports."""
+def _narrowed(mask: "Tensor | None", edits: Collection[Edit], slot: Slot, call: Call) -> "Tensor":
+    """Return the mask of the model's own attention without the keys that `Hide` and `Window` take away. It is written
+    apart from `model.core.attention.edited_mask`, so that the check of an edited pass compares the two."""
     import torch
 
-    count, keys = call.query.shape[1], slice(0, call.key.shape[1])
-    mixed = np.concatenate([call.mix(call.weights(slice(None), rows, keys)) for rows in slices(count, ROWS)], axis=1)
-    return torch.from_numpy(mixed).transpose(0, 1)[None].contiguous()
+    shape = (call.query.shape[1], call.key.shape[1])
+    i, j = torch.arange(shape[0])[:, None], torch.arange(shape[1])
+    left = torch.ones(shape, dtype=torch.bool)
+    for edit in edits:
+        if isinstance(edit, Hide) and edit.side == slot.side:
+            left &= j != edit.token
+        elif isinstance(edit, Window) and slot.kind is Kind.CAUSAL:
+            left &= (j > i - edit.width) | (j < edit.first)
+    if mask is None:
+        return (left.tril() if isinstance(call.allowed, Causal) else left)[None, None]
+    return mask & left if mask.dtype == torch.bool else torch.where(left, mask, -torch.inf)
+
+
+def _tempered(module: object, query: "Tensor", key: "Tensor", mask: "Tensor | None", options: dict[str, Any],
+              temperature: float) -> "tuple[Tensor, Tensor | None, dict[str, Any]]":
+    """Return query, mask and options with which the model's own attention divides its scores by a temperature: the
+    queries, every bias and the soft-cap are divided by it. A sink, which the model adds itself, would need the same; as
+    shifting a whole row changes no weight, the other scores are raised instead."""
+    import torch
+
+    options = {word: setting / temperature if word in ("softcap", "position_bias") and setting is not None else setting
+               for word, setting in options.items()}
+    sink = next((options[word] for word in SINKS if options.get(word) is not None), None)
+    if sink is not None and (mask := _additive(module, query, key, mask, options.get("is_causal"))) is None:
+        mask = torch.zeros(1, 1, query.shape[2], key.shape[2])
+    if mask is not None and mask.dtype != torch.bool:
+        divided = (mask / temperature).clamp(min=torch.finfo(mask.dtype).min)
+        mask = torch.where(mask.isinf(), mask, divided)
+        if sink is not None:
+            mask = mask + sink.reshape(1, query.shape[1], -1, 1) * (1 - 1 / temperature)
+    return query / temperature, mask, options

@@ -144,7 +144,8 @@ class NetworkModel:
         patches = [edit for edit in edits if isinstance(edit, Patch)]
         taken = {}
         for other in {patch.from_query for patch in patches}:
-            heads = self.run(self.tokens(other)).heads
+            heads: dict[tuple[Kind, int], Tensor] = {}
+            self.record(other, quiet, heads)   # verified
             for patch in (patch for patch in patches if patch.from_query == other):
                 if (patch.kind, patch.layer) not in heads:
                     raise UserError(f"“{other.text[:60]}” was read without a target, so it has no decoder pass to "
@@ -173,27 +174,28 @@ class NetworkModel:
                 session.mixed = mixed
                 output = forward_pass.run(session, lambda: self.call(asked.tensors))
                 report(0.92, "checking the picture")
-                maps, verification = self._captured(session.calls, asked, self.wiring)
+                maps, verification = self._captured(session, asked, self.wiring)
             return AttentionRecord(query, self.card, maps, verification, self.prediction(query, asked, output),
                                    asked.omitted, asked.notes, asked.picture)
 
-    def _captured(self, calls: list[forward_pass.Call], asked: ModelInput,
+    def _captured(self, session: forward_pass.Session, asked: ModelInput,
                   wiring: verify.Wiring) -> tuple[tuple[AttentionMap, ...], Verification]:
         members: dict[Kind, list] = {kind: [] for kind in Kind}
         layers = []
-        for call in calls:
+        for call in session.calls:
             slot = wiring.slots.get((call.module, call.occurrence))
             if slot is None:
                 raise UserError(f"{self.card.title} used {call.module} in a way that did not occur when it was "
                                 f"verified; try another text or model.")
             layers.append(call.layer(slot.index))
             members[slot.kind].append(layers[-1])
-        verification = verify.check_answer(calls, layers, wiring)
+        verification = verify.check_answer(session.calls, layers, wiring, session.edits, session.patched_outputs)
         if verification.status == "refused":
             raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture "
                             f"may be wrong; try another text or model.")
         if self.reasons:   # verified for this network, but something in its folder is not applied
-            verification = replace(verification, status="reported", reasons=self.reasons)
+            verification = replace(verification, status="reported",
+                                   reasons=(*self.reasons, *verification.reasons))
         return maps_of(members, asked), verification
 
     def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, Any]:

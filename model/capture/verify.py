@@ -1,7 +1,7 @@
 """Verify captured attention: at load time against the model's own eager attention, and for every answer against the
 model's real output."""
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
@@ -13,7 +13,7 @@ from model.capture.forward_pass import Call, Unsupported
 from model.core import heads
 from model.core.attention import Causal, Full, empty_rows
 from model.core.limits import Shape
-from model.core.query import Kind, first_line, frozen, largest
+from model.core.query import Edit, Kind, Patch, Silence, first_line, frozen, head_label, largest
 from model.core.record import Layer, Reported, Verification
 
 if TYPE_CHECKING:
@@ -26,21 +26,28 @@ SMALL = 1 << 18
 SMALLEST = 1e-30   # smaller numbers are compared with this one, because float32 cannot hold their digits
 
 
-def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
+def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int, list[str]]:
     """Compare recomputed outputs with those of this pass. Returns (largest difference, see `differences`; largest
-    difference of a row's sum from 1; rows compared). Rows without an allowed key are skipped, because kernels return 0,
-    NaN or a mean for them."""
-    errors, row_errors, rows = [0.0], [0.0], 0
+    difference of a row's sum from 1; rows compared; heads that could not be compared, because their temperature is so
+    low that the rounding of scores alone explains the difference). Rows without an allowed key are skipped, because
+    kernels return 0, NaN or a mean for them."""
+    errors, row_errors, rows, blurred = [0.0], [0.0], 0, []
     for members, layer in _together(calls, layers):
         outputs, kept = np.concatenate([call.outputs for call in members]), cast(np.ndarray, members[0].rows)
         mixed, scale, sums = recompute(layer, kept)
         empty = empty_rows(layer.allowed, layer.query.shape[1], layer.key.shape[1])
         sees = ~np.broadcast_to(empty[:, kept], sums.shape)
-        errors.append(largest(differences(mixed, outputs, scale).max(2)[sees]))
+        found = np.where(sees, differences(mixed, outputs, scale).max(2), 0)
+        unclear = np.zeros(len(found), bool)
+        if layer.temperature is not None:
+            size = np.abs(layer.scores(slice(None), kept, slice(0, layer.key.shape[1]))).max((1, 2))
+            unclear = (found.max(1) > TOLERANCE) & (found.max(1) <= ROUNDING * size / layer.temperature)
+            blurred += [head_label(cast(Layer, layer).index, int(head)) for head in np.flatnonzero(unclear)]
+        errors.append(largest(found[~unclear].max(1)))
         if layer.sink is None:
             row_errors.append(largest(np.abs(sums - 1)[sees]))
-        rows += int(sees.sum())
-    return largest(errors), largest(row_errors), rows
+        rows += int(sees[~unclear].sum())
+    return largest(errors), largest(row_errors), rows, blurred
 
 
 def differences(ours: np.ndarray, theirs: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -79,6 +86,7 @@ def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 TOLERANCE = 1e-4  # for float32; summing in another order changes the tested models' outputs by about 1e-5
+ROUNDING = 16 * 2**-23   # largest error of a score, as a fraction of the head's largest score
 CallId = tuple[str, int]   # module name, and number of earlier calls to it in the pass
 
 
@@ -271,16 +279,49 @@ def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
     return largest(errors), largest(row_errors)
 
 
-def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring) -> Verification:
+def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring, edits: Iterable[Edit] = (),
+                 patched: "Mapping[Patch, Tensor] | None" = None) -> Verification:
     """Recompute weights · value for a few rows of every head and compare them with the attention output of the same
-    pass, in O(n). The resulting status is verified or refused."""
-    worst, row_error, rows = against_outputs(calls, layers)
-    reasons = wiring.reasons
+    pass, in O(n), and what edits put in place of heads with what it should be. The status is verified, computed (heads
+    whose temperature is too low to compare) or refused.
+
+    edits: those of the pass. patched: each patched head's output (q, d_v) in the other pass.
+    """
+    worst, row_error, rows, blurred = against_outputs(calls, layers)
+    slots = [wiring.slots.get(_id(call)) for call in calls]
+    replacing = [edit for edit in edits if isinstance(edit, Silence | Patch)]
+    for slot, layer in zip(slots, layers, strict=True):
+        here = [edit for edit in replacing if slot and (edit.kind, edit.layer) == (slot.kind, slot.index)]
+        worst = largest([worst, _replaced_error(layer, here, patched or {})])
+    reasons, status = wiring.reasons, "verified"
     if worst > TOLERANCE or row_error > TOLERANCE:
+        status = "refused"
         reasons += (f"recomputed outputs differ by {worst:.2g} of weights · |value|, rows sum to 1 within "
                     f"{row_error:.2g}",)
-    return Verification("refused" if len(reasons) > len(wiring.reasons) else "verified", worst,
-                        max(row_error, wiring.row_sum_error), wiring.load_error, TOLERANCE, rows, reasons)
+    elif blurred:
+        status = "computed"
+        reasons += (f"At its temperature the weights of {', '.join(blurred)} change with the rounding of the scores, "
+                    f"so they were not compared with the model's own.",)
+    return Verification(status, worst, max(row_error, wiring.row_sum_error), wiring.load_error, TOLERANCE, rows,
+                        reasons)
+
+
+def _replaced_error(layer: Layer, edits: Sequence[Silence | Patch], patched: "Mapping[Patch, Tensor]") -> float:
+    """Return the largest difference of a layer's replaced heads from what the edits put there, relative to the layer's
+    largest value: 0, the mean of weights · value over the rows, or the output in the other pass."""
+    if {edit.head for edit in edits} != set(layer.replaced_heads):
+        return float("inf")
+    _, queries, keys = layer.shape
+    error, size = 0.0, max(float(np.abs(layer.value).max()), SMALLEST)
+    for edit in edits:
+        wanted: np.ndarray | float = 0.0
+        if isinstance(edit, Patch):
+            wanted = patched[edit][:queries].float().numpy()
+        elif edit.mode == "mean":
+            weights = layer.weights(slice(edit.head, edit.head + 1), slice(0, queries), slice(0, keys))
+            wanted = weights[0].mean(0) @ layer.value[layer.group(edit.head)]
+        error = largest([error, float(np.abs(layer.output(edit.head) - wanted).max()) / size])
+    return error
 
 
 # fields of an encoder–decoder's output

@@ -513,7 +513,8 @@ class Card:
 class Verification:
     """The result of verifying a record, with the measured errors; NaN for an error that was not measured."""
 
-    # verified, reported, refused, imported, recorded (verified elsewhere) or kept (verified here before)
+    # verified, computed (edited at a temperature too low to compare), reported, refused, imported, recorded (verified
+    # elsewhere) or kept (verified here before)
     status: str
     # largest difference of a number of weights · value from the model's output in this pass, relative to that number of
     # weights · |value|, so that small heads, rows and dimensions count like large ones

@@ -9,6 +9,7 @@ k). All attention passes through one hook, where it is captured and edited like 
 """
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -184,8 +185,8 @@ class ScaledDotProductAttention(nn.Module):
     def forward(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None,
                 bias: Tensor | None = None) -> Tensor:
         """Return the heads' outputs, (b, q, h, d_v)."""
-        def equation_one() -> Tensor:
-            return attention.attention(query, key, value, allowed, bias=bias)[0].transpose(1, 2)
+        def equation_one(query: Tensor, allowed: Tensor | None, options: dict[str, Any]) -> Tensor:
+            return attention.attention(query, key, value, allowed, bias=options["position_bias"])[0].transpose(1, 2)
 
         return attend(self, (query, key, value), allowed, {"is_causal": False, "position_bias": bias}, equation_one)
 

@@ -19,7 +19,7 @@ from viz.widgets.layout import flex_row
 
 WORDS = strings("frame")
 
-MARKS = {"verified": "✓", "reported": "○", "imported": "○", "recorded": "○", "kept": "◔"}
+MARKS = {"verified": "✓", "computed": "○", "reported": "○", "imported": "○", "recorded": "○", "kept": "◔"}
 
 
 def verdict(record: AttentionRecord) -> str:

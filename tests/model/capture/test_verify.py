@@ -90,3 +90,17 @@ def test_numbers_that_are_not_finite_are_refused():
         spoilt = call.outputs.copy()
         spoilt[1, 1, 1] = number
         assert check_answer([replace(call, outputs=spoilt)], [call.layer(0)], WIRED).status == "refused"
+
+
+def test_temperature_below_the_rounding_of_scores_is_not_called_verified():
+    call = made("full")
+    call.key[:, 1] = np.nextafter(call.key[:, 0], np.float32(np.inf))   # so close that rounding decides between them
+    call.query[:, 0] = 9 * call.key[:, 0]
+    cold = replace(call, temperature=np.float32([1, 1e-6, 1, 1]))
+    scores = cold.query.astype(np.float64) @ cold.key.swapaxes(1, 2).astype(np.float64) / np.sqrt(D)
+    scores = (scores - scores.max(-1, keepdims=True)) / cold.temperature[:, None, None]
+    weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    cold.outputs = (weights @ cold.value)[:, cold.rows].astype(np.float32)
+    found = check_answer([cold], [cold.layer(7)], WIRED)
+    assert found.status == "computed" and found.rows_checked == 9 and "7·1" in found.reasons[0]
+    assert found.max_error < TOLERANCE

@@ -220,7 +220,8 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
         select(WORDS["order"], orders, page.set, "order", order, quiet=True)
         values = _colours(page, view.kind, measures)
     ordered = None if order == "layer" else ranked if order == "pair" or measures is None else measures.ranked(order)
-    silences = bool(st.session_state.get("click-silences")) if record.verification.status == "verified" else None
+    silences = bool(st.session_state.get("click-silences")) if record.verification.status in (
+        "verified", "computed") else None
     sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
     shown = GridState(view.head_id, [(layer, head) for layer, head, _ in ordered] if ordered else None,
                       [(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
