@@ -226,17 +226,17 @@ class Record:
         return answer_to(LensQuery(self.answer.query, self._position(position)))
 
     def paths(self, twin: "Record", answer: str | int, rival: str | int, *, receiver: HeadId | None = None,
-              reads: Sequence[str] = READS, position: Token = -1) -> Paths:
+              reads: Sequence[str] = READS, position: Token = -1, freeze: str = "all") -> Paths:
         """Patch each path into one head, by default to the logits: replace its value by the twin's.
 
-        All heads and feed-forward layers between the two ends are frozen, so that paths only run along the residual
-        stream; Wang et al. 2022 freeze the heads alone. Layers after the receiver are recomputed. Each text is run with
-        its record's edits. frame() has layer, head and the effect on the logit of `answer` minus that of `rival`.
-        reads: which of the receiver's query, key and value read the path.
+        Each text is run with its record's edits. frame() has layer, head and the effect on the logit of `answer` minus
+        that of `rival`. reads: which of the receiver's query, key and value read the path. freeze: "all" freezes the
+        heads and the feed-forward layers between the two ends, so that paths only run along the residual stream;
+        "heads" recomputes the feed-forward layers, as Wang et al. 2022 do. What follows the receiver is recomputed.
         """
         self._behind("paths")
         return answer_to(PathsQuery(self.answer.query, twin.answer.query, self._position(position), answer, rival,
-                                    receiver, tuple(reads)))
+                                    receiver, tuple(reads), freeze=freeze))
 
     def _behind(self, what: str) -> OpenModel:
         """Return the open model of this record. Raises Error if it has none."""

@@ -1,5 +1,7 @@
 """python -m model why | writes | lens | paths | circuits: explain scores, logits, and what heads do according to their
 weights."""
+from typing import Any
+
 import click
 
 from model.ask import sources
@@ -7,7 +9,7 @@ from model.cli.commands import JSON, KIND, MODEL, answer_to, as_json, echo_table
 from model.core.query import Kind, Query, UserError
 from model.studies import circuits, contributions
 from model.studies.mechanisms import MechanismsQuery
-from model.studies.paths import READS, PathsQuery
+from model.studies.paths import FREEZES, READS, PathsQuery
 
 TEXT = click.option("--text", required=True, help="What the model reads.")
 TARGET = click.option("--target", help="The decoder's text, for an encoder–decoder.")
@@ -107,24 +109,25 @@ def lens_command(model_id: str, text: str, target: str | None, position: int, js
 @TEXT
 @click.option("--twin", required=True, help="The text that supplies the outputs, of equal length.")
 @POSITION
-@click.option("--answer", required=True, help="A token of the vocabulary or its id.")
+@click.option("--answer", "token", required=True, help="A token of the vocabulary or its id.")
 @click.option("--rival", required=True, help="A token whose logit is subtracted.")
 @click.option("--receiver", nargs=2, type=click.IntRange(0), metavar="LAYER HEAD",
               help="The head at the end of the paths; default: the logits.")
 @click.option("--reads", type=click.Choice(READS), help="The receiver's input to patch; default: all three.")
+@click.option("--freeze", type=click.Choice(FREEZES), default=FREEZES[0], show_default=True,
+              help="What is frozen between the two ends: everything, or the heads alone (Wang et al. 2022).")
 @JSON
-def paths_command(model_id: str, text: str, twin: str, position: int, answer: str, rival: str,
-                  receiver: tuple[int, int] | None, reads: str | None, json_wanted: bool) -> None:
-    """Patch each path into one head, or to the logits, on its own: it carries its value from the twin, and all else is
-    frozen.
+def paths_command(model_id: str, text: str, twin: str, position: int, reads: str | None, json_wanted: bool,
+                  **path: Any) -> None:
+    """Patch each path into one head, or to the logits, on its own: it carries its value from the twin. What follows the
+    receiver is recomputed.
 
     \b
     clearhead paths --model smollm2 --text "When Mary and John went out, John gave it to" \\
         --twin "When Mary and John went out, Mary gave it to" --answer " Mary" --rival " John"
     """
     query, other = (sources.open_query(model_id, each) for each in (text, twin))
-    found = answer_to(PathsQuery(query, other, _position(query, position), answer, rival, receiver,
-                                 (reads,) if reads else READS))
+    found = answer_to(PathsQuery(query, other, _position(query, position), reads=(reads,) if reads else READS, **path))
     show(found, found.frame(), json_wanted and {"plain": found.plain, "twin": found.twin, "paths": found.frame()})
 
 

@@ -6,14 +6,14 @@ values, including all norms in between. The receiver's output is recomputed from
 with the new output, with nothing frozen. A path to the logits only changes the input of the unembedding.
 
 Between sender and receiver, all heads and feed-forward layers are frozen at their outputs in the sentence, so that a
-path only runs along the residual stream. Wang et al. freeze the heads alone: their paths also run through the
-feed-forward layers in between, which are recomputed, so their numbers differ from these.
+path only runs along the residual stream. Wang et al. freeze the heads alone (here `freeze="heads"`): their paths also
+run through the feed-forward layers in between, which are recomputed.
 
 Each sentence is run with the edits of its own query, and so is every pass with a patched path. A head whose output an
 edit replaces sends that output, and as a receiver it reads nothing, so no path into it has an effect, unless the edit
 is the mean over positions.
 """
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from model.core import heads as core_heads
 from model.core.heads import head_frame, head_ids, ranked_frame
-from model.core.models import Models, Pass, Trace, check_lengths, norm_giving, norm_of, turned
+from model.core.models import Models, Pass, Replacement, Trace, check_lengths, norm_giving, norm_of, turned
 from model.core.query import (
     HeadId,
     Kind,
@@ -43,8 +43,10 @@ from model.studies.contributions import token_id
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from torch import Tensor
 
 READS = ("query", "key", "value")   # inputs of the receiver that can change
+FREEZES = ("all", "heads")          # what is frozen between the two ends: everything, or the heads alone
 
 
 @frozen
@@ -59,11 +61,16 @@ class PathsQuery:
     receiver: HeadId | None = None      # None for the logits
     reads: tuple[str, ...] = READS
     senders: tuple[HeadId, ...] = ()    # () for all earlier heads
+    freeze: str = "all"                 # one of FREEZES
+
+    def __post_init__(self) -> None:
+        check_same_model(self.query, self.twin)
+        if self.freeze not in FREEZES:
+            raise UserError(f"freeze is {self.freeze!r}; choose {' or '.join(FREEZES)}.")
 
     def answer(self, models: Models, report: Progress) -> "Paths":
         """Compute every path's effect. Raises UserError if the texts differ in length or the logits cannot be
         traced."""
-        check_same_model(self.query, self.twin)
         opened = models.open(self.query, report)
         records = [models.record(each, quiet) for each in (self.query, self.twin)]
         traces = [models.trace(each, quiet).plain() for each in (self.query, self.twin)]
@@ -79,21 +86,33 @@ class PathsQuery:
         if receiver not in (None, *heads) or not senders or not {*senders} <= {*earlier}:
             raise UserError(f"There is no such path in {opened.card.title}; choose heads from {head_label(*heads[0])} "
                             f"to {head_label(*heads[-1])}, and a receiver in a later layer than the sender.")
-        given, edits = opened.tokens(self.query), self.query.edits
-        plain, twin = (float(_differences(opened.run(opened.tokens(each), each.edits, every=True), ids,
-                                          self.position)[0]) for each in (self.query, self.twin))
+        own, other = (opened.run(opened.tokens(each), each.edits, every=True) for each in (self.query, self.twin))
+        plain, twin = (float(_differences(each, ids, self.position)[0]) for each in (own, other))
+        frozen = {(*layer, head): each[:, head] for layer, each in own.heads.items() for head in range(each.shape[1])}
+
+        def run(row: Mapping[KindHeadId, Replacement]) -> float:
+            done = opened.run(opened.tokens(self.query), self.query.edits, rows=[row], every=True)
+            return float(_differences(done, ids, self.position)[0])
+
         outputs: dict[int, np.ndarray] = {}
         patched = np.empty(len(senders))
         for number, (layer, head) in counted(senders, report, "path"):
-            if layer not in outputs:
-                outputs[layer] = _change(kind, layer, records, traces)
-            change = _carried(trace, kind, layer, self.receiver, outputs[layer][head])
-            if self.receiver is None:
-                patched[number] = plain + _to_logits(trace, kind, change, ids, self.position)
-                continue
-            made = _received(records[0], trace, (kind, *self.receiver), self.reads, change)
-            rows = [{(kind, *self.receiver): tensor_of(made.astype(np.float32))}]
-            patched[number], = _differences(opened.run(given, edits, rows=rows, every=True), ids, self.position)
+            if self.freeze == "heads":
+                sent = {**frozen, (kind, layer, head): other.heads[kind, layer][:, head]}
+                if receiver is None:
+                    patched[number] = run(sent)
+                    continue
+                inputs = _inputs_in_pass(records[0], run, sent, (kind, *receiver))
+            else:
+                if layer not in outputs:
+                    outputs[layer] = _change(kind, layer, records, traces)
+                change = _carried(trace, kind, layer, receiver, outputs[layer][head])
+                if receiver is None:
+                    patched[number] = plain + _to_logits(trace, kind, change, ids, self.position)
+                    continue
+                inputs = _inputs_from_stream(records[0], trace, (kind, *receiver), change)
+            made = _received(records[0], (kind, *receiver), {name: inputs[name] for name in self.reads})
+            patched[number] = run({(kind, *receiver): tensor_of(made.astype(np.float32))})
         return Paths(plain, twin, senders, patched)
 
 
@@ -156,24 +175,48 @@ def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: list[int], pos
     return float((logits[1] - logits[0]) @ np.array([1.0, -1.0]))
 
 
-def _received(record: AttentionRecord, trace: Trace, receiver: KindHeadId, reads: tuple[str, ...],
-              change: np.ndarray) -> np.ndarray:
-    """Return the receiver's output, float64 (t, d_v), with the sender's change added to its input."""
+def _inputs_from_stream(record: AttentionRecord, trace: Trace, receiver: KindHeadId,
+                        change: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the receiver's queries, keys and values, {name of READS: float64 (t, d)}, with the sender's change in the
+    stream that it reads."""
     kind, layer, head = receiver
-    block, attention = trace.find(kind, layer)
-    own = record[kind].captured(layer, "no path can be patched")
-    edit = record.query.output_edit(receiver)
-    if edit is not None and edit != Silence(*receiver, "mean"):   # whatever it reads
-        return own.output(head)
+    (block, attention), own = trace.find(kind, layer), record[kind].captured(layer, "no path can be patched")
     norm = norm_giving(block.norms, attention.x) if block.norm_first else None
     changed = block.before + change if norm is None else norm.apply(block.before + change)
-    parts = {name: getattr(own, name).copy() for name in READS}
-    for name in reads:
+    found = {}
+    for name in READS:
         projection, place = getattr(attention, name), head if name == "query" else own.group(head)
         made = projection.apply(changed, place)
-        parts[name][place] = made if name == "value" else turned(
-            made, projection.apply(attention.x, place), parts[name][place], attention.pairs)
-    made = np.asarray(core_heads.weights(replace(own, **parts), head) @ parts["value"][own.group(head)])
+        found[name] = made if name == "value" else turned(
+            made, projection.apply(attention.x, place), getattr(own, name)[place], attention.pairs)
+    return found
+
+
+def _inputs_in_pass(record: AttentionRecord, run: Callable[[Mapping[KindHeadId, Replacement]], float],
+                    row: Mapping[KindHeadId, Replacement], receiver: KindHeadId) -> dict[str, np.ndarray]:
+    """Return the receiver's queries, keys and values, {name of READS: float32 (t, d)}, in a pass with these outputs of
+    all heads."""
+    kind, layer, head = receiver
+    group, seen = record[kind].captured(layer, "no path can be patched").group(head), list[np.ndarray]()
+
+    def watch(*tensors: "Tensor") -> "Tensor":
+        seen.extend(each[head if name == "query" else group].numpy() for name, each in zip(READS, tensors, strict=True))
+        return row[receiver]
+
+    run({**row, receiver: watch})
+    return dict(zip(READS, seen, strict=True))
+
+
+def _received(record: AttentionRecord, receiver: KindHeadId, inputs: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the receiver's output, float (t, d_v), with other queries, keys or values (t, d)."""
+    kind, layer, head = receiver
+    own, edit = record[kind].captured(layer, "no path can be patched"), record.query.output_edit(receiver)
+    if edit is not None and edit != Silence(*receiver, "mean"):   # whatever it reads
+        return own.output(head)
+    parts, group = {name: getattr(own, name).copy() for name in READS}, own.group(head)
+    for name, numbers in inputs.items():
+        parts[name][head if name == "query" else group] = numbers
+    made = np.asarray(core_heads.weights(replace(own, **parts), head) @ parts["value"][group])
     return made if edit is None else np.broadcast_to(made.mean(0), made.shape)
 
 
