@@ -30,7 +30,7 @@ from viz.server import settings
 
 settings.put({
     "CLEARHEAD_CATALOGUE_ONLY": "1",    # no folders or hub ids as models
-    "CLEARHEAD_FETCH": "0",             # no downloads by visitors; the operator runs: python -m model fetch ID
+    "CLEARHEAD_FETCH": "0",             # no downloads by visitors; the operator runs: python -m clearhead fetch ID
     "CLEARHEAD_LONGEST_TEXT": "20000",  # characters
     "CLEARHEAD_LONGEST_WAIT": "60",     # seconds per answer, estimated
     "CLEARHEAD_TRAININGS": "1",         # simultaneous training runs

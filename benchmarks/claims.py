@@ -23,7 +23,7 @@ from model.studies.claims.catalogue import ClaimQuery, Row, as_object, rows, sho
 PAGE = Path(__file__).with_name("claims.md")
 INTRODUCTION = """# Which claims about attention heads hold here?
 
-Written by `python -m benchmarks.claims`; `python -m model claims --json` gives the same rows as JSON. The page *Claims*
+Written by `python -m benchmarks.claims`; `clearhead claims --json` gives the same rows as JSON. The page *Claims*
 says for each row what the paper measured and what is measured here. *Effect* has a 95% interval, all of which must be
 above the *baseline*. *Chance* is the 95th percentile of the best of as many random heads; the best head, in brackets,
 must be above it. One rule (`model/studies/claims/claim.py`) derives the verdict from these numbers; a claim holds if
@@ -32,7 +32,7 @@ all its numbers do. A claim that does not hold here, on small models and our own
 
 
 def measured(row: Row) -> dict:
-    """Measure a row and return it as in `python -m model claims --json`, with a short citation and the duration in
+    """Measure a row and return it as in `clearhead claims --json`, with a short citation and the duration in
     seconds."""
     begun, revision, answer, error = time.perf_counter(), sources.revision(row.model) if row.model else None, None, ""
     if revision is not None:

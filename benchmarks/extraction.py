@@ -4,7 +4,7 @@
 Times five things for each length: a plain fused forward pass (including the tokenizer), Clearhead's answer, an eager
 pass with output_attentions, the overview of all heads, and opening one head. The first two alternate, and the result is
 the median of their ratios, because a machine's speed changes over minutes but hardly between two passes. All other
-results are medians, too. Memory is the increase to the peak. SmolLM2 must be on disk: `python -m model fetch smollm2`.
+results are medians, too. Memory is the increase to the peak. SmolLM2 must be on disk: `clearhead fetch smollm2`.
 --page writes the table as Markdown.
 """
 import argparse

@@ -28,7 +28,7 @@ FEWEST = 20                # minimum number of tests for a relation on the page
 INTRODUCTION = """# Do heads follow grammar?
 
 Written by `python -m benchmarks.syntax en_ewt-ud-dev.conllu zh_gsdsimp-ud-dev.conllu`; for one treebank:
-`python -m model syntax en_ewt-ud-dev.conllu --model minilm`. The treebanks are development sets of Universal
+`clearhead syntax en_ewt-ud-dev.conllu --model minilm`. The treebanks are development sets of Universal
 Dependencies (UD_English-EWT and UD_Chinese-GSDSimp, CC BY-SA 4.0), which are not part of this repository.
 
 A head is right about a relation if the word that it looks at most, apart from the word itself and special tokens, is

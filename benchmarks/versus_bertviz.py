@@ -4,7 +4,7 @@
 Both use the same model (MiniLM, 6 × 12 heads), text, machine and Chromium. The time runs from the submission of a text
 to the painted picture, with the model already open and a first text already drawn. Every length is measured with three
 texts, of which the median counts, or only once if it takes over ten seconds. A view of BertViz is stopped after two
-minutes, and not tried with longer texts. Requires npm. The criterion for SmolLM2 requires `python -m model fetch
+minutes, and not tried with longer texts. Requires npm. The criterion for SmolLM2 requires `clearhead fetch
 smollm2`; otherwise, it is reported as not measured. Takes five to eight minutes. Set OMP_NUM_THREADS=1 to give each
 side one torch thread, as in benchmarks/versus_bertviz.md.
 """
@@ -214,7 +214,7 @@ def main() -> None:
     found = bars(rows, extras, pointer)
     print("\n".join(map(told, found)))
     if not extras["smollm2"]:
-        print("not measured: SmolLM2 is not on this disk; python -m model fetch smollm2")
+        print("not measured: SmolLM2 is not on this disk; clearhead fetch smollm2")
     if wanted.page:
         write_file(wanted.page, page_text(rows, found).encode("utf-8"))
     if wanted.json:

@@ -22,9 +22,10 @@
     clearhead.look(my_module, inputs)        # the record of any torch module
     clearhead.load(r.save("r.safetensors"))  # a saved record
 
-Layers and heads count from 0. A token is given by its text ("it", or "it#2" for the second occurrence) or its position.
-A model with several kinds of attention has several maps; r.maps lists their names, and map="cross" selects one. Errors
-are clearhead.Error, with one sentence that says what is wrong and what to do instead.
+Layers and heads count from 0. A token is given by its text, with or without its leading space ("it", or "it#2" for the
+second one), or by its position (-1 is the last); "5" is a text, 5 a position. A model with several kinds of attention
+has several maps; r.maps lists their names, and map="cross" selects one. Errors are clearhead.Error, with one sentence
+that says what is wrong and what to do instead.
 """
 import sys
 from importlib.util import find_spec
@@ -46,10 +47,14 @@ from clearhead.comparison import Comparison, compare  # noqa: E402, after the ch
 from clearhead.models import Model, load, look, open  # noqa: E402
 from clearhead.record import Figure, Record  # noqa: E402
 from clearhead.scoring import Score, score  # noqa: E402
+from model.core.query import NotFinite, NotOnDisk, UnknownModel  # noqa: E402
 from model.core.query import UserError as Error  # noqa: E402
 from model.core.version import VERSION  # noqa: E402
 
 __version__ = VERSION
+Error.__name__ = Error.__qualname__ = "Error"   # as a traceback names it
+for _error in (Error, NotFinite, NotOnDisk, UnknownModel):
+    _error.__module__ = "clearhead"
 
-__all__ = ["Comparison", "Error", "Figure", "Model", "Record", "Score", "__version__", "compare", "load", "look",
-           "open", "score"]
+__all__ = ["Comparison", "Error", "Figure", "Model", "NotFinite", "NotOnDisk", "Record", "Score", "UnknownModel",
+           "__version__", "compare", "load", "look", "open", "score"]

@@ -1,5 +1,4 @@
-"""The command `clearhead`, which opens or serves the app and includes all commands of `python -m model` and
-`python -m viz`."""
+"""The command `clearhead`, which opens or serves the app and includes the commands of model/ and viz/."""
 import os
 import subprocess
 import sys

@@ -3,9 +3,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from clearhead.models import Model
-from clearhead.record import Record
+from clearhead.record import Record, listed
 from model.cli.commands import answer_to
-from model.core.query import Kind, UserError, quiet
+from model.core.query import Kind, UserError, quiet, quoted
 from model.studies import comparison
 
 if TYPE_CHECKING:
@@ -38,14 +38,16 @@ def compare(first: Record | Model, second: Record | Model, *, texts: Iterable[st
     have the same number of layers and heads. map: the kind of attention. Raises Error if heads or tokens have no
     counterparts.
     """
+    chosen = tuple(listed("texts", texts, '["The cat sat."]'))
     if isinstance(first, Model) and isinstance(second, Model):
-        chosen = tuple(texts)
-        if not chosen:
-            raise UserError("Two models are compared over texts; give them with texts=.")
+        if not chosen or not all(isinstance(text, str) for text in chosen):
+            raise UserError("Two models are compared over texts; give them with texts=[\"The cat sat.\"].")
+        if map is not None and map not in Kind.every():
+            raise UserError(f"There is no map {quoted(str(map))}; choose self, causal or cross.")
         question = comparison.ModelsQuery((first.name, first.revision), (second.name, second.revision), chosen,
-                                          Kind(map) if map else None)
+                                          None if map is None else Kind(map))
         return Comparison(answer_to(question).frame())
-    if not (isinstance(first, Record) and isinstance(second, Record)):
+    if chosen or not (isinstance(first, Record) and isinstance(second, Record)):
         raise UserError("Give two records, or two models and texts=.")
     kinds: tuple[Kind, Kind] = (first.map_named(map).kind, second.map_named(map).kind)
     asked = comparison.ComparisonQuery(first.answer.query, second.answer.query, kinds)

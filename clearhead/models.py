@@ -1,5 +1,6 @@
 """Open a model and run it on a text, with or without edits."""
 import copy
+import io
 import tempfile
 import weakref
 from collections.abc import Iterable, Mapping
@@ -7,11 +8,10 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from clearhead.record import Record, Token, head_of
 from model.ask import sources
 from model.cli.commands import answer_to
+from model.core import pictures
 from model.core.models import OpenModel
 from model.core.query import Edit, HeadId, Hide, Patch, Query, Silence, Temper, UserError, Window, quiet
 from model.core.record import Card
@@ -19,6 +19,7 @@ from model.module import look as module
 from model.studies.mechanisms import Mechanisms, MechanismsQuery
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from torch import nn
 
 
@@ -60,27 +61,29 @@ class Model:
         """Return the tokens that the model reads for a text."""
         return self._opened.tokens(sources.open_query(self.name, text, text_b, target)).source.texts
 
-    def __call__(self, text: str, text_b: str | None = None, *, target: str | None = None,
+    def __call__(self, text: str = "", text_b: str | None = None, *, target: str | None = None,  # noqa: PLR0913
+                 image: "str | Path | bytes | Image | None" = None,
                  silence: Iterable[HeadId] | Mapping[HeadId, str] = (), temper: Mapping[HeadId, float] | None = None,
                  hide: Iterable[Token] | Token = (), window: tuple[int, int] | None = None,
                  patch: Iterable[tuple[HeadId, Record]] = (), map: str | None = None) -> Record:
-        """Return the record of a text, of a pair of texts, or of a text and a decoder's target.
+        """Return the record of a text, of a pair of texts, of a text and a decoder's target, or of a picture.
 
-        silence: heads whose output is set to 0, or {head: "mean"} for its mean over all positions. temper: {head: T},
-        temperatures that divide the head's scores before the softmax. hide: source tokens to mask for all queries.
-        window: (width, first); each token of a decoder then only attends to the last `width` keys and the `first` keys
-        of the text. patch: heads whose output is taken from another record of this model with the same number of
-        tokens. map: the kind of attention of these heads, required if the model has several. Raises Error for anything
-        the model cannot do.
+        image: a picture, for models that read pictures: its path, the bytes of its file, or a PIL image. silence: heads
+        whose output is set to 0, or {head: "mean"} for its mean over all positions. temper: {head: T}, temperatures
+        that divide the head's scores before the softmax. hide: source tokens to mask for all queries. window: (width,
+        first); each token of a decoder then only attends to the last `width` keys and the `first` keys of the text.
+        patch: heads whose output is taken from another record of this model with the same number of tokens. map: the
+        kind of attention of these heads, required if the model has several. Raises Error for anything the model cannot
+        do.
         """
-        plain = sources.open_query(self.name, text, text_b, target)
+        picture = None if image is None else _kept(image)
+        plain = sources.open_query(self.name, text, text_b, target, image=picture)
         try:   # around what the caller gave alone, so that no error of the model is blamed on it
             modes = silence if isinstance(silence, Mapping) else {}
             silenced = [(*head_of(head), modes.get(head, "zero")) for head in silence]
             tempered = [(head_of(head), float(value)) for head, value in dict(temper or {}).items()]
             patched = [(head_of(head), record.answer.query) for head, record in patch]
-            given = [hide] if isinstance(hide, str | int | np.integer) else hide
-            hidden = [token if isinstance(token, str | bool) else index(token) for token in given]
+            hidden = [*hide] if isinstance(hide, Iterable) and not isinstance(hide, str | bytes) else [hide]
             edits: set[Edit] = set() if window is None else {Window(*(index(each) for each in window))}
         except (TypeError, ValueError, AttributeError) as error:
             raise UserError(f"An edit is not in the expected form ({error}); {FORMS}.") from error
@@ -92,7 +95,7 @@ class Model:
         if hidden:
             source = self._opened.tokens(plain).source
             edits |= {Hide("source", source.index(token)) for token in hidden}
-        query = sources.open_query(self.name, text, text_b, target, edits=edits)
+        query = sources.open_query(self.name, text, text_b, target, edits=edits, image=picture)
         answer = answer_to(query)
         if answer.verification.status == "kept":   # a cached record, which the open model verifies in one pass
             answer = answer_to(sources.CheckQuery(query))
@@ -105,15 +108,32 @@ class Model:
         return answer_to(MechanismsQuery(self.name, self.revision))
 
 
+def _kept(image: "str | Path | bytes | Image") -> str:
+    """Store a picture in this process and return its sha256. Raises UserError if it is none."""
+    if isinstance(image, str | Path):
+        return pictures.keep(_content(image), Path(image).name).sha256
+    if isinstance(image, bytes):
+        return pictures.keep(image, "the picture").sha256
+    if not hasattr(image, "save"):
+        raise UserError(f"image= takes a path, the bytes of a file or a PIL image, not {type(image).__name__}.")
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return pictures.keep(file.getvalue(), "the picture").sha256
+
+
+def _content(path: str | Path) -> bytes:
+    place = Path(path).expanduser()
+    try:
+        return place.read_bytes()
+    except (OSError, ValueError) as error:
+        raise UserError(f"{place} cannot be read ({getattr(error, 'strerror', error)}); give the path of a "
+                        f"file.") from error
+
+
 def load(path: str | Path) -> Record:
     """Load a record written by `Record.save`, or attention weights that another tool saved as .npz. Raises Error for
     any other file."""
-    place = Path(path).expanduser()
-    try:
-        content = place.read_bytes()
-    except OSError as error:
-        raise UserError(f"{place} cannot be read ({error.strerror}); give the path of a file.") from error
-    return Record(answer_to(sources.open_query(*sources.import_file(content, place.name))))
+    return Record(answer_to(sources.open_query(*sources.import_file(_content(path), Path(path).name))))
 
 
 def open(model: str | Path | Saves, tokenizer: Saves | None = None) -> Model:

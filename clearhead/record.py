@@ -1,5 +1,5 @@
 """The record of a forward pass: every head's attention as arrays, a table, an interactive view or a figure."""
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -9,8 +9,8 @@ import numpy as np
 from model.cli.commands import answer_to
 from model.core import heads
 from model.core.models import OpenModel
-from model.core.query import HeadId, Kind, UserError, quoted
-from model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification
+from model.core.query import HeadId, Item, Kind, UserError, quoted
+from model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification, number_of
 from model.core.view import View, checked_view
 from model.studies import circuits
 from model.studies.contributions import CosineQuery, Lens, LensQuery, Writes, WritesQuery
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from viz.notebook import Figure as LiveFigure
 
 Token = int | str
+HEADS = "[(3, 1), (5, 11)]"   # an example of heads, for errors
 
 
 class Record:
@@ -179,7 +180,9 @@ class Record:
         """
         chosen = self.map_named(map)
         one = isinstance(heads, tuple) and len(heads) == 2 and not isinstance(heads[0], tuple | list)
-        drawn = [head_of(each) for each in ([heads] if one else () if heads is None else heads)]
+        drawn = [head_of(each) for each in ([heads] if one else listed("heads", () if heads is None else heads, HEADS))]
+        if heads is not None and not drawn:
+            raise UserError(f"heads= names no head; give some, such as {HEADS}, or leave it out to draw all of them.")
         for layer, head in drawn:
             chosen.of_head(layer, head)
         first = drawn[0] if drawn else (chosen.layers[0].index, 0)
@@ -207,7 +210,8 @@ class Record:
         (layer, head), feed_forward (layer), bias, and frame() with layer, head and value.
         """
         self._behind("writers")
-        return answer_to(WritesQuery(self.answer.query, self._position(position), answer, rival))
+        return answer_to(WritesQuery(self.answer.query, self._position(position), _named(answer),
+                                     None if rival is None else _named(rival)))
 
     def cosine(self, other: "Record") -> Writes:
         """Decompose the cosine of two sentence vectors, of this text and of another, by what wrote to this text's
@@ -226,17 +230,18 @@ class Record:
         return answer_to(LensQuery(self.answer.query, self._position(position)))
 
     def paths(self, twin: "Record", answer: str | int, rival: str | int, *, receiver: HeadId | None = None,
-              reads: Sequence[str] = READS, position: Token = -1, freeze: str = "all") -> Paths:
+              reads: Sequence[str] = READS, position: Token = -1) -> Paths:
         """Patch each path into one head, by default to the logits: replace its value by the twin's.
 
-        Each text is run with its record's edits. frame() has layer, head and the effect on the logit of `answer` minus
-        that of `rival`. reads: which of the receiver's query, key and value read the path. freeze: "all" freezes the
-        heads and the feed-forward layers between the two ends, so that paths only run along the residual stream;
-        "heads" recomputes the feed-forward layers, as Wang et al. 2022 do. What follows the receiver is recomputed.
+        All heads and feed-forward layers between the two ends are frozen, so that paths only run along the residual
+        stream; Wang et al. 2022 freeze the heads alone. Layers after the receiver are recomputed. Each text is run with
+        its record's edits. frame() has layer, head and the effect on the logit of `answer` minus that of `rival`.
+        reads: which of the receiver's query, key and value read the path.
         """
         self._behind("paths")
-        return answer_to(PathsQuery(self.answer.query, twin.answer.query, self._position(position), answer, rival,
-                                    receiver, tuple(reads), freeze=freeze))
+        return answer_to(PathsQuery(self.answer.query, twin.answer.query, self._position(position), _named(answer),
+                                    _named(rival), None if receiver is None else head_of(receiver),
+                                    (*listed("reads", reads, '("query", "key")'),)))
 
     def _behind(self, what: str) -> OpenModel:
         """Return the open model of this record. Raises Error if it has none."""
@@ -247,9 +252,7 @@ class Record:
 
     def _position(self, token: Token) -> int:
         """Return the position of a token in the generated text; -1 is the last one."""
-        tokens = self.answer.maps[-1].queries
-        return tokens.index(len(tokens) + token if isinstance(token, int | np.integer) and -len(tokens) <= token < 0
-                            else token)
+        return self.answer.maps[-1].queries.index(token)
 
     def save(self, path: str | Path) -> Path:
         """Write the record to a .safetensors file, which the app, `clearhead export --record` and `clearhead.load` can
@@ -270,6 +273,19 @@ class Record:
         chosen = self.map_named(map)
         chosen.of_head(layer, head)
         return chosen.captured(layer, f"there are no {what}")
+
+
+def _named(token: str | int) -> str | int:
+    """Return an answer as a question holds it. Raises UserError unless it is a text or a whole number."""
+    return token if isinstance(token, str) else cast(int, number_of(token))
+
+
+def listed(name: str, given: Iterable[Item], example: str) -> list[Item]:
+    """Return the items of an argument. Raises UserError for a string, whose items would be its letters, and for what
+    has no items."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise UserError(f"{name}= takes a list, such as {example}, not {quoted(repr(given))[1:-1]}.")
+    return [*given]
 
 
 def head_of(head: object) -> HeadId:

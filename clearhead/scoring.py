@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearhead.models import Model
+from clearhead.record import listed
 from model.ask import sources
 from model.cli.commands import answer_to
-from model.core.query import HeadId
+from model.core.query import HeadId, UserError, quoted
 from model.studies import rule
 
 if TYPE_CHECKING:
@@ -51,11 +52,16 @@ def score(model: Model, cases: str | Path | Iterable[rule.Case], find: tuple[rul
     for the baselines.
     """
     if isinstance(cases, str | Path):
-        path = Path(cases)
-        with path.open("rb") as file:
+        path = Path(cases).expanduser()
+        try:
+            file = path.open("rb")
+        except (OSError, ValueError) as error:
+            raise UserError(f"There is no file {quoted(str(cases))} to read; give the path of one, or texts in a list, "
+                            f"such as [\"The cat sat.\"].") from error
+        with file:
             marked = rule.mark(rule.read_cases(file, path.name), find)
     else:
-        marked = rule.mark(cases, find)
+        marked = rule.mark(listed("cases", cases, '["The cat sat."]'), find)
     answer = answer_to(rule.RuleQuery(model.name, model.revision, marked))
     twin = sources.untrained(model.name)
     other = answer_to(rule.RuleQuery(twin, sources.revision(twin), marked)) if untrained else None

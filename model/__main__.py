@@ -1,4 +1,4 @@
-"""The command line: python -m model list | ask | verify | fetch | coref | claims | syntax | train | atlas | limits.
+"""The command line: clearhead list | ask | verify | fetch | coref | claims | syntax | train | atlas | limits.
 
 Exit codes: 0 done, 2 not possible (one sentence on standard error says why) or wrong usage; `verify` has more.
 """
@@ -31,7 +31,7 @@ from model.cli.studies import claims_command, coref_command, syntax_command, tra
 from model.core import pictures, statistics
 from model.core.files import refuse_overwriting
 from model.core.query import NotOnDisk, UserError
-from model.core.record import AttentionRecord, Tokens
+from model.core.record import AttentionRecord
 
 PROBE_TEXT = "The animal didn't cross the street because it was too tired."
 EXIT = {"verified": 0, "reported": 3, "refused": 1}
@@ -47,16 +47,16 @@ class RefusedModel(Refused):
 def main() -> None:
     """Ask a model what its attention heads look at in a text or a picture, and verify the result.
 
-    MODEL is a catalogue name such as minilm (see `python -m model list`), the id of a downloaded hub model, a folder
+    MODEL is a catalogue name such as minilm (see `clearhead list`), the id of a downloaded hub model, a folder
     (LoRA adapters included) or a GGUF file.
 
     \b
-    python -m model ask --model minilm --text "The animal didn't cross the street because it was too tired." \\
+    clearhead ask --model minilm --text "The animal didn't cross the street because it was too tired." \\
         --pair it animal
-    python -m model ask --model minilm --text "A book." --npz weights.npz
-    python -m model ask --model dinov2-small --image cat.jpg --npz weights.npz
-    python -m model verify minilm
-    python -m model fetch smollm2
+    clearhead ask --model minilm --text "A book." --npz weights.npz
+    clearhead ask --model dinov2-small --image cat.jpg --npz weights.npz
+    clearhead verify minilm
+    clearhead fetch smollm2
     """
 
 
@@ -88,7 +88,7 @@ def list_models(json_wanted: bool) -> None:
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
 @click.option("--chat", is_flag=True, help="The text is a user's turn in the model's own chat template.")
 @click.option("--pair", nargs=2, metavar="FROM TO",
-              help="Ranks all heads by the weight between two tokens: texts, or positions from 0.")
+              help="Ranks all heads by the weight between two tokens: their texts, or positions such as @0.")
 @JSON
 @click.option("--npz", type=WRITE,
               help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
@@ -149,25 +149,14 @@ def _probe(model_id: str) -> tuple:
     return model_id, "" if image else PROBE_TEXT, None, None, (), (), image
 
 
-def _position(tokens: Tokens, wanted: str, texts: tuple[str, ...]) -> int:
-    """Return the token with this text, as typed or as shown, or at this position. Raises UserError if there is none or
-    more than one."""
-    typed = [i for i, (side, span) in enumerate(zip(tokens.segments, tokens.spans, strict=True))
-             if 0 <= side < len(texts) and texts[side][slice(*span)] == wanted]
-    return typed[0] if len(typed) == 1 else tokens.index(wanted)
-
-
 def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]:
     """Rank every head by its weight from one token to another, largest first, over all kinds that have both tokens."""
     from model.core import heads
 
-    query, ranking, errors = record.query, [], []
-    source = (query.text,) if query.text_b is None else (query.text, query.text_b)
-    target = (query.target or "",)
+    ranking, errors = [], []
     for each in record.maps:
         try:
-            row = _position(each.queries, wanted, source if each.queries is record.maps[0].queries else target)
-            column = _position(each.keys, looked_at, source if each.keys is record.maps[0].keys else target)
+            row, column = each.queries.index(wanted), each.keys.index(looked_at)
         except UserError as error:
             errors.append(error)
             continue
@@ -239,4 +228,4 @@ def _verdict(record: AttentionRecord) -> str:
 
 
 if __name__ == "__main__":
-    run(main, "python -m model")
+    run(main, "clearhead")

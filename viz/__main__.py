@@ -1,4 +1,4 @@
-"""The command line: python -m viz export, handout and notebook. Exit codes: 0 for success, 2 for wrong usage or an
+"""The command line: clearhead export, handout and notebook. Exit codes: 0 for success, 2 for wrong usage or an
 error, which is one sentence."""
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ def main() -> None:
 
 @main.command("export")
 @click.option("--model", "model_id",
-              help="A name of the catalogue (python -m model list), a fetched hub id, or a folder.")
+              help="A name of the catalogue (clearhead list), a fetched hub id, or a folder.")
 @click.option("--text", help="What the model reads.")
 @click.option("--image", type=READ, help="A picture, for models that read pictures: PNG, JPEG or WebP.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
@@ -43,8 +43,8 @@ def main() -> None:
 @click.option("--lens", type=click.Choice(LENSES), default="matrix", show_default=True, help="How the head is drawn.")
 @click.option("--scale", type=click.Choice(SCALES), default="linear", show_default=True,
               help="How a weight becomes a colour.")
-@click.option("--token", help="The token in focus: its text, or its position from 0.")
-@click.option("--pair", nargs=2, metavar="FROM TO", help="Two tokens to mark, each its text or its position from 0.")
+@click.option("--token", help="The token in focus: its text, or its position as @3.")
+@click.option("--pair", nargs=2, metavar="FROM TO", help="Two tokens to mark: their texts, or positions such as @3.")
 @click.option("--words", is_flag=True,
               help="Words instead of word pieces: summed over pieces attended to, averaged over pieces attending.")
 @click.option("--hide-special", is_flag=True, help="Leaves out tokens that the tokenizer added, such as [CLS].")
@@ -64,15 +64,15 @@ def export(out: Path, **asked: Any) -> None:
     .npz (all heads' numbers).
 
     \b
-    python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg
-    python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out a.pdf
-    python -m viz export --model minilm --text "The cat sat." --head 3.1 --head 5.11 --width two-column --out fig.pdf
-    python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
-    python -m viz export --model minilm --text "The cat sat." --out all.npz
-    python -m viz export --model dinov2-small --image cat.jpg --layer 11 --lens picture --token 8,7 --out head.png
-    python -m viz export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
-    python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png
-    python -m viz export --record mine.safetensors --out mine-all.npz
+    clearhead export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg
+    clearhead export --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out a.pdf
+    clearhead export --model minilm --text "The cat sat." --head 3.1 --head 5.11 --width two-column --out fig.pdf
+    clearhead export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
+    clearhead export --model minilm --text "The cat sat." --out all.npz
+    clearhead export --model dinov2-small --image cat.jpg --layer 11 --lens picture --token 8,7 --out head.png
+    clearhead export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
+    clearhead export --record mine.npz --layer 3 --head 1 --out mine.png
+    clearhead export --record mine.safetensors --out mine-all.npz
 
     Every file contains its provenance as one JSON string: the model and its revision, the text, the view and the
     versions.
@@ -125,8 +125,8 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     """Write a handout saved on the page My lesson (.handout.json) as one HTML page, as a PDF, or both.
 
     \b
-    python -m viz handout lesson.handout.json --html lesson.html
-    python -m viz handout lesson.handout.json --pdf lesson.pdf
+    clearhead handout lesson.handout.json --html lesson.html
+    clearhead handout lesson.handout.json --pdf lesson.pdf
     """
     from viz.handout import page, pdf
     from viz.handout.files import load
@@ -155,8 +155,8 @@ def notebook(lesson: str, solution: bool, out: Path | None) -> None:
     LESSON is the last part of its page's address, such as softmax.
 
     \b
-    python -m viz notebook softmax
-    python -m viz notebook softmax --solution --out softmax-for-me.ipynb
+    clearhead notebook softmax
+    clearhead notebook softmax --solution --out softmax-for-me.ipynb
     """
     from viz.handout import lesson_notebook
     from viz.text import strings
@@ -199,4 +199,4 @@ def _view(record: AttentionRecord, asked: dict[str, Any], heads: tuple[HeadId, .
 
 
 if __name__ == "__main__":
-    run(main, "python -m viz")
+    run(main, "clearhead")

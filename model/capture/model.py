@@ -1,6 +1,6 @@
 """Behaviour shared by all networks, ours and those of transformers: turn tokens into a record with one captured forward
 pass."""
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from model.capture import forward_pass, trace, verify
 from model.core import limits
 from model.core.limits import limited_threads
-from model.core.models import ModelInput, Pass, PassAnswer, Replacement, Trace, Vocabulary, check_lengths
+from model.core.models import ModelInput, Pass, PassAnswer, Trace, Vocabulary, check_lengths
 from model.core.query import (
     Edit,
     Hide,
@@ -114,7 +114,7 @@ class NetworkModel:
         return self.outputs(self.call(tensors))
 
     def run(self, asked: ModelInput, edits: frozenset[Edit] = frozenset(), report: Progress = quiet, *,
-            every: bool = False, rows: "Sequence[Mapping[KindHeadId, Replacement]] | None" = None) -> Pass:
+            every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None) -> Pass:
         """Run one captured pass; see `model.core.models.OpenModel.run` for the arguments."""
         if edits and rows is not None and len(rows) > 1:   # an edited pass reads one text
             import torch
@@ -226,14 +226,13 @@ class NetworkModel:
                 raise UserError(f"There is no {which}; choose one that is shown.")
 
 
-def _with_rows(rows: Sequence[Mapping[KindHeadId, Replacement]], slot: forward_pass.Slot,
-               tensors: "tuple[Tensor, ...]", output: "Tensor") -> "Tensor":
-    """Return the output (row, q, head, d_v) of one attention layer, with the heads of each row replaced. tensors: its
-    query, key and value (row, head, token, d)."""
+def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, _tensors: "tuple[Tensor, ...]",
+               output: "Tensor") -> "Tensor":
+    """Return the output (row, q, head, d_v) of one attention layer, with the heads of each row replaced."""
     for row, replaced in enumerate(rows):
         for (kind, layer, head), other in replaced.items():
             if (kind, layer) == (slot.kind, slot.index):
-                output[row, :, head] = other(*(each[row] for each in tensors)) if callable(other) else other
+                output[row, :, head] = other
     return output
 
 

@@ -1,1 +1,1 @@
-"""The commands of python -m model."""
+"""The commands of clearhead."""

@@ -1,4 +1,4 @@
-"""python -m model atlas: measure every head over a corpus, in one process, in several or on Ray. Builds can resume."""
+"""clearhead atlas: measure every head over a corpus, in one process, in several or on Ray. Builds can resume."""
 import datetime
 import platform
 import shlex
@@ -55,8 +55,8 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
     workers. Each worker holds the model.
 
     \b
-    python -m model atlas build reviews.txt --model minilm --out atlas
-    python -m model atlas build news.jsonl --model smollm2 --out atlas --on processes --workers 4
+    clearhead atlas build reviews.txt --model minilm --out atlas
+    clearhead atlas build news.jsonl --model smollm2 --out atlas --on processes --workers 4
     """
     if address and on != "ray":
         raise click.UsageError("--ray is the address of a cluster; add --on ray.")
@@ -83,7 +83,7 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
         with closing(summaries(texts.shards(resumed), open_worker, task, on, count, address)) as found:
             summary = folded(found, earlier, lambda total: files.save(part, said, total), progress)
         files.write_atlas(out, atlas_of(summary, said), {
-            "command": shlex.join(["python", "-m", "model", *sys.argv[1:]]), "engine": on, "workers": count,
+            "command": shlex.join(["clearhead", *sys.argv[1:]]), "engine": on, "workers": count,
             "address": address, "ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "seconds": round(time.perf_counter() - begin, 2), "texts_of_earlier_runs": resumed,
             "machine": platform.platform()})

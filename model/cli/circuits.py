@@ -1,7 +1,5 @@
-"""python -m model why | writes | lens | paths | circuits: explain scores, logits, and what heads do according to their
+"""clearhead why | writes | lens | paths | circuits: explain scores, logits, and what heads do according to their
 weights."""
-from typing import Any
-
 import click
 
 from model.ask import sources
@@ -9,7 +7,7 @@ from model.cli.commands import JSON, KIND, MODEL, answer_to, as_json, echo_table
 from model.core.query import Kind, Query, UserError
 from model.studies import circuits, contributions
 from model.studies.mechanisms import MechanismsQuery
-from model.studies.paths import FREEZES, READS, PathsQuery
+from model.studies.paths import READS, PathsQuery
 
 TEXT = click.option("--text", required=True, help="What the model reads.")
 TARGET = click.option("--target", help="The decoder's text, for an encoder–decoder.")
@@ -23,8 +21,8 @@ POSITION = click.option("--position", type=int, default=-1, show_default=True, h
 @KIND
 @click.option("--layer", type=click.IntRange(0), required=True, help="The layer, from 0.")
 @click.option("--head", type=click.IntRange(0), required=True, help="The head, from 0.")
-@click.option("--query", "looking", required=True, help="The token that looks: its position (from 0) or its text.")
-@click.option("--key", "looked_at", required=True, help="The token looked at: its position or its text.")
+@click.option("--query", "looking", required=True, help="The token that looks: its text, or its position as @3.")
+@click.option("--key", "looked_at", required=True, help="The token looked at: its text, or its position as @2.")
 @JSON
 def why_command(model_id: str, text: str, target: str | None, kind: str | None, layer: int, head: int, looking: str,
                 looked_at: str, json_wanted: bool) -> None:
@@ -34,7 +32,7 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
     bias. Their products sum to the score; norms keep their scale from this pass.
 
     \b
-    clearhead why --model minilm --text "The cat sat." --layer 3 --head 1 --query 3 --key 2 --json
+    clearhead why --model minilm --text "The cat sat." --layer 3 --head 1 --query sat --key cat --json
     """
     query = sources.open_query(model_id, text, target=target)
     record = answer_to(query)
@@ -51,7 +49,7 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
 @TEXT
 @TARGET
 @POSITION
-@click.option("--answer", help="A token of the vocabulary or its id.")
+@click.option("--answer", help="A token of the vocabulary: its text, or its id as @12.")
 @click.option("--rival", help="A token whose logit is subtracted.")
 @click.option("--other", help="For a sentence model, in place of an answer: the text whose vector is compared.")
 @JSON
@@ -77,10 +75,7 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
 def _position(query: Query, position: int) -> int:
     """Convert a position in the generated text, possibly negative, to an index. Raises UserError if it does not
     exist."""
-    count = len(answer_to(query).maps[-1].queries)
-    if position not in range(-count, count):
-        raise UserError(f"There is no position {position}; choose one from 0 to {count - 1}, or -1 for the last.")
-    return position % count
+    return answer_to(query).maps[-1].queries.index(position)
 
 
 @click.command("lens")
@@ -109,25 +104,24 @@ def lens_command(model_id: str, text: str, target: str | None, position: int, js
 @TEXT
 @click.option("--twin", required=True, help="The text that supplies the outputs, of equal length.")
 @POSITION
-@click.option("--answer", "token", required=True, help="A token of the vocabulary or its id.")
+@click.option("--answer", required=True, help="A token of the vocabulary: its text, or its id as @12.")
 @click.option("--rival", required=True, help="A token whose logit is subtracted.")
 @click.option("--receiver", nargs=2, type=click.IntRange(0), metavar="LAYER HEAD",
               help="The head at the end of the paths; default: the logits.")
 @click.option("--reads", type=click.Choice(READS), help="The receiver's input to patch; default: all three.")
-@click.option("--freeze", type=click.Choice(FREEZES), default=FREEZES[0], show_default=True,
-              help="What is frozen between the two ends: everything, or the heads alone (Wang et al. 2022).")
 @JSON
-def paths_command(model_id: str, text: str, twin: str, position: int, reads: str | None, json_wanted: bool,
-                  **path: Any) -> None:
-    """Patch each path into one head, or to the logits, on its own: it carries its value from the twin. What follows the
-    receiver is recomputed.
+def paths_command(model_id: str, text: str, twin: str, position: int, answer: str, rival: str,
+                  receiver: tuple[int, int] | None, reads: str | None, json_wanted: bool) -> None:
+    """Patch each path into one head, or to the logits, on its own: it carries its value from the twin, and all else is
+    frozen.
 
     \b
     clearhead paths --model smollm2 --text "When Mary and John went out, John gave it to" \\
         --twin "When Mary and John went out, Mary gave it to" --answer " Mary" --rival " John"
     """
     query, other = (sources.open_query(model_id, each) for each in (text, twin))
-    found = answer_to(PathsQuery(query, other, _position(query, position), reads=(reads,) if reads else READS, **path))
+    found = answer_to(PathsQuery(query, other, _position(query, position), answer, rival, receiver,
+                                 (reads,) if reads else READS))
     show(found, found.frame(), json_wanted and {"plain": found.plain, "twin": found.twin, "paths": found.frame()})
 
 

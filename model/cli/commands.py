@@ -1,6 +1,6 @@
 """Shared parts of all command lines: argument types and one-sentence errors.
 
-Exit codes: 0 success, 1 internal error, 2 user error or wrong usage. `python -m model verify` adds others.
+Exit codes: 0 success, 1 internal error, 2 user error or wrong usage. `clearhead verify` adds others.
 """
 import errno
 import io
@@ -60,7 +60,9 @@ class Fault(Refused):
 
 def in_one_line(text: str) -> str:
     """Join the lines of a text for a terminal, and replace invisible characters by their code points."""
-    return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in " ".join(text.split()))
+    isolates = "\u2068\u2069"
+    return "".join(sign if sign.isprintable() or sign in isolates else f"U+{ord(sign):04X}"
+                   for sign in " ".join(text.split()))
 
 
 @contextmanager
@@ -147,7 +149,10 @@ def answer_to(question: Hashable) -> Any:
     while not job.wait(0.2):
         tell(f"\r{job.fraction:4.0%} {job.text:<60.60}")
     tell("\r" + " " * 66 + "\r")
-    return job.result()
+    try:
+        return job.result()
+    except UserError as error:
+        raise error.with_traceback(None) from None   # without the queue's forty lines
 
 
 def tell(text: str) -> None:

@@ -1,4 +1,4 @@
-"""python -m model compare | score: compare heads between two models or texts, and score heads by a custom rule."""
+"""clearhead compare | score: compare heads between two models or texts, and score heads by a custom rule."""
 from itertools import islice
 from pathlib import Path
 

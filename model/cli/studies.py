@@ -1,4 +1,4 @@
-"""python -m model coref | claims | syntax | train: test heads on coreference, claims and grammar; train models."""
+"""clearhead coref | claims | syntax | train: test heads on coreference, claims and grammar; train models."""
 import sys
 import time
 from collections.abc import Callable, Hashable
@@ -38,8 +38,8 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
     untrained twin has the same architecture and random weights.
 
     \b
-    python -m model coref --model minilm
-    python -m model coref --model minilm --cases mine.csv --select-on other.csv --json
+    clearhead coref --model minilm
+    clearhead coref --model minilm --cases mine.csv --select-on other.csv --json
     """
     revision, twin = sources.revision(model_id), sources.untrained(model_id)
     chosen, left_out = ((coreference.shipped_cases("coreference"), ()) if cases is None
@@ -95,8 +95,8 @@ def claims_command(names: tuple[str, ...], listed: bool, json_wanted: bool) -> N
     max-statistic null. All rows take a few minutes on two cores.
 
     \b
-    python -m model claims
-    python -m model claims --only previous --only sink --json
+    clearhead claims
+    clearhead claims --only previous --only sink --json
     """
     from model.studies.claims import catalogue as claims  # it imports every study
 
@@ -155,8 +155,8 @@ def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted
     length. Intervals are 95%, bootstrapped over sentences.
 
     \b
-    python -m model syntax en_ewt-ud-dev.conllu --model minilm
-    python -m model syntax en_ewt-ud-dev.conllu --model smollm2 --relations obj,det,nsubj --json
+    clearhead syntax en_ewt-ud-dev.conllu --model minilm
+    clearhead syntax en_ewt-ud-dev.conllu --model smollm2 --relations obj,det,nsubj --json
     """
     revision = sources.revision(model_id)
     wanted = tuple(dict.fromkeys(name.strip() for name in (relations or "").split(",") if name.strip()))

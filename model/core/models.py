@@ -8,8 +8,8 @@ A `Trace` answers a `TraceQuery`. It comes from the same pass as the query's rec
 Rows are tokens and vectors are rows, y = x · W + b; layers and heads count from 0. Weights are read-only views of the
 model's memory; `nbytes` counts only what belongs to the trace.
 """
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -31,9 +31,6 @@ from model.core.record import AttentionMap, AttentionRecord, Card, Omission, Tok
 if TYPE_CHECKING:
     from torch import Tensor
 
-# what replaces a head's output in a pass: the output (q, d_v), or a function of all queries, keys and values of its
-# layer, (head or kv_head, token, d), that returns it
-Replacement: TypeAlias = "Tensor | Callable[[Tensor, Tensor, Tensor], Tensor]"
 
 Pairs = tuple[tuple[int, int], ...]   # dimensions that are rotated together
 # largest difference between equal vectors, relative to a vector's largest number; rounding errors are smaller
@@ -364,8 +361,8 @@ class Vocabulary(Protocol):
     def name(self, number: int) -> str:
         """Return the word with this id."""
 
-    def number(self, word: str) -> int | None:
-        """Return the id of a word or of its first piece, or None if the vocabulary lacks it."""
+    def find(self, text: str) -> list[int]:
+        """Return the ids of a text's tokens as an answer: one if it is one token, [] if the vocabulary lacks it."""
 
 
 class NamesModel(Protocol):
@@ -426,11 +423,11 @@ class OpenModel(Protocol):
         """Return the query as the network's input."""
 
     def run(self, asked: ModelInput, edits: frozenset[Edit] = frozenset(), report: Progress = quiet, *,
-            every: bool = False, rows: "Sequence[Mapping[KindHeadId, Replacement]] | None" = None) -> Pass:
+            every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None) -> Pass:
         """Run one captured pass.
 
         every: compute logits of all tokens, where a decoder would only compute the last. rows: run one copy of the text
-        per entry, with the outputs of some heads replaced; every copy has the edits, too.
+        per entry, with the outputs (q, d_v) of some heads replaced; every copy has the edits, too.
         """
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":

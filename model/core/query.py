@@ -101,12 +101,19 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:80] + "…")
 
 
+def isolated(text: str) -> str:
+    """Isolate a token with right-to-left letters (U+2068 … U+2069), so that it cannot reorder the sentence around
+    it."""
+    right = any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text)
+    return f"\u2068{text}\u2069" if right else text
+
+
 class NotOnDisk(UserError):
     """The model is not on this disk but can be fetched. `wanted` names the model to fetch; for an adapter, its base.
     `reason` is the sentence without the command, for pages, which offer a button."""
 
     def __init__(self, reason: str, wanted: str) -> None:
-        super().__init__(f"{reason}; run: python -m model fetch {wanted}")
+        super().__init__(f"{reason}; run: python -m clearhead fetch {wanted}")
         self.reason, self.wanted = f"{reason}.", wanted
 
 
@@ -201,13 +208,6 @@ class Patch:
 Edit = Silence | Temper | Hide | Window | Patch
 
 
-def check_same_model(*queries: "Query") -> None:
-    """Raise UserError unless all queries are for one version of one model."""
-    if len({(each.model, each.revision) for each in queries}) > 1:
-        raise UserError("A head's output can only be copied from the same model; choose the same model for both "
-                        "texts.")
-
-
 def no_last_keys(title: str) -> UserError:
     """Return the error for a `Window` on a model without a decoder."""
     return UserError(f"{title} has no attention that only looks back, so its tokens have no last keys; choose a "
@@ -244,15 +244,13 @@ class Query:
         if self.image is not None and not re.fullmatch("[0-9a-f]{64}", self.image):
             raise UserError(f"A picture is named by its sha256, 64 hexadecimal digits, not by "
                             f"{quoted(self.image)}; choose or open a picture.")
-        check_same_model(self, *(edit.from_query for edit in self.edits if isinstance(edit, Patch)))
+        if any(isinstance(edit, Patch) and (edit.from_query.model, edit.from_query.revision)
+               != (self.model, self.revision) for edit in self.edits):
+            raise UserError("A head's output can only be copied from the same model; choose the same "
+                            "model for both texts.")
         outputs = [(edit.kind, edit.layer, edit.head) for edit in self.edits if isinstance(edit, Silence | Patch)]
         if len({*outputs}) < len(outputs) or sum(isinstance(edit, Window) for edit in self.edits) > 1:
             raise UserError("Only one edit of a head's output, and only one window, can apply; remove the others.")
-
-    def output_edit(self, head: "KindHeadId") -> Silence | Patch | None:
-        """Return the edit that replaces this head's output, if there is one."""
-        return next((edit for edit in self.edits if isinstance(edit, Silence | Patch)
-                     and (edit.kind, edit.layer, edit.head) == head), None)
 
     def answer(self, models: Opens[Record], report: Callable[[float, str], None]) -> Record:
         """Return the `model.core.record.AttentionRecord` of the pass. Raises UserError if the model cannot answer."""

@@ -6,25 +6,63 @@ arrays are read-only, and each type validates itself on creation.
 """
 import functools
 import itertools
+import operator
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from model.core import record_file
 from model.core.attention import Bias, Dense, Hidden, Mask, Narrowed, Relative, arrays_of, empty_rows, frozen_array
-from model.core.query import Box, Kind, Query, Span, UserError, check_finite, frozen, quoted, slices, with_arrays
+from model.core.query import (
+    Box,
+    Kind,
+    Query,
+    Span,
+    UserError,
+    check_finite,
+    frozen,
+    isolated,
+    quoted,
+    slices,
+    with_arrays,
+)
 
 CLS = "[CLS]"   # the token that a vision Transformer adds before the patches
+# white space as vocabularies and pages write it
+SHOWN_SPACES = str.maketrans({"Ġ": " ", "▁": " ", "␣": " ", "⏎": "\n", "Ċ": "\n", "␍": "\r", "⇥": "\t"})
 
 
 def _name(wanted: object) -> object:
     """Quote a string, to distinguish it from a number; return anything else unchanged."""
-    return quoted(wanted) if isinstance(wanted, str) else wanted
+    return isolated(quoted(wanted)) if isinstance(wanted, str) else wanted
+
+
+def _whole(number: object) -> bool:
+    """Return whether this is a whole number of Python or numpy; a bool or a float is none."""
+    return hasattr(number, "__index__") and not isinstance(number, bool)
+
+
+def spoken(text: str) -> str:
+    """Return a token's text without the space that precedes a word, however a vocabulary or a page writes spaces."""
+    return text.translate(SHOWN_SPACES).removeprefix(" ")
+
+
+def number_of(wanted: object) -> int | None:
+    """Return the number that names a token: an integer of Python or numpy, or "@3" in typed text for 3. Return None for
+    any other text. Raises UserError for anything else."""
+    if isinstance(wanted, str):
+        return int(wanted[1:]) if re.fullmatch(r"@-?\d{1,9}", wanted, re.ASCII) else None
+    if not isinstance(wanted, bool):
+        with suppress(TypeError):
+            return operator.index(wanted)   # type: ignore[arg-type]
+    raise UserError(f"A token is named by its text or by a whole number, such as \"it\" or 3, not by "
+                    f"{quoted(repr(wanted))[1:-1]}.")
 
 
 def special_ids(tokenizer: object) -> frozenset[int]:
@@ -64,22 +102,31 @@ class Tokens:
         return len(self.texts)
 
     def index(self, wanted: object) -> int:
-        """Return a token's position. `wanted` is a position, a token's text, or text#2 for the second token with this
-        text. Raises UserError if no token matches, or more than one."""
-        if isinstance(wanted, SupportsIndex) and not isinstance(wanted, bool):
-            found = [wanted.__index__()] if 0 <= wanted.__index__() < len(self) else []
-        else:
-            text, _, number = str(wanted).rpartition("#")
-            found = [token for token, own in enumerate(self.texts) if own == wanted]
-            if not found and number.isdecimal() and len(number) < 10 and int(number):
-                found = [token for token, own in enumerate(self.texts) if own == text][int(number) - 1:][:1]
+        """Return the position of a token, given as docs/api.md says: by its text, with or without its leading space, by
+        "it#2" for the second "it", or by a position, which counts from the end if it is negative. Raises UserError if
+        no token matches, or more than one."""
+        found = self._named(wanted) if isinstance(wanted, str) else []
+        number = None if found else number_of(wanted)
+        if number is not None:
+            found = [range(len(self))[number]] if -len(self) <= number < len(self) else []
         if len(found) == 1:
             return found[0]
-        if not found and isinstance(wanted, str) and wanted.isdecimal() and len(wanted) < 10:
-            return self.index(int(wanted))
-        known = f"{wanted}#1 to {wanted}#{len(found)}" if found else " ".join(self.texts)[:500]
+        known = f"{wanted}#1 to {wanted}#{len(found)}" if found else " ".join(map(isolated, self.texts))[:500]
         said = f"{len(found)} tokens are {_name(wanted)}" if found else f"There is no token {_name(wanted)}"
-        raise UserError(f"{said}; choose a position from 0 to {len(self) - 1}, or one of: {known}")
+        typed = f' (as a text, "@0" to "@{len(self) - 1}")' if isinstance(wanted, str) else ""
+        raise UserError(f"{said}; choose a position from 0 to {len(self) - 1}{typed}, or one of: {known}")
+
+    def _named(self, text: str) -> list[int]:
+        """Return the positions of the tokens with this text as it is shown, or else without its leading space, or else,
+        for text#2, of the second of them."""
+        found = [place for place, own in enumerate(self.texts) if own == text]
+        if not found and text:   # an unknown token is shown as [UNK] and the typed text
+            found = [place for place, own in enumerate(self.texts) if spoken(text) in (
+                spoken(own), spoken(own).partition(" ")[2] if self.unknown[place] else spoken(own))]
+        name, _, number = text.rpartition("#")
+        if found or not re.fullmatch(r"[1-9]\d{0,8}", number, re.ASCII):
+            return found
+        return self._named(name)[int(number) - 1:][:1]
 
     def over(self, span: Span) -> tuple[int, ...]:
         """Return the tokens of the first text that overlap this span."""
@@ -432,7 +479,7 @@ class AttentionMap:
     def layer(self, index: int) -> Layer | Reported:
         """Return the layer with this number in the model. Raises UserError if it has no softmax attention."""
         numbers = [layer.index for layer in self.layers]
-        if isinstance(index, bool) or index not in numbers:
+        if not _whole(index) or index not in numbers:
             raise UserError(f"There is no layer {_name(index)} of {self.kind} attention; choose one of "
                             f"{', '.join(map(str, numbers))}.")
         return self.layers[numbers.index(index)]
@@ -448,7 +495,7 @@ class AttentionMap:
     def of_head(self, layer: int, head: int) -> Layer | Reported:
         """Return the layer of a head, by layer and head number. Raises UserError if there is no such head."""
         found = self.layer(layer)
-        if isinstance(head, bool) or head not in range(found.heads):
+        if not _whole(head) or head not in range(found.heads):
             raise UserError(f"Layer {layer} has no head {_name(head)}; choose one from 0 to {found.heads - 1}.")
         return found
 
@@ -584,6 +631,6 @@ class AttentionRecord:
         return sum(arrays.values()) + sum(array.nbytes for array in others if array is not None)
 
     def save(self, path: str | Path) -> Path:
-        """Save the record to a .safetensors file that the app and `python -m viz export --record` can open. Raises
+        """Save the record to a .safetensors file that the app and `clearhead export --record` can open. Raises
         UserError if that fails."""
         return record_file.save(self, path)

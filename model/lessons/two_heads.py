@@ -40,7 +40,7 @@ class TwoHeadsQuery(ModelQuestion):
         opened = models.open(self, report)
         trace = models.trace(Query(self.model, self.revision, sequence(1)[0]), report)
         embedding = opened.network.get_input_embeddings().weight.detach().numpy().astype(np.float64)
-        ids = [opened.vocabulary.number(character) or 0 for character in CHARACTERS]
+        ids = [number for character in CHARACTERS for number in opened.vocabulary.find(character)]
         first, second = (trace.attention(Kind.CAUSAL, layer) for layer in (PREVIOUS[0], INDUCTION[0][0]))
         vectors, head = embedding[ids], INDUCTION[0][1]
         assert trace.unembedding is not None   # our decoder has one
@@ -48,7 +48,7 @@ class TwoHeadsQuery(ModelQuestion):
         for seed in range(1, SEQUENCES + 1):
             text, copy = sequence(seed)
             given = opened.tokens(Query(self.model, self.revision, text))
-            right = opened.vocabulary.number(text.split()[copy])
+            right, = opened.vocabulary.find(text.split()[copy])
             for name, each in chances.items():
                 logits = opened.run(given, silenced(name), every=True).outputs()[0, -1]
                 each.append(float(logits.softmax(-1)[right]))

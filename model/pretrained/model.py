@@ -1,6 +1,7 @@
 """A loaded model of transformers: tokenize a query, call the network and read its answer. Records keep only an answer's
 best candidates, never full logits."""
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -11,12 +12,12 @@ from model.capture.forward_pass import Unsupported
 from model.capture.model import NetworkModel, maps_of
 from model.core import limits
 from model.core.models import ModelInput, PassAnswer
-from model.core.query import Progress, Query, UserError, frozen, largest, quiet, text_only, with_arrays
-from model.core.record import AttentionMap, Prediction, Tokens, Verification
+from model.core.query import Progress, Query, UserError, frozen, largest, quiet, sort_of, text_only, with_arrays
+from model.core.record import SHOWN_SPACES, AttentionMap, Prediction, Tokens, Verification, spoken
 from model.pretrained import files
 from model.pretrained.accounting import MODULES
 from model.pretrained.files import blame
-from model.pretrained.inputs import parameters_of, plain_ids, target_tokenizer, tokenize_query, with_target
+from model.pretrained.inputs import Unnamed, parameters_of, plain_ids, target_tokenizer, tokenize_query, with_target
 from model.pretrained.tokens import bytes_by_sign, visible
 
 if TYPE_CHECKING:
@@ -219,9 +220,31 @@ class Pieces:
             return " ".join(map(visible, label.split(" ")))   # spaces stay as they are
         return text_of(target_tokenizer(self.model.network, self.model.tokenizer), number)
 
-    def number(self, word: str) -> int | None:
-        """Return the id of a word's first piece within a text, or None if the vocabulary lacks it."""
-        tokenizer = target_tokenizer(self.model.network, self.model.tokenizer)
-        ids = plain_ids(self.model.tokenizer, f" {word.strip()}")
-        ids = [number for number in ids if tokenizer.decode([number]).strip()]
-        return None if not ids or ids[0] == tokenizer.unk_token_id else ids[0]
+    def find(self, text: str) -> list[int]:
+        """Return the ids of a text's tokens as an answer. A word has the form that it has within a text: "Mary" and
+        " Mary" are one token, the one with a space. Other texts, and words without such a token, are as they are
+        written; "ĠMary" and "##able" are the vocabulary's own spelling. A class is its label."""
+        if self.model.task == "label":
+            labels = self.model.network.config.id2label
+            return [number for number, label in labels.items() if text in (label, self.name(number))]
+        tokenizer, written, bare = self.model.tokenizer, text.translate(SHOWN_SPACES), spoken(text)
+        if isinstance(target_tokenizer(self.model.network, tokenizer), Unnamed) or not text:
+            return []
+        own, word = self._spelled(text), bool(bare) and sort_of(bare[0]) == "word"
+        if own and not (word and text == written):
+            return own
+        read = [plain_ids(tokenizer, form) for form in ((f" {bare}", bare) if word else (written,))]
+        whole = [ids for ids in read if len(ids) == 1 and (ids[0] != tokenizer.unk_token_id or own)]
+        spaced = [ids for ids in whole if tokenizer.convert_ids_to_tokens(ids)[0][0] in "Ġ▁ "]
+        if written == bare:   # some pieces are only read within a word
+            whole += filter(None, map(self._spelled, (bare, f"##{bare}")))
+        elif word:
+            whole = whole if read[0] in whole else []
+        return [*spaced, *whole, [] if read[0] == [tokenizer.unk_token_id] else read[0]][0]
+
+    def _spelled(self, raw: str) -> list[int]:
+        """Return the id of the token that the vocabulary spells like this, or []."""
+        with suppress(TypeError, ValueError):   # vocabularies of bytes or characters
+            number = self.model.tokenizer.convert_tokens_to_ids(raw)
+            return [number] if self.model.tokenizer.convert_ids_to_tokens(number) == raw else []
+        return []

@@ -18,7 +18,7 @@ from model.core import files, pictures
 from model.core.limits import Plan, Shape, seeded, stop_between_layers
 from model.core.models import Embedded, ModelInput, Trace
 from model.core.query import Progress, Query, UserError, frozen, quiet
-from model.core.record import Card, Omission, Tokens, patch_tokens
+from model.core.record import Card, Omission, Tokens, patch_tokens, spoken
 from model.scratch import tokens as cutting
 from model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
 from model.scratch.transformer import ADDED, Config, Transformer, hook_names, slots
@@ -47,9 +47,9 @@ def open_file(path: Path) -> safe_open:
         return safe_open(path, "pt")
     except FileNotFoundError:
         raise UserError(
-            f"The weights {path.name} are missing; create them with: python -m model train {path.stem}.") from None
+            f"The weights {path.name} are missing; create them with: python -m clearhead train {path.stem}.") from None
     except (SafetensorError, OSError) as error:
-        raise UserError(f"The weights {path.name} cannot be read ({error}); create them again with: python -m model "
+        raise UserError(f"The weights {path.name} cannot be read ({error}); create them with: python -m clearhead "
                         f"train {path.stem}.") from error
 
 
@@ -137,9 +137,9 @@ class Words:
         """Return the word with this id."""
         return self.words[number]
 
-    def number(self, word: str) -> int | None:
-        """Return the id of a word, or None if the vocabulary lacks it."""
-        return self.words.index(word.strip()) if word.strip() in self.words else None
+    def find(self, text: str) -> list[int]:
+        """Return the id of a word, or [] if the vocabulary lacks it."""
+        return [number for number, word in enumerate(self.words) if word == spoken(text)]
 
 
 def open_network(kind: "type[ScratchModel]", card: Card, network: Transformer, tokenizer: object) -> "ScratchModel":

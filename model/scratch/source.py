@@ -96,7 +96,7 @@ def revision(model_id: str, folder: Path = WEIGHTS) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except OSError:
-        raise UserError(f"The weights {path.name} are missing; create them with: python -m model train "
+        raise UserError(f"The weights {path.name} are missing; create them with: python -m clearhead train "
                         f"{model_id.split(SNAPSHOT)[0]}.") from None
 
 

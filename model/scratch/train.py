@@ -100,7 +100,7 @@ class TrainingRun:
                 "steps": self.steps, "seed": self.seed, "learning_rate": self.task.learning_rate,
                 "batch": self.task.batch,
                 "torch": torch.__version__,
-                "command": f"python -m model train {self.task.name} --steps {self.steps} --seed {self.seed}"}
+                "command": f"python -m clearhead train {self.task.name} --steps {self.steps} --seed {self.seed}"}
 
     def film(self) -> tuple[dict[str, Tensor], dict]:
         """Return snapshots and curves as tensors, and their metadata."""

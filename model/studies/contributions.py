@@ -11,8 +11,19 @@ import numpy as np
 from model.core.attention import softmax
 from model.core.heads import ranked_frame
 from model.core.models import MapQuestion, Models, OpenModel, Trace, same_numbers
-from model.core.query import Kind, Progress, Query, UserError, batches, frozen, head_label, with_arrays
-from model.core.record import AttentionRecord
+from model.core.query import (
+    Kind,
+    Progress,
+    Query,
+    UserError,
+    batches,
+    frozen,
+    head_label,
+    isolated,
+    quoted,
+    with_arrays,
+)
+from model.core.record import AttentionRecord, number_of
 from model.core.statistics import entropy
 from model.studies.circuits import BEFORE, BIAS, REST, Stream, Walk
 
@@ -21,6 +32,7 @@ if TYPE_CHECKING:
 
 LENS_TOKENS = 5      # number of best tokens per layer of the logit lens
 MOVED_TOKENS = 6     # number of tokens that a head promotes most, and that it demotes most
+NAMED = 20           # tokens or classes named in an error
 BATCH = 16           # tokens whose contributions are in memory at once
 NO_LOGITS = ("This model predicts no tokens, or computes their logits in a way that cannot be split by what wrote them;"
              " choose a decoder such as SmolLM2.")
@@ -87,7 +99,11 @@ class WritesQuery:
         """Decompose the logit. Raises UserError if the logits are not a linear function of the final vectors."""
         record, trace = models.record(self.query, report), models.trace(self.query, report)
         opened = models.open(self.query, report)
-        ids = [token_id(opened, each) for each in (self.token, self.rival) if each is not None]
+        if trace.unembedding is None:
+            raise UserError(NO_LOGITS)
+        count = len(trace.unembedding.weight)
+        ids = [token_id(opened, self.token, count)]
+        ids += [] if self.rival is None else [token_id(opened, self.rival, count)]
         found = writes(record, trace, self.position, ids)
         logits = opened.run(opened.tokens(self.query), self.query.edits, every=True).outputs()[0, self.position]
         rival = float(logits[ids[1]]) if len(ids) > 1 else 0.0
@@ -195,9 +211,6 @@ def writes(record: AttentionRecord, trace: Trace, position: int, ids: list[int])
     """Return the contributions to the logit of ids[0], minus that of ids[1] if given, in the order of `Writes`."""
     stream, unembedding = last_stream(record, trace, position), trace.unembedding
     assert unembedding is not None   # checked by last_stream
-    if max(ids) >= len(unembedding.weight):
-        raise UserError(f"The vocabulary has {len(unembedding.weight):,} tokens, so there is no id {max(ids):,}; "
-                        f"choose another.")
     signs = np.array([1.0, -1.0])[:len(ids)]
     direction = signs @ unembedding.weight[ids] * unembedding.scale
     values = dict(zip(stream.names, (stream.parts[:, 0] @ direction).tolist(), strict=True))
@@ -270,17 +283,24 @@ class Lens:
                           "divergence": self.divergence})
 
 
-def token_id(opened: OpenModel, word: int | str) -> int:
-    """Return the id of a token given as a string or id. Raises UserError if the string is not a single token."""
-    if isinstance(word, int) or word.isdecimal():
-        return int(word)
-    tokenizer = opened.tokenizer
-    if hasattr(tokenizer, "encode") and hasattr(tokenizer, "all_special_ids"):
-        ids = tokenizer.encode(word, add_special_tokens=False)
-        if len(ids) == 1 and (ids[0] != tokenizer.unk_token_id or word == tokenizer.unk_token):
-            return int(ids[0])
-    found = opened.vocabulary.number(word)
-    if found is None:
-        raise UserError(f"{word!r} is not one token of this vocabulary; write it as the model does (with its leading "
-                        f"space, perhaps), or give its id.")
-    return int(found)
+def token_id(opened: OpenModel, wanted: object, count: int) -> int:
+    """Return the id of an answer among `count`, which is given as docs/api.md says: by its text or its id. Raises
+    UserError, naming the tokens, for a text that is not one of them."""
+    ids = opened.vocabulary.find(wanted) if isinstance(wanted, str) else []
+    if len(ids) == 1 and ids[0] < count:
+        return ids[0]
+    number, kinds = number_of(wanted), "classes" if opened.task == "label" else "tokens"
+    if number is not None and 0 <= number < count:
+        return number
+    if number is not None:
+        raise UserError(f"There is no id {number:,}, as {opened.card.title} answers with {count:,} {kinds}; choose an "
+                        f"id from 0 to {count - 1:,}.")
+    said, names = isolated(quoted(str(wanted))), []
+    for each in range(min(count, NAMED)) if kinds == "classes" else ids[:NAMED]:
+        names.append(isolated(repr(opened.vocabulary.name(each).replace("␣", " "))))
+    if kinds == "classes":
+        raise UserError(f"{said} is no class of {opened.card.title}; choose one of: {', '.join(names)}.")
+    if not ids:
+        raise UserError(f"{said} is not in the vocabulary of {opened.card.title}; choose another text, or give an id.")
+    raise UserError(f"{said} is {len(ids)} tokens here: {', '.join(names)}{', …' * (len(ids) > NAMED)}; choose one of "
+                    f"them, or give its id ({', '.join(map(str, ids[:NAMED]))}).")

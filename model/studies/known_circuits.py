@@ -212,9 +212,7 @@ def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progr
         found = PatchQuery(text, twin, each).answer(models, quiet)
         if found.words is None or found.place is None:
             return
-        vocabulary = models.open(text, quiet).vocabulary
-        ids = [vocabulary.number(word) for word in found.words]
-        parts = WritesQuery(text, found.place, ids[0] or 0, ids[1]).answer(models, quiet)
+        parts = WritesQuery(text, found.place, *found.words).answer(models, quiet)
         heads += found.heads
         effects += (found.patched - found.plain).tolist()
         written += (parts.cross if each is Kind.CROSS else parts.heads).ravel().tolist()

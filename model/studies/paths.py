@@ -6,14 +6,14 @@ values, including all norms in between. The receiver's output is recomputed from
 with the new output, with nothing frozen. A path to the logits only changes the input of the unembedding.
 
 Between sender and receiver, all heads and feed-forward layers are frozen at their outputs in the sentence, so that a
-path only runs along the residual stream. Wang et al. freeze the heads alone (here `freeze="heads"`): their paths also
-run through the feed-forward layers in between, which are recomputed.
+path only runs along the residual stream. Wang et al. freeze the heads alone: their paths also run through the
+feed-forward layers in between, which are recomputed, so their numbers differ from these.
 
 Each sentence is run with the edits of its own query, and so is every pass with a patched path. A head whose output an
 edit replaces sends that output, and as a receiver it reads nothing, so no path into it has an effect, unless the edit
 is the mean over positions.
 """
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,16 +21,16 @@ import numpy as np
 
 from model.core import heads as core_heads
 from model.core.heads import head_frame, head_ids, ranked_frame
-from model.core.models import Models, Pass, Replacement, Trace, check_lengths, norm_giving, same_numbers, turned
+from model.core.models import Models, Pass, Trace, check_lengths, norm_giving, norm_of, turned
 from model.core.query import (
     HeadId,
     Kind,
     KindHeadId,
+    Patch,
     Progress,
     Query,
     Silence,
     UserError,
-    check_same_model,
     counted,
     frozen,
     head_label,
@@ -43,10 +43,8 @@ from model.studies.contributions import token_id
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from torch import Tensor
 
 READS = ("query", "key", "value")   # inputs of the receiver that can change
-FREEZES = ("all", "heads")          # what is frozen between the two ends: everything, or the heads alone
 
 
 @frozen
@@ -61,58 +59,40 @@ class PathsQuery:
     receiver: HeadId | None = None      # None for the logits
     reads: tuple[str, ...] = READS
     senders: tuple[HeadId, ...] = ()    # () for all earlier heads
-    freeze: str = "all"                 # one of FREEZES
-
-    def __post_init__(self) -> None:
-        check_same_model(self.query, self.twin)
-        if self.freeze not in FREEZES:
-            raise UserError(f"freeze is {self.freeze!r}; choose {' or '.join(FREEZES)}.")
 
     def answer(self, models: Models, report: Progress) -> "Paths":
         """Compute every path's effect. Raises UserError if the texts differ in length or the logits cannot be
         traced."""
         opened = models.open(self.query, report)
         records = [models.record(each, quiet) for each in (self.query, self.twin)]
-        traces = [models.trace(each, quiet) for each in (self.query, self.twin)]
+        traces = [models.trace(each, quiet).plain() for each in (self.query, self.twin)]
         trace, kind = traces[0], traces[0].blocks[-1].kind
         if trace.unembedding is None:
             raise UserError(f"Path patching needs logits that can be traced, and {opened.card.title} has none; choose "
                             f"a decoder such as SmolLM2.")
         check_lengths(self.twin, *(len(record[kind].queries) for record in records[::-1]))
-        ids = [token_id(opened, each) for each in (self.token, self.rival)]
+        ids = [token_id(opened, each, len(trace.unembedding.weight)) for each in (self.token, self.rival)]
         heads, receiver = head_ids(records[0][kind]), self.receiver
         earlier = tuple(head for head in heads if receiver is None or head[0] < receiver[0])
         senders = self.senders or earlier
         if receiver not in (None, *heads) or not senders or not {*senders} <= {*earlier}:
             raise UserError(f"There is no such path in {opened.card.title}; choose heads from {head_label(*heads[0])} "
                             f"to {head_label(*heads[-1])}, and a receiver in a later layer than the sender.")
-        own, other = (opened.run(opened.tokens(each), each.edits, every=True) for each in (self.query, self.twin))
-        plain, twin = (float(_differences(each, ids, self.position)[0]) for each in (own, other))
-        plainly = {(*layer, head): each[:, head] for layer, each in own.heads.items() for head in range(each.shape[1])}
-
-        def run(row: Mapping[KindHeadId, Replacement]) -> float:
-            done = opened.run(opened.tokens(self.query), self.query.edits, rows=[row], every=True)
-            return float(_differences(done, ids, self.position)[0])
-
+        given, edits = opened.tokens(self.query), self.query.edits
+        plain, twin = (float(_differences(opened.run(opened.tokens(each), each.edits, every=True), ids,
+                                          self.position)[0]) for each in (self.query, self.twin))
         outputs: dict[int, np.ndarray] = {}
         patched = np.empty(len(senders))
         for number, (layer, head) in counted(senders, report, "path"):
-            if self.freeze == "heads":
-                sent = {**plainly, (kind, layer, head): other.heads[kind, layer][:, head]}
-                if receiver is None:
-                    patched[number] = run(sent)
-                    continue
-                inputs = _inputs_in_pass(records[0], run, sent, (kind, *receiver))
-            else:
-                if layer not in outputs:
-                    outputs[layer] = _change(kind, layer, records, traces)
-                change = _carried(trace, kind, layer, receiver, outputs[layer][head])
-                if receiver is None:
-                    patched[number] = plain + _to_logits(trace, kind, change, ids, self.position)
-                    continue
-                inputs = _inputs_from_stream(records[0], trace.plain(), (kind, *receiver), change)
-            made = _received(records[0], (kind, *receiver), {name: inputs[name] for name in self.reads})
-            patched[number] = run({(kind, *receiver): tensor_of(made.astype(np.float32))})
+            if layer not in outputs:
+                outputs[layer] = _change(kind, layer, records, traces)
+            change = _carried(trace, kind, layer, self.receiver, outputs[layer][head])
+            if self.receiver is None:
+                patched[number] = plain + _to_logits(trace, kind, change, ids, self.position)
+                continue
+            made = _received(records[0], trace, (kind, *self.receiver), self.reads, change)
+            rows = [{(kind, *self.receiver): tensor_of(made.astype(np.float32))}]
+            patched[number], = _differences(opened.run(given, edits, rows=rows, every=True), ids, self.position)
         return Paths(plain, twin, senders, patched)
 
 
@@ -142,34 +122,26 @@ def _differences(done: Pass, ids: Sequence[int], position: int) -> np.ndarray:
 
 
 def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list[Trace]) -> np.ndarray:
-    """Return each head's contribution to its layer's output in the twin minus that in the sentence, float64 (head, t,
+    """Return each head's contribution to the stream in the twin minus that in the sentence, float64 (head, t,
     d_model)."""
     written = []
     for record, trace in zip(records, traces, strict=True):
-        attention = trace.attention(kind, layer)
-        if attention.gate is not None:
-            trace.plain()
+        block, attention = trace.find(kind, layer)
+        if norm_of(block.norms, attention.output):
+            raise UserError(f"The output of layer {layer} cannot be traced; choose another decoder.")
         walk = Walk(record, trace, kind, list(range(len(attention.x))))
         written.append(walk.heads(attention).parts[:len(attention.w_output)])   # without the bias
     return written[1] - written[0]
 
 
 def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, change: np.ndarray) -> np.ndarray:
-    """Return the change of the stream that the receiver reads if the output of an attention layer changes, both (t,
-    d_model). Norms in between are recomputed with the change added to their input."""
-    sender, carried = trace.attention(kind, layer), np.zeros_like(change)
-    for block in (block for block in trace.blocks if block.kind is kind):
+    """Return the sender's change (t, d_model) in the stream that the receiver reads. In a post-LN model, the norms in
+    between are recomputed with the change added to their input."""
+    for block in (block for block in trace.blocks if block.kind is kind and not block.norm_first):
         if layer <= block.index and (receiver is None or block.index < receiver[0]):
-            if block.steps is None:
-                raise UserError(f"What layer {block.index} adds to the residual stream cannot be traced; choose "
-                                f"another model.")
-            for step in block.steps:
-                carried = carried if step.scale is None else step.scale * carried
-                if step.attention is not None and block.attentions[step.attention] is sender:
-                    carried = carried + step.added(sender.output + change) - step.added(sender.output)
-                if step.norm is not None:
-                    carried = step.norm.apply(step.norm.input + carried) - step.norm.output
-    return carried
+            for norm in block.norms:
+                change = norm.apply(norm.input + change) - norm.output
+    return change
 
 
 def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: list[int], position: int) -> float:
@@ -183,51 +155,25 @@ def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: list[int], pos
     return float((logits[1] - logits[0]) @ np.array([1.0, -1.0]))
 
 
-def _inputs_from_stream(record: AttentionRecord, trace: Trace, receiver: KindHeadId,
-                        change: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the receiver's queries, keys and values, {name of READS: float64 (t, d)}, with the sender's change in the
-    stream that it reads."""
+def _received(record: AttentionRecord, trace: Trace, receiver: KindHeadId, reads: tuple[str, ...],
+              change: np.ndarray) -> np.ndarray:
+    """Return the receiver's output, float64 (t, d_v), with the sender's change added to its input."""
     kind, layer, head = receiver
-    (block, attention), own = trace.find(kind, layer), record[kind].captured(layer, "no path can be patched")
-    norm = norm_giving(block.norms, attention.x)
-    if not same_numbers(attention.x if norm is None else norm.input, block.before):
-        raise UserError(f"The input of layer {layer} is neither the residual stream nor its norm, so no path into it "
-                        f"can be patched; choose another model.")
-    changed = block.before + change if norm is None else norm.apply(block.before + change)
-    found = {}
-    for name in READS:
-        projection, place = getattr(attention, name), head if name == "query" else own.group(head)
-        made = projection.apply(changed, place)
-        found[name] = made if name == "value" else turned(
-            made, projection.apply(attention.x, place), getattr(own, name)[place], attention.pairs)
-    return found
-
-
-def _inputs_in_pass(record: AttentionRecord, run: Callable[[Mapping[KindHeadId, Replacement]], float],
-                    row: Mapping[KindHeadId, Replacement], receiver: KindHeadId) -> dict[str, np.ndarray]:
-    """Return the receiver's queries, keys and values, {name of READS: float32 (t, d)}, in a pass with these outputs of
-    all heads."""
-    kind, layer, head = receiver
-    group, seen = record[kind].captured(layer, "no path can be patched").group(head), list[np.ndarray]()
-
-    def watch(*tensors: "Tensor") -> "Tensor":
-        seen.extend(each[head if name == "query" else group].numpy() for name, each in zip(READS, tensors, strict=True))
-        return row[receiver]
-
-    run({**row, receiver: watch})
-    return dict(zip(READS, seen, strict=True))
-
-
-def _received(record: AttentionRecord, receiver: KindHeadId, inputs: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the receiver's output, float (t, d_v), with other queries, keys or values (t, d)."""
-    kind, layer, head = receiver
-    own, edit = record[kind].captured(layer, "no path can be patched"), record.query.output_edit(receiver)
+    block, attention = trace.find(kind, layer)
+    own = record[kind].captured(layer, "no path can be patched")
+    edit = next((edit for edit in record.query.edits if isinstance(edit, Silence | Patch)
+                 and (edit.kind, edit.layer, edit.head) == receiver), None)
     if edit is not None and edit != Silence(*receiver, "mean"):   # whatever it reads
         return own.output(head)
-    parts, group = {name: getattr(own, name).copy() for name in READS}, own.group(head)
-    for name, numbers in inputs.items():
-        parts[name][head if name == "query" else group] = numbers
-    made = np.asarray(core_heads.weights(replace(own, **parts), head) @ parts["value"][group])
+    norm = norm_giving(block.norms, attention.x) if block.norm_first else None
+    changed = block.before + change if norm is None else norm.apply(block.before + change)
+    parts = {name: getattr(own, name).copy() for name in READS}
+    for name in reads:
+        projection, place = getattr(attention, name), head if name == "query" else own.group(head)
+        made = projection.apply(changed, place)
+        parts[name][place] = made if name == "value" else turned(
+            made, projection.apply(attention.x, place), parts[name][place], attention.pairs)
+    made = np.asarray(core_heads.weights(replace(own, **parts), head) @ parts["value"][own.group(head)])
     return made if edit is None else np.broadcast_to(made.mean(0), made.shape)
 
 
@@ -245,12 +191,11 @@ class AblationQuery:
 
     def answer(self, models: Models, report: Progress) -> "Ablations":
         """Compute the logit difference for each ablation. Raises UserError if the texts differ in length."""
-        check_same_model(self.query, self.twin)
         opened = models.open(self.query, report)
-        ids = [token_id(opened, each) for each in (self.token, self.rival)]
         given = opened.tokens(self.query)
         own, other = (opened.run(opened.tokens(each), each.edits, every=True) for each in (self.query, self.twin))
         kind = Kind.CAUSAL if any(kind is Kind.CAUSAL for kind, _ in own.heads) else Kind.SELF
+        ids = [token_id(opened, each, own.outputs().shape[-1]) for each in (self.token, self.rival)]
         found = np.empty((len(self.heads), len(WAYS)))
         for number, (layer, head) in counted(self.heads, report, "head"):
             out, resampled = (done.heads[kind, layer][:, head] for done in (own, other))

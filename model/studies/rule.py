@@ -12,11 +12,12 @@ The table is compared with:
 - **Held out**: the best head is chosen on even sentences and scored on odd ones, and vice versa.
 - **Interval**: the 95% interval of `model.core.statistics.accuracy_intervals`, over sentences.
 """
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
 
 import numpy as np
 
@@ -188,18 +189,18 @@ def _marked(case: Case, find: tuple[Side, Side] | int, number: int) -> Marked:
         words = tuple(span or (0, 0) for span in found)
         text = case.text
     else:
-        given = case if isinstance(case, str) else case.get("text")
+        given = case.get("text") if isinstance(case, Mapping) else case
         if not isinstance(given, str) or not given.strip():
             raise UserError(f"Case {number} has no text; give a string, or a mapping with the key text.")
         text, words = given, tuple(word_spans(given))
-    if isinstance(find, int):
-        find = ("word", find)
-    if len(find) != 2 or isinstance(find[0], int):
+    if _is_offset(find):
+        find = ("word", find)   # type: ignore[assignment]
+    if not isinstance(find, tuple | list) or len(find) != 2 or _is_offset(find[0]):
         raise UserError("A rule has two sides, such as find=(\"verb\", \"subject\"), or is an offset in words.")
-    if isinstance(find[1], int):
-        looking = sorted(_side(case, text, words, find[0], number))
-        return Marked(text, words, tuple((place, (place + find[1],)) for place in looking
-                                         if 0 <= place + find[1] < len(words)))
+    if _is_offset(find[1]):
+        looking, step = sorted(_side(case, text, words, find[0], number)), operator.index(find[1])
+        return Marked(text, words, tuple((place, (place + step,)) for place in looking
+                                         if 0 <= place + step < len(words)))
     sides = [_side(case, text, words, side, number) for side in find]
     _refuse_many(len(sides[0]), len(sides[1]))
     pairs: list[tuple[int, tuple[int, ...]]] = []
@@ -210,6 +211,11 @@ def _marked(case: Case, find: tuple[Side, Side] | int, number: int) -> Marked:
         if wanted:
             pairs.append((place, tuple(sorted(wanted))))
     return Marked(text, words, tuple(pairs))
+
+
+def _is_offset(side: object) -> TypeGuard[int]:
+    """Return whether a side of a rule is an offset: a whole number of Python or numpy."""
+    return hasattr(side, "__index__") and not isinstance(side, bool)
 
 
 def read_side(typed: str, cases: Sequence[Case]) -> Side:

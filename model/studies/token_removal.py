@@ -11,6 +11,7 @@ from model.core.limits import for_this_thread
 from model.core.models import ModelInput, OpenModel
 from model.core.query import Hide, KindHeadId, Progress, Query, UserError, batches, check_finite, frozen
 from model.core.record import Tokens
+from model.studies.contributions import token_id
 from model.studies.predictions import pronoun_of
 
 if TYPE_CHECKING:
@@ -293,17 +294,11 @@ def _ids(explained: ExplainedAnswer, original: int | None, word: str, rival: str
     """Return the ids of the word and its rival. The default word is the one in the text, or else the most probable one.
     The default rival is the most probable other word for our own models, and none for others."""
     best = explained.plain[0].topk(2).indices.tolist()
-    first = _number(explained.opened, word) if word.strip() else best[0] if original is None else original
+    count = len(explained.plain[0])
+    first = token_id(explained.opened, word, count) if word.strip() else best[0] if original is None else original
     if rival.strip():
-        return first, _number(explained.opened, rival)
+        return first, token_id(explained.opened, rival, count)
     return (first, next(other for other in best if other != first)) if explained.opened.ours else (first,)
-
-
-def _number(opened: OpenModel, word: str) -> int:
-    number = opened.vocabulary.number(word)
-    if number is None:
-        raise UserError(f"“{word}” is not in the vocabulary of {opened.card.title}; choose another word.")
-    return number
 
 
 def _token_at(tokens: Tokens, at: int) -> int | None:

@@ -1,4 +1,4 @@
-"""The command `python -m model`: its output for scripts and for people."""
+"""The command `clearhead`: its output for scripts and for people."""
 import hashlib
 import json
 

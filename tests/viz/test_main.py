@@ -1,4 +1,4 @@
-"""The command `python -m viz export`: its output for a script and for a person without a browser."""
+"""The command `clearhead export`: its output for a script and for a person without a browser."""
 import csv
 import io
 

@@ -217,7 +217,7 @@ class AtlasQuery(ModelQuestion):
     limit: int | None = None  # use only the first sentences; None for all 200
 
     def answer(self, models: Models, report: Progress) -> Atlas:
-        """Build the atlas as `python -m model atlas build` does. Raises UserError for a sentence that the model cannot
+        """Build the atlas as `clearhead atlas build` does. Raises UserError for a sentence that the model cannot
         read."""
         task, texts = Task(self.model, self.revision), Corpus((SHIPPED,), limit=self.limit)
         worker, shards = ShardWorker(task, models.open(self, report)), list(texts.shards())

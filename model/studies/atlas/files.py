@@ -33,7 +33,7 @@ LOCK = "atlas.lock"             # the system releases it when the process exits,
 
 @frozen
 class AtlasFolderQuery:
-    """The atlas in a folder, as written by `python -m model atlas build`."""
+    """The atlas in a folder, as written by `python -m clearhead atlas build`."""
 
     folder: str   # path
     written: int  # modification time of run.json, in nanoseconds
@@ -53,7 +53,7 @@ def atlas_folder(path: str, local: bool = True) -> AtlasFolderQuery:
         folder = Path(path).expanduser()   # raises RuntimeError if there is no home folder
         return AtlasFolderQuery(str(folder), (folder / RUN).stat().st_mtime_ns)
     except (OSError, ValueError, RuntimeError) as error:
-        raise UserError(f"{quoted(path)} has no complete atlas; build one with: python -m model atlas build CORPUS "
+        raise UserError(f"{quoted(path)} has no complete atlas; build one with: python -m clearhead atlas build CORPUS "
                         f"--model ID --out FOLDER") from error
 
 
@@ -86,8 +86,8 @@ def as_parquet(table: "DataFrame", about: Mapping[str, object]) -> bytes:
 def open_atlas(folder: Path) -> Atlas:
     """Read the atlas in a folder. Raises UserError if it is missing or incomplete."""
     if not (folder / RUN).is_file():
-        raise UserError(f"There is no complete atlas in {folder}; build it with: python -m model atlas build CORPUS "
-                        f"--model ID --out {folder}")
+        raise UserError(f"There is no complete atlas in {folder}; build one with: python -m clearhead atlas build "
+                        f"CORPUS --model ID --out {folder}")
     names = [*TABLES, *(name for name in MORE if (folder / f"{name}.parquet").is_file())]
     read = {name: _read(folder / f"{name}.parquet", name) for name in names}
     about = read["heads"][1]

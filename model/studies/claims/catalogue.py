@@ -124,7 +124,7 @@ def missing(row: Row) -> str:
 
 def fetching(row: Row) -> str:
     """Return the command that downloads the row's model or its first missing one."""
-    return f"python -m model fetch {row.missing[0] if row.missing else row.model}"
+    return f"python -m clearhead fetch {row.missing[0] if row.missing else row.model}"
 
 
 def as_object(row: Row, revision: str | None, measured: Measurement | None, error: str = "") -> dict[str, object]:
@@ -152,4 +152,4 @@ def bibtex(row: Row, revision: str) -> str:
                       f"  title = {{{said}: measured on {row.model}}},",
                       f"  author = {{{{{HOME}}}}},",
                       f"  note = {{Model {row.model}, revision {revision}; the claim is that of {row.claim.paper}}},",
-                      f"  howpublished = {{\\texttt{{python -m model claims --only {row.claim.name} --json}}}}", "}"])
+                      f"  howpublished = {{\\texttt{{clearhead claims --only {row.claim.name} --json}}}}", "}"])

@@ -42,7 +42,7 @@ def test_unknown_model_names_the_nearest_known_ones(name, nearest):
 
 def test_fetch_is_proposed_for_hub_ids_only(home):
     for name in ("gpt2", "owner/name"):
-        with pytest.raises(NotOnDisk, match=f"python -m model fetch {name}"):
+        with pytest.raises(NotOnDisk, match=f"python -m clearhead fetch {name}"):
             sources.revision(name)
     for name in ("nonsense", "../nonsense", "~nosuch", "nonsense.gguf", "", "x" * 5000):
         with pytest.raises(UserError) as error:

@@ -1,4 +1,4 @@
-"""The command `python -m model atlas`: building, stopping, resuming and refusing."""
+"""The command `clearhead atlas`: building, stopping, resuming and refusing."""
 import json
 
 import pytest
@@ -48,7 +48,7 @@ def test_resumed_build_has_the_same_bytes(corpus, tmp_path, monkeypatch):
     assert computed == [0, 32, 64, 64] and parquet(out) == parquet(tmp_path / "whole") and len(parquet(out)) == 6
     run = json.loads((out / "run.json").read_text(encoding="utf-8"))
     assert (run["engine"], run["texts_of_earlier_runs"]) == ("here", 64)
-    assert run["command"].startswith("python -m model") and not (out / PART).exists()
+    assert run["command"].startswith("clearhead") and not (out / PART).exists()
     assert "already holds this atlas" in build(corpus, out).stdout and len(computed) == 4
 
 

@@ -32,10 +32,11 @@ def test_verdict_follows_the_measured_row():
 def test_missing_model_is_named_with_its_command(monkeypatch):
     monkeypatch.setattr(sources, "catalogue", lambda: ())
     rows = json.loads(claims("--only", "figure_ground", "--only", "sink", "--json").stdout)
-    assert [row["fetch"] for row in rows] == ["python -m model fetch smollm2", "python -m model fetch dinov2-small"]
+    assert [row["fetch"] for row in rows] == ["python -m clearhead fetch smollm2",
+                                          "python -m clearhead fetch dinov2-small"]
     assert {row["verdict"] for row in rows} == {words()["verdicts"]["untested"]}
     text = claims("--only", "figure_ground").stdout
-    assert "python -m model fetch dinov2-small" in text and "`" not in text
+    assert "python -m clearhead fetch dinov2-small" in text and "`" not in text
 
 
 @pytest.fixture(scope="module")

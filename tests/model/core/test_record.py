@@ -77,13 +77,15 @@ def test_patches_are_row_by_row():
     assert tokens.boxes[6] == pytest.approx(Box(1 / 3, 1 / 2, 2 / 3, 1)) and tokens.boxes[0] is None
 
 
-def test_token_by_position_text_or_occurrence():
-    tokens = Tokens(("it", "is", "it", "7", "C#"), tuple(range(5)), (False,) * 5, ((0, 1),) * 5, tuple(range(5)),
-                    (0,) * 5, (False,) * 5)
-    assert [tokens.index(wanted) for wanted in (4, "is", "it#1", "it#2", "7", "0", "C#")] == [4, 1, 0, 2, 3, 0, 4]
-    for wanted, said in (("it", "2 tokens .*it#1 to it#2$"), ("it#3", "no token 'it#3'; .*: it is it 7 C#$"),
-                         *((none, "no token .* from 0 to 4") for none in ("it#0", "was", "", "5", "0000000001", 5, -1,
-                                                                              1.0, True, None))):
+def test_token_by_text_occurrence_or_position():
+    texts = ("it", "is", "it", "7", "C#", "␣", "[UNK] 猫", "@1", "Ġit")
+    tokens = Tokens(texts, tuple(range(9)), (False,) * 9, ((0, 1),) * 9, tuple(range(9)), (0,) * 9,
+                    tuple("UNK" in text for text in texts))
+    wanted = ("is", " is", "it#1", "it#2", "7", "C#", " ", "猫", "@1", "@3", "@-1", "Ġit", 4, -1, np.int64(-9))
+    assert [tokens.index(each) for each in wanted] == [1, 1, 0, 2, 3, 4, 5, 6, 7, 3, 8, 8, 4, 8, 0]
+    for each, said in (("it", "2 tokens .*it#1 to it#2$"), (" it", "3 tokens"), ("it#3", "'it#3'; .*: it is it 7"),
+                       *((none, "no token .* from 0 to 8") for none in ("it#0", "was", "", "5", "-1", "@9", 9, -10)),
+                       *((none, "by its text or by a whole number") for none in (1.0, True, None, np.True_, [1]))):
         with pytest.raises(UserError, match=said) as refused:
-            tokens.index(wanted)
+            tokens.index(each)
         assert str(refused.value).count("\n") == 0

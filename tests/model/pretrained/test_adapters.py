@@ -206,7 +206,7 @@ def test_base_of_the_catalogue_is_found(tmp_path, minilm, report, name="sentence
     ("google-bert/bert-base-uncased", "bert"), ("gpt2", "gpt2"), ("HuggingFaceTB/SmolLM2-135M-Instruct", "smollm2"),
     ("owner/elsewhere", "owner/elsewhere")])
 def test_missing_base_is_named_with_its_command(adapter, name, wanted):
-    with pytest.raises(NotOnDisk, match=f"is a LoRA adapter for {name}.* run: python -m model fetch {wanted}$"
+    with pytest.raises(NotOnDisk, match=f"is a LoRA adapter for {name}.* run: python -m clearhead fetch {wanted}$"
                        ) as caught:
         load.locate(str(adapter(name)))
     assert caught.value.wanted == wanted

@@ -164,7 +164,7 @@ def test_adapter_is_fetched_and_names_its_base(tmp_path, report, monkeypatch):
     del contents["pytorch_model.bin"]
     with serve(contents):
         ran = CliRunner().invoke(main, ["fetch", "owner/name"])
-        assert ran.exit_code == 0 and "run: python -m model fetch owner/base" in ran.output
+        assert ran.exit_code == 0 and "run: python -m clearhead fetch owner/base" in ran.output
         with pytest.raises(NotOnDisk, match="is a LoRA adapter for owner/base"):
             load.locate("owner/name")
         assert {path.name for path in (tmp_path / "home" / "models" / "owner--name").iterdir()} == {

@@ -85,7 +85,7 @@ def test_trained_model_and_its_snapshots_open_by_name(tmp_path):
     train(tasks.tasks()["induction"], tmp_path, 2)
     model = open_model("induction", folder=tmp_path)
     untrained = open_model("induction@0", folder=tmp_path)
-    assert "python -m model train induction" in model.card.note and model.card.architecture.startswith("decoder")
+    assert "python -m clearhead train induction" in model.card.note and model.card.architecture.startswith("decoder")
     assert "step 0 of 2" in untrained.card.note and untrained.card.title.endswith("step 0")
     assert model.card.revision == revision("induction", tmp_path) != untrained.card.revision
     for wrong in ("induction@1000", "induction@now"):

@@ -57,7 +57,7 @@ def test_unmeasured_claim_has_a_button_or_a_command():
     button.click().run(timeout=30)
     assert "measures 1" in [each.value for each in app.code]
     app, said = app_of(None, ("bert",))
-    assert not app.button and "Nothing here" in said and "python -m model fetch bert" in said
+    assert not app.button and "Nothing here" in said and "python -m clearhead fetch bert" in said
     assert strings("claims")["verdicts"]["untested"] in said
 
 

@@ -56,4 +56,4 @@ def test_small_decoder_stands_in_for_smollm2(monkeypatch):
     monkeypatch.setattr(sources, "catalogue", lambda: (sources.Entry("smollm2", "SmolLM2", "", on_disk=False),
                                                        sources.Entry("stories", "Stories", "")))
     page = shown("story", by="smollm2")
-    assert any("python -m model fetch smollm2" in each and "184 words" in each for each in page.words)
+    assert any("python -m clearhead fetch smollm2" in each and "184 words" in each for each in page.words)
