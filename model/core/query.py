@@ -208,6 +208,13 @@ class Patch:
 Edit = Silence | Temper | Hide | Window | Patch
 
 
+def check_same_model(*queries: "Query") -> None:
+    """Raise UserError unless all queries are for one version of one model."""
+    if len({(each.model, each.revision) for each in queries}) > 1:
+        raise UserError("A head's output can only be copied from the same model; choose the same model for both "
+                        "texts.")
+
+
 def no_last_keys(title: str) -> UserError:
     """Return the error for a `Window` on a model without a decoder."""
     return UserError(f"{title} has no attention that only looks back, so its tokens have no last keys; choose a "
@@ -244,13 +251,15 @@ class Query:
         if self.image is not None and not re.fullmatch("[0-9a-f]{64}", self.image):
             raise UserError(f"A picture is named by its sha256, 64 hexadecimal digits, not by "
                             f"{quoted(self.image)}; choose or open a picture.")
-        if any(isinstance(edit, Patch) and (edit.from_query.model, edit.from_query.revision)
-               != (self.model, self.revision) for edit in self.edits):
-            raise UserError("A head's output can only be copied from the same model; choose the same "
-                            "model for both texts.")
+        check_same_model(self, *(edit.from_query for edit in self.edits if isinstance(edit, Patch)))
         outputs = [(edit.kind, edit.layer, edit.head) for edit in self.edits if isinstance(edit, Silence | Patch)]
         if len({*outputs}) < len(outputs) or sum(isinstance(edit, Window) for edit in self.edits) > 1:
             raise UserError("Only one edit of a head's output, and only one window, can apply; remove the others.")
+
+    def output_edit(self, head: "KindHeadId") -> Silence | Patch | None:
+        """Return the edit that replaces this head's output, if there is one."""
+        return next((edit for edit in self.edits if isinstance(edit, Silence | Patch)
+                     and (edit.kind, edit.layer, edit.head) == head), None)
 
     def answer(self, models: Opens[Record], report: Callable[[float, str], None]) -> Record:
         """Return the `model.core.record.AttentionRecord` of the pass. Raises UserError if the model cannot answer."""

@@ -15,7 +15,7 @@ from model.core.models import MapQuestion, Models
 from model.core.query import HeadId, Kind, Progress, UserError, frozen, with_arrays
 from model.core.record import AttentionRecord, Tokens
 from model.core.statistics import entropy
-from model.studies.rollout import rollout, with_residual
+from model.studies.rollout import passed_weights, rollout, with_residual
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -94,7 +94,7 @@ class PatchRolloutQuery(MapQuestion):
             raise UserError("Rollout needs one list of tokens in all layers; choose self-attention.")
         right, copied = [], []
         for layer in attention_map.layers:
-            mean = heads.whole(layer).mean(0, dtype=np.float64)
+            mean = passed_weights(layer, self.kind, self.query.edits).mean(0, dtype=np.float64)
             kept = with_residual(without_smallest(mean, self.discard)[None])
             right.append(kept / kept.sum(1, keepdims=True))
             # the program broadcasts the row sums along the wrong axis: it divides cell (i, j) by the sum of row j

@@ -12,7 +12,7 @@ import numpy as np
 
 from model.core import heads
 from model.core.models import Models, PassAnswer, check_lengths
-from model.core.query import HeadId, Kind, Progress, Query, UserError, batches, frozen, with_arrays
+from model.core.query import HeadId, Kind, Progress, Query, UserError, batches, check_same_model, frozen, with_arrays
 from model.core.statistics import cosine
 
 if TYPE_CHECKING:
@@ -21,23 +21,21 @@ if TYPE_CHECKING:
 
 @frozen
 class PatchQuery:
-    """How does the answer to `first` change if a head's output is taken from `second`? Patches every head alone."""
+    """How does the answer to `first` change if a head's output is taken from `second`? Patches every head alone, each
+    text with its own edits."""
 
     first: Query
     second: Query
     kind: Kind
 
     def __post_init__(self) -> None:
-        models = {(each.model, each.revision, each.edits) for each in (self.first, self.second)}
-        if len(models) > 1 or self.first.edits:
-            raise UserError("Each head is patched alone, in a pass of the same model without other edits; remove the "
-                            "edits, or choose one model for both texts.")
+        check_same_model(self.first, self.second)
 
     def answer(self, models: Models, report: Progress) -> "PatchEffects":
         """Compute each patch's effect. Raises UserError if the texts differ in length or the model has no answer."""
         opened = models.open(self.first, report)
         asked, other = opened.tokens(self.first), opened.tokens(self.second)
-        plain, taken = opened.run(asked), opened.run(other)
+        plain, taken = opened.run(asked, self.first.edits), opened.run(other, self.second.edits)
         first, second = plain.answer(0), taken.answer(0)
         outputs = {layer: taken.heads[kind, layer] for kind, layer in sorted(taken.heads) if kind is self.kind}
         if not outputs or (self.kind, min(outputs)) not in plain.heads:
@@ -55,7 +53,7 @@ class PatchQuery:
         size, numbers = max(1, TOKENS // max(looking, len(asked.source))), list[float]()
         for rows in batches([{(self.kind, layer, head): outputs[layer][:, head] for layer, head in chosen}
                              for chosen in trials], size, report, "patch"):
-            patched = opened.run(asked, rows=rows)
+            patched = opened.run(asked, self.first.edits, rows=rows)
             numbers += [measure(patched.answer(number)) for number in range(len(rows))]
         name = opened.vocabulary.name
         return PatchEffects(words and (name(words[0]), name(words[1])),

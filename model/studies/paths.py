@@ -26,11 +26,11 @@ from model.core.query import (
     HeadId,
     Kind,
     KindHeadId,
-    Patch,
     Progress,
     Query,
     Silence,
     UserError,
+    check_same_model,
     counted,
     frozen,
     head_label,
@@ -63,6 +63,7 @@ class PathsQuery:
     def answer(self, models: Models, report: Progress) -> "Paths":
         """Compute every path's effect. Raises UserError if the texts differ in length or the logits cannot be
         traced."""
+        check_same_model(self.query, self.twin)
         opened = models.open(self.query, report)
         records = [models.record(each, quiet) for each in (self.query, self.twin)]
         traces = [models.trace(each, quiet).plain() for each in (self.query, self.twin)]
@@ -161,8 +162,7 @@ def _received(record: AttentionRecord, trace: Trace, receiver: KindHeadId, reads
     kind, layer, head = receiver
     block, attention = trace.find(kind, layer)
     own = record[kind].captured(layer, "no path can be patched")
-    edit = next((edit for edit in record.query.edits if isinstance(edit, Silence | Patch)
-                 and (edit.kind, edit.layer, edit.head) == receiver), None)
+    edit = record.query.output_edit(receiver)
     if edit is not None and edit != Silence(*receiver, "mean"):   # whatever it reads
         return own.output(head)
     norm = norm_giving(block.norms, attention.x) if block.norm_first else None
@@ -191,6 +191,7 @@ class AblationQuery:
 
     def answer(self, models: Models, report: Progress) -> "Ablations":
         """Compute the logit difference for each ablation. Raises UserError if the texts differ in length."""
+        check_same_model(self.query, self.twin)
         opened = models.open(self.query, report)
         given = opened.tokens(self.query)
         own, other = (opened.run(opened.tokens(each), each.edits, every=True) for each in (self.query, self.twin))

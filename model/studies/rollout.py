@@ -4,17 +4,33 @@ baseline.
 Both methods use A = ½W + ½I for each layer, where W is the mean of the heads' weights and I represents the residual
 stream. Rollout multiplies the matrices of all layers. Flow treats them as capacities of a network and computes the
 maximum flow from the output to each input token.
+
+A silenced or patched head still attends, but passes on nothing of it, so its weights count as 0 (`passed_weights`), and
+rows of W sum to less than 1.
 """
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from model.core import heads
 from model.core.attention import Mask
 from model.core.models import AttentionTrace, Block, Norm, norm_of
-from model.core.query import with_arrays
-from model.core.record import Layer
+from model.core.query import Edit, Kind, Patch, Silence, with_arrays
+from model.core.record import Layer, Reported
 
 SCALE = 2**30   # capacities are 32-bit integers; a total of 1 is represented by SCALE
+
+
+def passed_weights(layer: Layer | Reported, kind: Kind, edits: Iterable[Edit]) -> np.ndarray:
+    """Return the weights with which each head's output sums this text's values in a pass with these edits, float32
+    (head, query, key): those of the record, or for a head whose output was replaced its mean row, if that was by its
+    mean over positions, and otherwise 0."""
+    weights = heads.whole(layer)
+    for edit in edits:
+        if isinstance(edit, Silence | Patch) and (edit.kind, edit.layer) == (kind, layer.index):
+            own = weights[edit.head]
+            own[:] = own.mean(0) if isinstance(edit, Silence) and edit.mode == "mean" else 0
+    return weights
 
 
 def with_residual(weights: np.ndarray) -> np.ndarray:

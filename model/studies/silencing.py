@@ -1,4 +1,5 @@
-"""Silence every head of one kind in turn and measure how much the answer changes. Runs the model once per head."""
+"""Silence every head of one kind in turn, besides the query's own edits, and measure how much the answer changes. Runs
+the model once per head."""
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -23,7 +24,8 @@ class SilencingQuery(MapQuestion):
     mode: str = "zero"
 
     def answer(self, models: Models, report: Progress) -> "Silencing":
-        """Silence each head alone. Raises UserError for a model without an answer."""
+        """Silence each head alone, in place of any other edit of its output. Raises UserError for a model without an
+        answer."""
         opened, record = models.open(self.query, report), models.record(self.query, report)
         before = record.prediction
         if before is None or (before.vector is None and not before.ids):
@@ -31,7 +33,8 @@ class SilencingQuery(MapQuestion):
                             f"choose a model that predicts.")
         places, changes = heads.head_ids(record[self.kind]), []
         for _, (layer, head) in counted(places, report, "silenced head"):
-            edits = self.query.edits | {Silence(self.kind, layer, head, self.mode)}
+            others = self.query.edits - {self.query.output_edit((self.kind, layer, head))}
+            edits = others | {Silence(self.kind, layer, head, self.mode)}
             after = opened.record(replace(self.query, edits=edits), quiet).prediction
             changes.append(change(before, cast(Prediction, after)))
         return Silencing("answer" if before.vector is None else "vector", places, np.array(changes))

@@ -256,7 +256,7 @@ def _beside(page: PageContext, record: AttentionRecord, view: View, name: str, v
 
 
 def _trace(page: PageContext) -> Trace:
-    """Return the trace of the query without its edits, which traces do not support."""
+    """Wait for the trace and return it."""
     return page.ask(TraceQuery(page.query()), height=HIGH)
 
 

@@ -41,7 +41,7 @@ def test_uniform_row_looks_half_a_side_away():
 
 
 def test_rollouts_are_equal_if_nothing_is_dropped():
-    found = study.PatchRolloutQuery(None, MAP.kind, 0.0).answer(holding({MAP.kind: MAP}), quiet)
+    found = study.PatchRolloutQuery(MADE.query, MAP.kind, 0.0).answer(holding(MADE), quiet)
     np.testing.assert_allclose(found.right, found.copied, atol=1e-6)
     step = [np.mean([heads.weights(layer, head) for head in range(layer.heads)], 0) / 2 + np.eye(25) / 2
             for layer in MAP.layers]
