@@ -86,8 +86,9 @@ class _Search(NamedTuple):
         block, attended = self.block, []
         if done < len(block.attentions):
             output = block.attentions[done].output
-            attended = [(None, output)] + [(norm, norm.output) for norm in block.norms
-                                           if same_numbers(norm.input, output)]
+            # norms first: one without a gain could also be taken for a factor per token, which a change would not alter
+            attended = [*((norm, norm.output) for norm in block.norms if same_numbers(norm.input, output)),
+                        (None, output)]
         others = [each for each in block.made if not any(same_numbers(each.numbers, output) for _, output in attended)]
         pairs = [*itertools.product(attended, (None, *others)), *itertools.product([(None, None)], others)]
         for target, ((inner, output), other) in itertools.product(block.read, pairs):

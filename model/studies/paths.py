@@ -21,7 +21,7 @@ import numpy as np
 
 from model.core import heads as core_heads
 from model.core.heads import head_frame, head_ids, ranked_frame
-from model.core.models import Models, Pass, Trace, check_lengths, norm_giving, norm_of, turned
+from model.core.models import Models, Pass, Trace, check_lengths, norm_giving, same_numbers, turned
 from model.core.query import (
     HeadId,
     Kind,
@@ -66,7 +66,7 @@ class PathsQuery:
         check_same_model(self.query, self.twin)
         opened = models.open(self.query, report)
         records = [models.record(each, quiet) for each in (self.query, self.twin)]
-        traces = [models.trace(each, quiet).plain() for each in (self.query, self.twin)]
+        traces = [models.trace(each, quiet) for each in (self.query, self.twin)]
         trace, kind = traces[0], traces[0].blocks[-1].kind
         if trace.unembedding is None:
             raise UserError(f"Path patching needs logits that can be traced, and {opened.card.title} has none; choose "
@@ -91,7 +91,7 @@ class PathsQuery:
             if self.receiver is None:
                 patched[number] = plain + _to_logits(trace, kind, change, ids, self.position)
                 continue
-            made = _received(records[0], trace, (kind, *self.receiver), self.reads, change)
+            made = _received(records[0], trace.plain(), (kind, *self.receiver), self.reads, change)
             rows = [{(kind, *self.receiver): tensor_of(made.astype(np.float32))}]
             patched[number], = _differences(opened.run(given, edits, rows=rows, every=True), ids, self.position)
         return Paths(plain, twin, senders, patched)
@@ -123,26 +123,34 @@ def _differences(done: Pass, ids: Sequence[int], position: int) -> np.ndarray:
 
 
 def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list[Trace]) -> np.ndarray:
-    """Return each head's contribution to the stream in the twin minus that in the sentence, float64 (head, t,
+    """Return each head's contribution to its layer's output in the twin minus that in the sentence, float64 (head, t,
     d_model)."""
     written = []
     for record, trace in zip(records, traces, strict=True):
-        block, attention = trace.find(kind, layer)
-        if norm_of(block.norms, attention.output):
-            raise UserError(f"The output of layer {layer} cannot be traced; choose another decoder.")
+        attention = trace.attention(kind, layer)
+        if attention.gate is not None:
+            trace.plain()
         walk = Walk(record, trace, kind, list(range(len(attention.x))))
         written.append(walk.heads(attention).parts[:len(attention.w_output)])   # without the bias
     return written[1] - written[0]
 
 
 def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, change: np.ndarray) -> np.ndarray:
-    """Return the sender's change (t, d_model) in the stream that the receiver reads. In a post-LN model, the norms in
-    between are recomputed with the change added to their input."""
-    for block in (block for block in trace.blocks if block.kind is kind and not block.norm_first):
+    """Return the change of the stream that the receiver reads if the output of an attention layer changes, both (t,
+    d_model). Norms in between are recomputed with the change added to their input."""
+    sender, carried = trace.attention(kind, layer), np.zeros_like(change)
+    for block in (block for block in trace.blocks if block.kind is kind):
         if layer <= block.index and (receiver is None or block.index < receiver[0]):
-            for norm in block.norms:
-                change = norm.apply(norm.input + change) - norm.output
-    return change
+            if block.steps is None:
+                raise UserError(f"What layer {block.index} adds to the residual stream cannot be traced; choose "
+                                f"another model.")
+            for step in block.steps:
+                carried = carried if step.scale is None else step.scale * carried
+                if step.attention is not None and block.attentions[step.attention] is sender:
+                    carried = carried + step.added(sender.output + change) - step.added(sender.output)
+                if step.norm is not None:
+                    carried = step.norm.apply(step.norm.input + carried) - step.norm.output
+    return carried
 
 
 def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: list[int], position: int) -> float:
@@ -165,7 +173,10 @@ def _received(record: AttentionRecord, trace: Trace, receiver: KindHeadId, reads
     edit = record.query.output_edit(receiver)
     if edit is not None and edit != Silence(*receiver, "mean"):   # whatever it reads
         return own.output(head)
-    norm = norm_giving(block.norms, attention.x) if block.norm_first else None
+    norm = norm_giving(block.norms, attention.x)
+    if not same_numbers(attention.x if norm is None else norm.input, block.before):
+        raise UserError(f"The input of layer {layer} is neither the residual stream nor its norm, so no path into it "
+                        f"can be patched; choose another model.")
     changed = block.before + change if norm is None else norm.apply(block.before + change)
     parts = {name: getattr(own, name).copy() for name in READS}
     for name in reads:
