@@ -112,8 +112,8 @@ def lens_command(model_id: str, text: str, target: str | None, position: int, js
 @JSON
 def paths_command(model_id: str, text: str, twin: str, position: int, answer: str, rival: str,
                   receiver: tuple[int, int] | None, reads: str | None, json_wanted: bool) -> None:
-    """Patch each path into one head, or to the logits, on its own: it carries its value from the twin, and all else is
-    frozen.
+    """Patch each path into one head, or to the logits, on its own: it carries its value from the twin. Heads and
+    feed-forward layers in between are frozen; what follows the receiver is recomputed.
 
     \b
     clearhead paths --model smollm2 --text "When Mary and John went out, John gave it to" \\
