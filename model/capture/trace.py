@@ -31,7 +31,7 @@ from model.core.models import (
 )
 from model.core.models import same_numbers as close
 from model.core.query import Kind, Progress, Query, UserError, with_arrays
-from model.core.record import AttentionRecord, Layer
+from model.core.record import AttentionRecord, Layer, Prediction
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -68,7 +68,8 @@ def activations() -> dict[str, Callable]:
 
     return {"ReLU": torch.relu, "GELU": functional.gelu,
             "GELU (tanh)": lambda x: functional.gelu(x, approximate="tanh"), "SiLU": functional.silu,
-            "GELU (sigmoid)": lambda x: x * torch.sigmoid(1.702 * x), "ReLU squared": lambda x: torch.relu(x).square()}
+            "GELU (sigmoid)": lambda x: x * torch.sigmoid(1.702 * x), "ReLU squared": lambda x: torch.relu(x).square(),
+            "tanh": torch.tanh}
 
 
 def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
@@ -234,9 +235,14 @@ def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", 
                 final.append(norm_of(call.name, call))
     embedded = tuple(_embedded(kind, blocks, list(slots), model, calls) for kind in kinds)
     read = next((norm.output for norm in final if close(norm.input, lasts[-1].after)), lasts[-1].after)
-    transform = _transform(_outside(list(slots), calls), read)
-    unembedding = _unembedding(record, model, read if transform is None else transform.norm.output)
-    return Trace(record.query, embedded, blocks, tuple(final), unembedding, transform)
+    outside, said = _outside(list(slots), calls), record.prediction
+    if said is not None and said.kind == "label" and len(said.positions) == 1 and (
+            found := _classifier(outside, read, said)) is not None:
+        return Trace(record.query, embedded, blocks, tuple(final), *found)
+    _, read, transform = next((each for each in _transforms(outside)
+                               if each[2].norm and each[2].weight is not None and close(each[0], read)),
+                              (read, read, None))
+    return Trace(record.query, embedded, blocks, tuple(final), _unembedding(record, model, read), transform)
 
 
 def _outside(names: list[str], calls: dict[str, Call]) -> list[Call]:
@@ -245,20 +251,60 @@ def _outside(names: list[str], calls: dict[str, Call]) -> list[Call]:
             and call.name not in names and not call.name.startswith(tuple(name + "." for name in names))]
 
 
-def _transform(calls: list[Call], read: np.ndarray) -> Transform | None:
-    """Return the matrix, activation and norm that follow the final vectors (t, d_model) outside the blocks, or None."""
+def _transforms(calls: list[Call]) -> Iterator[tuple[np.ndarray, np.ndarray, Transform]]:
+    """Yield what may stand between final vectors and logits, with its input and output: a matrix and an activation that
+    a norm follows, or a norm alone."""
     import torch
 
-    pairs = itertools.product((call for call in calls if _is_linear(call) and close(call.input, read)),
-                              filter(_is_norm, calls), activations().values())
-    for dense, norm, function in pairs:
+    norms = []
+    for call in filter(_is_norm, calls):
+        with suppress(Unfollowed):
+            norms.append(norm_of(call.name, call))
+    for dense, function in itertools.product(filter(_is_linear, calls), activations().values()):
         def activation(x: np.ndarray, function: Callable = function) -> np.ndarray:
             return np.asarray(function(torch.tensor(x)).numpy())
 
-        if close(norm.input, active := activation(dense.output)):
-            slope = active / np.where(dense.output == 0, 1, dense.output)
-            return Transform(dense.matrix, dense.bias, slope, norm_of(norm.name, norm), activation)
+        active = activation(dense.output)
+        slope = active / np.where(dense.output == 0, 1, dense.output)
+        made = Transform(dense.matrix, dense.bias, slope, None, activation)
+        for norm in norms:
+            if close(norm.input, active):
+                yield dense.input, norm.output, replace(made, norm=norm)
+        yield dense.input, active, made
+    yield from ((norm.input, norm.output, Transform(None, None, None, norm)) for norm in norms)
+
+
+def _classifier(calls: list[Call], read: np.ndarray,
+                said: Prediction) -> tuple[Unembedding, Transform | None, np.ndarray] | None:
+    """Return how a classifier computes the logits of its classes from the final vectors (t, d_model), or None: the last
+    matrix, the layer before it, and the weights of the tokens."""
+    wanted, ids = _logits_of(said), list(said.ids[-1])
+    for last in (call for call in reversed(calls) if _is_linear(call) and call.output.shape[1] > max(ids)):
+        for row in (row for row, logits in enumerate(last.output) if close(logits[ids], wanted)):
+            unembedding = Unembedding(last.matrix.T, last.bias)
+            if (pool := _pool(last.input[row], read)) is not None:
+                return unembedding, None, pool
+            for before, after, transform in _transforms(calls):
+                if len(before) == 1 and close(after[0], last.input[row]) and (
+                        pool := _pool(before[0], read)) is not None:
+                    return unembedding, transform, pool
     return None
+
+
+def _pool(vector: np.ndarray, read: np.ndarray) -> np.ndarray | None:
+    """Return the weights (part, t) of the final vectors (t, d_model) whose sums, joined, are this vector, or None: each
+    part is one token, or the mean of all tokens after the first few."""
+    means = np.tri(len(read)).T
+    ways = np.concatenate([np.eye(len(read)), means / means.sum(1, keepdims=True)])
+    made, parts = ways @ read, []
+    for part in vector.reshape(-1, read.shape[1]) if vector.size % read.shape[1] == 0 else ():
+        parts.append(next((way for way, each in zip(ways, made, strict=True) if close(each, part)), None))
+    return None if not parts or any(part is None for part in parts) else np.array(parts)
+
+
+def _logits_of(said: Prediction) -> np.ndarray:
+    """Return the logits of the candidates at the last position that has an answer, float64 (candidate)."""
+    return np.log(np.maximum(said.probabilities[-1], 1e-30)) + said.log_normaliser[-1]
 
 
 def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarray) -> Unembedding | None:
@@ -268,15 +314,16 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
     weight = None if module is None else getattr(module, "weight", None)
     if weight is None or weight.ndim != 2 or weight.shape[1] != read.shape[1]:
         return None
-    found = Unembedding(_numbers(weight), _numbers(getattr(module, "bias", None)), 1.0)
+    found = Unembedding(_numbers(weight), _numbers(getattr(module, "bias", None)))
     if said is None or not said.ids or max(said.positions) >= len(read):
         return found if model.task == "mask" else None
-    ids = said.ids[-1]
-    wanted = np.log(np.maximum(said.probabilities[-1], 1e-30)) + said.log_normaliser[-1]
-    made = found.logits(read[said.positions[-1]], list(ids))
-    scale = float((wanted - wanted.mean()) @ (made - made.mean()) / ((made - made.mean()) ** 2).sum())
-    scaled = found if abs(scale - 1) < CLOSE else replace(found, scale=scale)
-    return scaled if close(scaled.logits(read[said.positions[-1]], list(ids)), wanted) else None
+    ids, wanted, vector = list(said.ids[-1]), _logits_of(said), read[said.positions[-1]]
+    cap = getattr(model.network.config, "final_logit_softcapping", None)
+    raw = wanted if not cap else cap * np.arctanh(np.clip(wanted / cap, -1 + 1e-12, 1 - 1e-12))
+    made = found.logits(vector, ids)
+    scale = float((raw - raw.mean()) @ (made - made.mean()) / ((made - made.mean()) ** 2).sum())
+    scaled = replace(found, scale=1.0 if abs(scale - 1) < CLOSE else scale, softcap=cap or None)
+    return scaled if close(scaled.logits(vector, ids), wanted) else None
 
 
 def _check_size(calls: dict[str, Call], title: str) -> None:

@@ -69,7 +69,7 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
         found = answer_to(contributions.CosineQuery(query, sources.open_query(model_id, other)))
     else:
         raise UserError("Exactly one of --answer and --other is needed; give --other for a sentence model.")
-    show(found, found.frame(), json_wanted and vars(found) | {"total": found.total})
+    show(found, found.frame(), json_wanted and vars(found) | {"total": found.total, "rest": found.rest})
 
 
 def _position(query: Query, position: int) -> int:

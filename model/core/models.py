@@ -9,6 +9,7 @@ Rows are tokens and vectors are rows, y = x · W + b; layers and heads count fro
 model's memory; `nbytes` counts only what belongs to the trace.
 """
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -222,28 +223,38 @@ class Unembedding:
 
     weight: np.ndarray        # W_U, (vocabulary, d_model)
     bias: np.ndarray | None   # (vocabulary)
-    scale: float              # 1 except in models that scale the final vectors or the logits
+    scale: float = 1.0        # 1 except in models that scale the final vectors or the logits
+    softcap: float | None = None   # caps the logits: softcap · tanh(logit / softcap), as in Gemma 2
 
     def logits(self, x: np.ndarray, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
         """Compute logits of vectors x (…, d_model) for all words or for these ids, float64 (…, id)."""
         found = x.astype(np.float64) @ self.weight[ids].T * self.scale
-        return found if self.bias is None else found + self.bias[ids]
+        found = found if self.bias is None else found + self.bias[ids]
+        return found if self.softcap is None else self.softcap * np.tanh(found / self.softcap)
+
+    def slopes(self, x: np.ndarray, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
+        """Return the ratio of logits after and before the soft cap for one vector (d_model), float64 (id)."""
+        raw = replace(self, softcap=None).logits(x, ids)
+        return self.logits(x, ids) / np.where(raw == 0, 1, raw) + (raw == 0)
 
 
 @with_arrays
 class Transform:
-    """The layer before the unembedding of a masked-word model: a norm of activation(x · W + b)."""
+    """The layer between final vectors and unembedding, of a masked-word model or a classifier: a norm of
+    activation(x · W + b), where the matrix with its activation or the norm may be missing."""
 
-    weight: np.ndarray        # (d_model, d)
-    bias: np.ndarray | None   # (d)
-    slope: np.ndarray         # (t, d): the activation divided by its input, in this pass
-    norm: Norm
-    activation: Callable[[np.ndarray], np.ndarray]
+    weight: np.ndarray | None  # (d_model, d)
+    bias: np.ndarray | None    # (d)
+    slope: np.ndarray | None   # (t, d): the activation divided by its input, in this pass
+    norm: Norm | None
+    activation: Callable[[np.ndarray], np.ndarray] = np.asarray
 
     def apply(self, x: np.ndarray) -> np.ndarray:
         """Compute what the unembedding reads for other final vectors (…, d_model), float64 (…, d)."""
-        made = x.astype(np.float64) @ self.weight + (0 if self.bias is None else self.bias)
-        return self.norm.apply(self.activation(made))
+        made = x.astype(np.float64)
+        if self.weight is not None:
+            made = self.activation(made @ self.weight + (0 if self.bias is None else self.bias))
+        return made if self.norm is None else self.norm.apply(made)
 
 
 @with_arrays
@@ -256,6 +267,9 @@ class Trace:
     final: tuple[Norm, ...] = ()              # norms of each stack's final output
     unembedding: Unembedding | None = None    # None if the logits are not computed in a known way
     transform: Transform | None = None        # between the final vectors and the unembedding, if anything
+    # (part, t): the weights of the tokens in the vector of which a classifier computes its only logits; the parts, such
+    # as [CLS] and the mean of all patches, are joined. None for logits at each token
+    pool: np.ndarray | None = None
 
     def plain(self) -> "Trace":
         """Return this trace. Raises UserError if a norm or a gate inside its attention makes equation (1) between the

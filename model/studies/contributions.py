@@ -2,7 +2,8 @@
 (direct logit attribution), to the cosine of two sentence vectors, and layer by layer (logit lens).
 
 Every answer is a sum over the writers of `model.studies.circuits`, with all scales frozen at their values in this pass.
-A masked-word model's activation before the unembedding is frozen too, at its ratio of output to input.
+What is not linear between the final vectors and the logits is frozen too, at its ratio of output to input: the
+activation of a masked-word model or a classifier, and a soft cap of the logits.
 """
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from model.core.query import (
     frozen,
     head_label,
     isolated,
+    quiet,
     quoted,
     with_arrays,
 )
@@ -34,6 +36,7 @@ LENS_TOKENS = 5      # number of best tokens per layer of the logit lens
 MOVED_TOKENS = 6     # number of tokens that a head promotes most, and that it demotes most
 NAMED = 20           # tokens or classes named in an error
 BATCH = 16           # tokens whose contributions are in memory at once
+UNEXPLAINED = 2e-3   # of the largest head: a larger rest is mentioned
 NO_LOGITS = ("This model predicts no tokens, or computes their logits in a way that cannot be split by what wrote them;"
              " choose a decoder such as SmolLM2.")
 
@@ -62,10 +65,11 @@ class AddsQuery(MapQuestion):
         whole, own = stream.scaled(step.scale, walk.tokens).total[0] + added.total[0], added.parts[self.head, 0]
         promoted: tuple[tuple[str, float], ...] = ()
         demoted = promoted
-        if trace.unembedding is not None and trace.blocks[-1].kind is walk.stack:
+        if trace.unembedding is not None and trace.pool is None and trace.blocks[-1].kind is walk.stack:
             last = last_stream(record, trace, self.position)
             name = ("cross " if self.kind is Kind.CROSS else "") + head_label(self.layer, self.head)
             changes = trace.unembedding.weight @ last.parts[last.names.index(name), 0] * trace.unembedding.scale
+            changes *= trace.unembedding.slopes(last.total[0])
             ranked, changes = np.argsort(-changes, kind="stable").tolist(), changes - changes.mean()
             promoted, demoted = (tuple((name_of(number), float(changes[number])) for number in numbers)
                                  for numbers in (ranked[:MOVED_TOKENS], ranked[:-MOVED_TOKENS - 1:-1]))
@@ -88,26 +92,33 @@ class Adds:
 
 @frozen
 class WritesQuery:
-    """What does each component add to a logit, or to the difference of two logits, at one position?"""
+    """What does each component add to a logit, or to the difference of two logits, at one position? In a classifier,
+    which has one logit for each class, the position is ignored."""
 
     query: Query
     position: int
-    token: int | str                 # the token whose logit is decomposed, as a string or id
-    rival: int | str | None = None   # the token whose logit is subtracted, if any
+    token: int | str                 # the token or class whose logit is decomposed, as a string or id
+    rival: int | str | None = None   # the token or class whose logit is subtracted, if any
 
     def answer(self, models: Models, report: Progress) -> "Writes":
-        """Decompose the logit. Raises UserError if the logits are not a linear function of the final vectors."""
+        """Decompose the logit. Raises UserError if it is not computed from the final vectors in a known way."""
         record, trace = models.record(self.query, report), models.trace(self.query, report)
-        opened = models.open(self.query, report)
-        if trace.unembedding is None:
+        opened, unembedding = models.open(self.query, report), trace.unembedding
+        if unembedding is None:
             raise UserError(NO_LOGITS)
-        count = len(trace.unembedding.weight)
+        count = len(unembedding.weight)
         ids = [token_id(opened, self.token, count)]
         ids += [] if self.rival is None else [token_id(opened, self.rival, count)]
-        found = writes(record, trace, self.position, ids)
-        logits = opened.run(opened.tokens(self.query), self.query.edits, every=True).outputs()[0, self.position]
-        rival = float(logits[ids[1]]) if len(ids) > 1 else 0.0
-        return Writes(tuple(map(opened.vocabulary.name, ids)), float(logits[ids[0]]) - rival, *found)
+        done = opened.run(opened.tokens(self.query), self.query.edits, every=True)
+        logits = done.outputs()[0, self.position].numpy() if trace.pool is None else done.answer(0).numbers[0]
+        stream, signs = last_stream(record, trace, self.position), np.array([1.0, -1.0])[:len(ids)]
+        signs *= unembedding.slopes(stream.total[0], ids)
+        values = dict(zip(stream.names, stream.parts[:, 0] @ (signs @ unembedding.weight[ids]) * unembedding.scale,
+                          strict=True))
+        if unembedding.bias is not None:
+            values[BIAS] = values.get(BIAS, 0.0) + float(signs @ unembedding.bias[ids])
+        difference = float(logits[ids[0]]) - (float(logits[ids[1]]) if len(ids) > 1 else 0.0)
+        return Writes(tuple(map(opened.vocabulary.name, ids)), difference, *_by_writer(record, trace, values))
 
 
 @frozen
@@ -126,20 +137,17 @@ class CosineQuery:
         first, second = _sentence_vector(own), _sentence_vector(other)
         trace = models.trace(self.query, report)
         tokens = [0] if models.open(self.query, report).vector_of == "first" else range(len(own.maps[0].queries))
-        values: dict[str, float] = {}
-        pooled = np.zeros_like(first)
-        for some in batches(list(tokens), BATCH, report, "token"):
-            stream = final_stream(own, trace, some)
-            parts = stream.parts.sum(1) / len(tokens)
-            pooled += parts.sum(0)
-            for name, value in zip(stream.names, parts @ second, strict=True):
-                values[name] = values.get(name, 0.0) + float(value)
+        weights = np.zeros((1, len(own.maps[0].queries)))
+        weights[0, tokens] = 1 / len(tokens)
+        stream = pooled_stream(own, trace, weights, report)
+        pooled = stream.total[0]
         length = float(np.linalg.norm(pooled))
         if not same_numbers(pooled / length, first):
             raise UserError(f"Clearhead does not know how {own.card.title} computes its sentence vector, so the cosine "
                             f"cannot be split; choose a model such as MiniLM.")
         return Writes((self.query.text, self.other.text), float(first @ second),
-                      *_by_writer(own, trace, {name: value / length for name, value in values.items()}))
+                      *_by_writer(own, trace, dict(zip(stream.names, stream.parts[:, 0] @ second / length,
+                                                       strict=True))))
 
 
 def _sentence_vector(record: AttentionRecord) -> np.ndarray:
@@ -163,25 +171,36 @@ class Writes:
     cross: np.ndarray           # cross-attention heads, float64 (layer, head); (0, 0) if there are none
     feed_forward: np.ndarray    # float64 (layer)
     bias: float                 # biases of all projections, norms and the unembedding
-    rest: float                 # remainder that no writer accounts for
-    others: float = 0.0         # layers without softmax attention, with the embedding if they come first
+    others: float               # layers without softmax attention, with the embedding if they come first
+    kind: Kind                  # of the attention of `heads`
 
     def __repr__(self) -> str:
         most = self.frame().iloc[0]
-        return (f"<Writes: {self.difference:.4f}, parts that sum to {self.total:.4f}; largest head "
-                f"{most.layer:.0f}·{most['head']:.0f} {most.value:+.4f}>")
+        name = ("cross " if most.map == Kind.CROSS else "") + head_label(most.layer, most["head"])
+        rest = f"; {self.rest:+.4f} is not explained" if abs(self.rest) > UNEXPLAINED * abs(most.value) else ""
+        return (f"<Writes: {self.difference:.4f}, parts that sum to {self.total:.4f}; largest head {name} "
+                f"{most.value:+.4f}{rest}>")
 
     @property
     def total(self) -> float:
         """The sum of all contributions, equal to `difference` up to rounding."""
         return float(self.embedding + self.heads.sum() + self.cross.sum() + self.feed_forward.sum() + self.bias
-                     + self.rest + self.others)
+                     + self.others)
+
+    @property
+    def rest(self) -> float:
+        """The part of `difference` that no contribution accounts for. Each of them is measured, so this checks them."""
+        return self.difference - self.total
 
     def frame(self) -> "DataFrame":
-        """Return one row per head with layer, head and value, sorted by absolute value in descending order."""
-        layers, heads = np.indices(self.heads.shape)
-        return ranked_frame({"layer": np.take(self.layers, layers.ravel()), "head": heads.ravel(),
-                             "value": self.heads.ravel()}, "value")
+        """Return one row per head with map (the kind of its attention), layer, head and value, sorted by absolute value
+        in descending order."""
+        grids = [(kind, *np.indices(grid.shape).reshape(2, -1), grid.ravel())
+                 for kind, grid in ((self.kind, self.heads), (Kind.CROSS, self.cross)) if grid.size]
+        return ranked_frame({"map": np.repeat([str(kind) for kind, *_ in grids], [len(grid[-1]) for grid in grids]),
+                             "layer": np.take(self.layers, np.concatenate([layers for _, layers, _, _ in grids])),
+                             "head": np.concatenate([heads for _, _, heads, _ in grids]),
+                             "value": np.concatenate([values for *_, values in grids])}, "value")
 
 
 def final_stream(record: AttentionRecord, trace: Trace, tokens: list[int]) -> Stream:
@@ -193,30 +212,31 @@ def final_stream(record: AttentionRecord, trace: Trace, tokens: list[int]) -> St
     return stream.through(norm, np.array(tokens))
 
 
+def pooled_stream(record: AttentionRecord, trace: Trace, weights: np.ndarray, report: Progress = quiet) -> Stream:
+    """Return the contributions to sums of final vectors with these weights (part, t), joined to one vector: parts
+    (writer, 1, part · d_model)."""
+    found = Stream((), np.zeros((0, 1, weights.shape[0] * trace.blocks[-1].after.shape[1])))
+    for some in batches(np.flatnonzero(weights.any(0)).tolist(), BATCH, report, "token"):
+        stream = final_stream(record, trace, some)
+        parts = np.einsum("pt,wtd->wpd", weights[:, some], stream.parts)
+        found = found.join(Stream(stream.names, parts.reshape(len(parts), 1, -1)))
+    return found
+
+
 def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
-    """Return the contributions to the unembedding's input at one position. Raises UserError without an unembedding."""
-    if trace.unembedding is None:
-        raise UserError(NO_LOGITS)
-    stream, transform = final_stream(record, trace, [position]), trace.transform
+    """Return the contributions to the unembedding's input at one position or, in a classifier, to its only one."""
+    row, transform = position if trace.pool is None else 0, trace.transform
+    stream = (final_stream(record, trace, [position]) if trace.pool is None
+              else pooled_stream(record, trace, trace.pool))
     if transform is None:
         return stream
-    stream = Stream(stream.names, stream.parts @ transform.weight).add(BIAS, transform.bias)
-    return Stream(stream.names, stream.parts * transform.slope[position]).through(transform.norm, np.array([position]))
+    if transform.weight is not None and transform.slope is not None:
+        stream = Stream(stream.names, stream.parts @ transform.weight).add(BIAS, transform.bias)
+        stream = stream.scaled(transform.slope[[row]], np.array([0]))
+    return stream.through(transform.norm, np.array([row]))
 
 
-Parts = tuple[float, tuple[int, ...], np.ndarray, np.ndarray, np.ndarray, float, float, float]
-
-
-def writes(record: AttentionRecord, trace: Trace, position: int, ids: list[int]) -> Parts:
-    """Return the contributions to the logit of ids[0], minus that of ids[1] if given, in the order of `Writes`."""
-    stream, unembedding = last_stream(record, trace, position), trace.unembedding
-    assert unembedding is not None   # checked by last_stream
-    signs = np.array([1.0, -1.0])[:len(ids)]
-    direction = signs @ unembedding.weight[ids] * unembedding.scale
-    values = dict(zip(stream.names, (stream.parts[:, 0] @ direction).tolist(), strict=True))
-    if unembedding.bias is not None:
-        values[BIAS] = values.get(BIAS, 0.0) + float(signs @ unembedding.bias[ids])
-    return _by_writer(record, trace, values)
+Parts = tuple[float, tuple[int, ...], np.ndarray, np.ndarray, np.ndarray, float, float, Kind]
 
 
 def _by_writer(record: AttentionRecord, trace: Trace, values: dict[str, float]) -> Parts:
@@ -227,9 +247,9 @@ def _by_writer(record: AttentionRecord, trace: Trace, values: dict[str, float]) 
              for each, prefix in ((kind, ""), (Kind.CROSS, "cross "))]
     layers = tuple(block.index for block in trace.blocks if block.kind is kind)
     feed_forward = np.array([values.pop(f"mlp {layer}", 0.0) for layer in layers])
-    bias, rest = values.pop(BIAS, 0.0), values.pop(REST, 0.0)
-    others = sum(values.pop(name) for name in [*values] if name.startswith(BEFORE))
-    return sum(values.values()), layers, grids[0], grids[1], feed_forward, bias, rest, others
+    bias, _ = values.pop(BIAS, 0.0), values.pop(REST, 0.0)
+    others = float(sum(values.pop(name) for name in [*values] if name.startswith(BEFORE)))
+    return float(sum(values.values())), layers, grids[0], grids[1], feed_forward, float(bias), others, kind
 
 
 @frozen
@@ -247,8 +267,11 @@ class LensQuery:
             raise UserError(NO_LOGITS)
         kind = trace.blocks[-1].kind
         blocks, (_, norm) = [block for block in trace.blocks if block.kind is kind], trace.last(kind)
-        vectors = np.stack([blocks[0].before[self.position], *(block.after[self.position] for block in blocks)])
-        vectors = vectors if norm is None else norm.apply(vectors)
+        pool = np.eye(len(blocks[0].before))[[self.position]] if trace.pool is None else trace.pool
+        tokens = np.flatnonzero(pool.any(0))
+        vectors = np.stack([blocks[0].before[tokens], *(block.after[tokens] for block in blocks)])
+        vectors = pool[:, tokens] @ (vectors if norm is None else norm.apply(vectors))   # (layer, part, d_model)
+        vectors = vectors.reshape(len(vectors), -1)
         logits = trace.unembedding.logits(vectors if trace.transform is None else trace.transform.apply(vectors))
         chances = softmax(logits)
         best = np.argsort(-logits, axis=-1, kind="stable")[:, :LENS_TOKENS]

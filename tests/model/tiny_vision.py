@@ -19,6 +19,8 @@ FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "dino": ("ViTConfig", "ViTModel", BASE),
     # it has positions for 7 × 7 patches and interpolates them, because its processor produces 4 × 4 patches
     "dinov2": ("Dinov2Config", "Dinov2Model", {**BASE, "image_size": 56}),
+    "dinov2_classifier": ("Dinov2Config", "Dinov2ForImageClassification",
+                          {**BASE, **LABELS, "layerscale_value": 0.3}),
     "dinov2_registers": ("Dinov2WithRegistersConfig", "Dinov2WithRegistersModel", {**BASE, "num_register_tokens": 3}),
     "beit": ("BeitConfig", "BeitForImageClassification",
              {**BASE, **LABELS, "use_relative_position_bias": True, "use_mean_pooling": True}),

@@ -1,0 +1,168 @@
+"""The reference of the contract of studies and edits: a network of transformers with plain torch hooks and an attention
+function of its own. Nothing here knows how Clearhead captures, edits or attributes anything.
+
+The direct effect of a vector on the answer is measured by leaving it out: all attention and feed-forward outputs, and
+the scales of all norms and activations, keep the values that they had in the edited pass.
+"""
+import copy
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch import Tensor, nn
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+
+from model.core.query import Hide, Kind, Patch, Silence, Temper, Window
+
+Place = tuple[Kind, int]   # kind and number of an attention layer
+RUNNING: list["Plain"] = []
+
+
+def attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None = None,
+              scaling: float | None = None, **_options: Any) -> tuple[Tensor, None]:
+    """Compute attention as the model's own eager function does, with temperatures, hidden keys and windows."""
+    run = RUNNING[-1]
+    kind, layer = next(place for place, (own, _) in run.attentions.items() if run.network.get_submodule(own) is module)
+    key, value = (each.repeat_interleave(query.shape[1] // key.shape[1], 1) for each in (key, value))
+    raw = query @ key.mT * (query.shape[-1] ** -0.5 if scaling is None else scaling)
+    scores = raw.clone()
+    if attention_mask is not None:
+        scores = (scores + attention_mask).masked_fill(attention_mask < -1e30, -torch.inf)
+    behind = torch.arange(query.shape[2])[:, None] - torch.arange(key.shape[2])
+    for edit in run.edits:
+        if isinstance(edit, Temper) and (edit.kind, edit.layer) == (kind, layer):
+            scores[:, edit.head] /= edit.temperature
+        if isinstance(edit, Hide) and kind.base is not (Kind.CAUSAL if run.sides else None):
+            scores[..., edit.token] = -torch.inf
+        if isinstance(edit, Window) and kind is Kind.CAUSAL:
+            scores[..., (behind >= edit.width) & (torch.arange(key.shape[2]) >= edit.first)] = -torch.inf
+    weights = scores.softmax(-1).nan_to_num()
+    run.captured[kind, layer] = {"query": query, "key": key, "score": raw, "weights": weights}
+    return (weights @ value).transpose(1, 2).contiguous(), None
+
+
+def opened(folder: Path, architecture: str) -> nn.Module:
+    """Return the network of a folder in float64, with this attention."""
+    transformers.AttentionInterface.register("plain", attention)
+    transformers.AttentionMaskInterface.register("plain", ALL_MASK_ATTENTION_FUNCTIONS["eager"])
+    return getattr(transformers, architecture).from_pretrained(folder, attn_implementation="plain").double().eval()
+
+
+@dataclass
+class Plain:
+    """One pass of a network with edits. All tensors are float64 and have a row for each copy of the text."""
+
+    network: nn.Module
+    attentions: dict[Place, tuple[str, str]]        # the modules of each attention layer and of its W_O
+    feed_forward: dict[Place, str]                  # the last matrix of each feed-forward layer
+    activations: tuple[str, ...]                    # activations after the last block
+    read: Callable[[Any], Tensor]                   # the answer (row, position, number) in the network's output
+    inputs: dict[str, Tensor]
+    edits: Iterable = ()
+    others: dict[Any, "Plain"] = field(default_factory=dict)   # the pass that each patch copies from
+    captured: dict[Place, dict[str, Tensor]] = field(default_factory=dict)   # inputs and weights of attention
+    sent: dict[str, Tensor] = field(default_factory=dict)      # inputs of each W_O and W_2, edits included
+    made: dict[str, Tensor] = field(default_factory=dict)      # their outputs
+    frozen: dict[str, tuple] = field(default_factory=dict)     # scales of norms and activations
+
+    def __post_init__(self) -> None:
+        self.sides = any(kind is Kind.CROSS for kind, _ in self.attentions)
+        self.writers = dict.fromkeys(self.feed_forward.values()) | {
+            path: place for place, (_, path) in self.attentions.items()}
+        with ExitStack() as hooks:
+            for path in self.writers:
+                module = self.network.get_submodule(path)
+                hooks.enter_context(module.register_forward_pre_hook(self._edited(path)))
+                hooks.enter_context(module.register_forward_hook(self._kept(path)))
+            for path, module in self._scaled():
+                hooks.enter_context(module.register_forward_hook(self._measured(path)))
+            self.output = self._run(self.inputs)
+        self.answer = self.read(self.output)
+
+    def _run(self, inputs: dict[str, Tensor]) -> Any:
+        RUNNING.append(self)
+        try:
+            with torch.no_grad():
+                return self.network(**inputs)
+        finally:
+            RUNNING.pop()
+
+    def _scaled(self) -> list[tuple[str, nn.Module]]:
+        return [(path, module) for path, module in self.network.named_modules()
+                if "norm" in type(module).__name__.lower() or path in self.activations]
+
+    def _edited(self, path: str) -> Callable:
+        def hook(_module: nn.Module, arguments: tuple) -> tuple:
+            mixed = arguments[0].clone()
+            for edit in self.edits:
+                if isinstance(edit, Silence | Patch) and (edit.kind, edit.layer) == self.writers[path]:
+                    part = self.parts(path)[edit.head]
+                    own = mixed[..., part]
+                    mixed[..., part] = (self.others[edit.from_query].sent[path][..., part] if isinstance(edit, Patch)
+                                        else own.mean(1, keepdim=True) if edit.mode == "mean" else 0)
+            self.sent[path] = mixed
+            return (mixed, *arguments[1:])
+        return hook
+
+    def _kept(self, path: str) -> Callable:
+        return lambda _module, _arguments, output: self.made.update({path: output})
+
+    def _measured(self, path: str) -> Callable:
+        def hook(module: nn.Module, arguments: tuple, output: Tensor) -> None:
+            x = arguments[0]
+            self.frozen[path] = ((output / x,) if path in self.activations else
+                                 ((x - x.mean(-1, keepdim=True)).pow(2).mean(-1, keepdim=True),
+                                  x.pow(2).mean(-1, keepdim=True)))
+        return hook
+
+    def _fixed(self, path: str) -> Callable:
+        def hook(module: nn.Module, arguments: tuple, _output: Tensor) -> Tensor:
+            x = arguments[0]
+            if path in self.activations:
+                return x * self.frozen[path][0]
+            variance, square = self.frozen[path]
+            if isinstance(module, nn.LayerNorm):
+                return (x - x.mean(-1, keepdim=True)) * (variance + module.eps).rsqrt() * module.weight + module.bias
+            return x * (square + getattr(module, "variance_epsilon", None)).rsqrt() * module.weight
+        return hook
+
+    def matrix(self, path: str) -> Tensor:
+        """Return the matrix (input, output) of a W_O."""
+        module = self.network.get_submodule(path)
+        return module.weight if isinstance(module, transformers.pytorch_utils.Conv1D) else module.weight.T
+
+    def parts(self, path: str) -> list[slice]:
+        """Return each head's part of the input of a W_O."""
+        heads = self.captured[self.writers[path]]["query"].shape[1]
+        size = len(self.matrix(path)) // heads
+        return [slice(head * size, (head + 1) * size) for head in range(heads)]
+
+    def vectors(self, path: str) -> list[Tensor]:
+        """Return what each head of this W_O adds, or the whole output of a feed-forward layer, each (1, t, d_model)."""
+        if self.writers[path] is None:
+            return [self.made[path]]
+        return [self.sent[path][..., part] @ self.matrix(path)[part] for part in self.parts(path)]
+
+    def without(self) -> tuple[list[tuple[str, int]], Tensor, "Plain"]:
+        """Leave out each head and each feed-forward layer alone. Returns (path, head) for every row but the first, the
+        answers (row, position, number), and the pass, whose first row leaves out nothing."""
+        rows = [(path, head, vector) for path in self.writers for head, vector in enumerate(self.vectors(path))]
+        again = copy.copy(self)
+        again.captured = {}
+        inputs = {name: each.expand(len(rows) + 1, *each.shape[1:]) for name, each in self.inputs.items()}
+        with ExitStack() as hooks:
+            for path in self.writers:
+                output = self.made[path].repeat(len(rows) + 1, 1, 1)
+                for number, (own, _, vector) in enumerate(rows):
+                    if own == path:
+                        output[number + 1] -= vector[0]
+                hooks.enter_context(self.network.get_submodule(path).register_forward_hook(
+                    lambda _module, _arguments, _output, output=output: output))
+            for path, module in self._scaled():
+                hooks.enter_context(module.register_forward_hook(self._fixed(path)))
+            answer = self.read(again._run(inputs))
+        return [(path, head) for path, head, _ in rows], answer, again
