@@ -94,8 +94,8 @@ def test_numbers_that_are_not_finite_are_refused():
 
 def test_temperature_below_the_rounding_of_scores_is_not_called_verified():
     call = made("full")
-    call.key[:, 1] = np.nextafter(call.key[:, 0], np.float32(np.inf))   # so close that rounding decides between them
-    call.query[:, 0] = 9 * call.key[:, 0]
+    for key in range(1, N):   # so close that rounding decides between them
+        call.key[:, key] = np.nextafter(call.key[:, key - 1], np.float32(np.inf))
     cold = replace(call, temperature=np.float32([1, 1e-6, 1, 1]))
     scores = cold.query.astype(np.float64) @ cold.key.swapaxes(1, 2).astype(np.float64) / np.sqrt(D)
     scores = (scores - scores.max(-1, keepdims=True)) / cold.temperature[:, None, None]
