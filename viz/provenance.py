@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from model.core import pictures
-from model.core.query import Edit, Hide, Patch, Query, Silence, UserError, Window
+from model.core.query import Edit, Hide, Patch, Query, Temper, UserError, Window
 from model.core.record import AttentionRecord
 from model.core.version import VERSION, commit
 from model.core.view import View
@@ -58,7 +58,7 @@ def _is_path(text: str) -> bool:
 def describe(record: AttentionRecord, view: View, link: str = "", paths: bool = False) -> dict:
     """Return the provenance as plain values: the question, the model and its verification, the view, the versions and
     the link. paths: include full local paths."""
-    query, card, named = record.query, record.card, str if paths else public_name
+    query, card, named = record.asked, record.card, str if paths else public_name
     return {
         "made_by": MADE_BY, "version": VERSION, "commit": commit(),
         "model": named(query.model), "title": card.title, "revision": query.revision,
@@ -177,7 +177,7 @@ def state_in_words(link: str, said: str = "") -> str:
 def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[str]]:
     """Return the provenance for a picture's caption as sentences: those on the texts, and those on the picture's
     origin."""
-    phrases, query, card = strings("export"), record.query, record.card
+    phrases, query, card = strings("export"), record.asked, record.card
     texts = [_quoted(text, phrases) for text in (query.text, query.text_b, query.target) if text]
     texts += [_image_in_words(query, phrases)] if query.image is not None else []
     lines = [phrases("model", title=card.title, model=public_name(query.model), revision=query.revision[:12])]
@@ -205,7 +205,8 @@ def _in_words(edit: Edit) -> str:
     if isinstance(edit, Patch):
         change = f"taken from “{edit.from_query.text[:QUOTED]}”"
     else:
-        change = "silenced" if isinstance(edit, Silence) else f"at temperature {edit.temperature:g}"
+        change = f"at temperature {edit.temperature:g}" if isinstance(edit, Temper) else (
+            "silenced" if edit.mode == "zero" else "set to its mean over all positions")
     return f"{edit.kind} layer {edit.layer} head {edit.head} {change}"
 
 

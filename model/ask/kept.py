@@ -72,7 +72,7 @@ def read(query: Query) -> AttentionRecord | None:
 
 def encode(record: AttentionRecord) -> bytes:
     """Return the content of a record's file."""
-    content = record_file.encode(record, prediction=record.prediction)
+    content = record_file.encode(record)
     return hashlib.sha256(content).hexdigest().encode("ascii") + content
 
 

@@ -597,6 +597,8 @@ class AttentionRecord:
     # the picture as the model received it, cropped and resized by its own processor: uint8 (height, width, RGB); the
     # tokens' boxes are shares of it. None for text models
     picture: np.ndarray | None = None
+    # of a record from a file, whose `query` names the file: the question that the model was asked
+    saved: Query | None = None
 
     def __post_init__(self) -> None:
         if not self.maps or len(set(self.kinds)) != len(self.maps):
@@ -612,6 +614,11 @@ class AttentionRecord:
             if attention_map.kind == kind:
                 return attention_map
         raise UserError(f"This record has no {quoted(str(kind))} attention; choose {' or '.join(self.kinds)}.")
+
+    @property
+    def asked(self) -> Query:
+        """The question that the model was asked."""
+        return self.saved or self.query
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

@@ -1,5 +1,6 @@
 """Save a record as one safetensors file that contains everything needed to draw it again: queries, keys, values, masks,
-biases, tokens, the card and the verification. `model.imported.record_file` reads it.
+biases, tokens, the card, the verification, the question with its edits, and the answer. `model.imported.record_file`
+reads it.
 
 Arrays are the file's tensors; everything else is JSON in its metadata under "clearhead", where {"array": name} refers
 to an array. The record's types import this module, so it cannot name them. Values are written as a type name and
@@ -13,7 +14,7 @@ from dataclasses import is_dataclass
 from enum import Enum
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -33,7 +34,8 @@ SUFFIX = ".safetensors"
 FORMAT = "Clearhead record 1"
 TOO_LARGE = 1e30   # bound of any number, far above any model's and far below the limit of float32
 LARGEST = 2**53    # bound of any integer
-FIELDS = ("card", "verification", "omitted", "notes", "picture")   # the record's parts besides query and maps
+# the record's parts besides query and maps
+FIELDS = ("card", "verification", "prediction", "omitted", "notes", "picture")
 
 
 class _Arrays:
@@ -64,15 +66,14 @@ def save(record: "AttentionRecord", path: str | Path) -> Path:
     return place
 
 
-def encode(record: "AttentionRecord", **more: object) -> bytes:
-    """Return the file's content. `more`: other parts of the record, by name."""
+def encode(record: "AttentionRecord") -> bytes:
+    """Return the file's content."""
     arrays = _Arrays()
-    about: dict[str, object] = {"format": FORMAT, "query": query_of(record.query), "maps": [
+    about: dict[str, object] = {"format": FORMAT, "query": query_of(record.asked), "maps": [
         {"kind": str(part.kind), "queries": plain(part.queries), "keys": plain(part.keys),
          "layers": [_typed(layer, f"{part.kind}.{layer.index}", arrays) for layer in part.layers]}
         for part in record.maps]}
-    about |= {name: _value(value, name, arrays)
-              for name, value in ({name: getattr(record, name) for name in FIELDS} | more).items()}
+    about |= {name: _value(getattr(record, name), name, arrays) for name in FIELDS}
     return _packed(about, arrays)
 
 
@@ -102,10 +103,12 @@ def unpack(content: bytes, kind: type[Made], about: object) -> Made | None:
 
 
 def query_of(query: Query) -> dict[str, object]:
-    """Return the query's texts and a description of its edits, since a file cannot be queried again."""
+    """Return the query as JSON; each edit names its type."""
+    edits = [{"type": type(edit).__name__} | cast(dict[str, Any], plain(edit))
+             for edit in sorted(query.edits, key=repr)]
     names = ("model", "revision", "text", "text_b", "target", "image", "chat")
-    edits = sorted(repr(edit)[:300] for edit in query.edits)
-    return {name: getattr(query, name, None) for name in names} | {"edits": edits}
+    return {name: getattr(query, name) for name in names} | {"edits": edits} | (
+        {"continuation": list(query.continuation)} if query.continuation else {})
 
 
 def _typed(value: "DataclassInstance", name: str, arrays: _Arrays) -> dict[str, object]:

@@ -78,8 +78,10 @@ class RecordFile(ImportedFile):
 
     card: Card | None = None                   # the model, as stated in the file
     verification: Verification | None = None   # the verification, as stated in the file
+    prediction: Prediction | None = None       # the model's answer, as stated in the file
     omitted: Omission | None = None            # the part of the text that did not fit
     picture: np.ndarray | None = None          # uint8 (height, width, 3)
+    saved: Query | None = None                 # the question that the model was asked
     content_bytes: int = 0                     # size of all arrays
 
     @property
@@ -120,12 +122,35 @@ class _Reader:
             if pixels.ndim != 3 or pixels.shape[2] != 3:
                 raise ValueError("a picture has red, green and blue")
             LIMITS.refuse_above("picture_kept", pixels.size // 3, f"The picture in {self.name}", "save a smaller one")
-        text, *notes = self._made(tuple[str, ...], [query["text"], *self.about["notes"][:50], *query["edits"][:20]])
-        count = len(self.about["notes"][:50])
-        notes[count:] = [f"Recorded with the edit {edit[:300]}." for edit in notes[count:]]
+        saved, told = self._query(query)
+        notes = dict.fromkeys((*self._made(tuple[str, ...], self.about["notes"][:50]), *(
+            f"Recorded with the edit {edit[:300]}." for edit in [*sorted(map(repr, saved.edits)), *told][:20])))
         omitted = self._made(Omission | None, self.about["omitted"])
-        return RecordFile(self.name, text or _asked(query, maps[0].queries), maps, verification.row_sum_error,
-                          OF_RECORD, tuple(notes), self._card(), verification, omitted, pixels, self.tensors.nbytes)
+        return RecordFile(self.name, saved.text or _asked(query, maps[0].queries), maps, verification.row_sum_error,
+                          OF_RECORD, tuple(notes), self._card(), verification, self._prediction(maps), omitted, pixels,
+                          saved, self.tensors.nbytes)
+
+    def _query(self, given: dict[str, Any]) -> tuple[Query, list[str]]:
+        """Return the question, and the edits that a file from before 1.1 describes in words."""
+        told = [edit for edit in typed(given["edits"], list) if isinstance(edit, str)]
+        try:
+            return self._made(Query, given | {"edits": [edit for edit in given["edits"] if edit not in told]}), told
+        except UserError as error:
+            raise ValueError(first_line(error, 150)) from error
+
+    def _prediction(self, maps: tuple[AttentionMap, ...]) -> Prediction | None:
+        """Return the model's answer, with one entry per position in each field."""
+        made: Prediction | None = self._made(Prediction | None, self.about.get("prediction"))
+        if made is None:
+            return None
+        most, rows = max(len(part.queries) for part in maps), [made.ids, made.texts, made.probabilities]
+        whole = all(0 <= place < most for place in made.positions) and (made.kind == "vector" or all(
+            len(each) == len(made.positions) for each in rows))
+        sizes = [list(map(len, each)) for each in rows]
+        if not whole or sizes != sizes[:1] * 3 or (made.vectors is not None and (
+                made.vectors.ndim != 2 or len(made.vectors) > most)):
+            raise ValueError("its answer has another number of positions or candidates than it says")
+        return made
 
     def kept(self, query: Query) -> AttentionRecord:
         if self.about["query"] != query_of(query):

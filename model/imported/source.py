@@ -74,7 +74,7 @@ class OpenedFile:
         """A description of the model that the file came from. Raises UserError if the file is no longer in memory."""
         file = _file(self.id)
         if isinstance(file, RecordFile) and file.card is not None:
-            return replace(file.card, id=self.id, revision=revision(self.id))
+            return replace(file.card, id=self.id)
         layers, heads = max((len(part.layers), part.layers[0].heads) for part in file.maps)
         stated = f"The file says: {file.stated_source[:300]}" if file.stated_source else "The file says no more."
         return Card(self.id, file.name, revision(self.id), "imported", 0, 0, 0, layers, heads, heads, "not stated",
@@ -90,8 +90,8 @@ class OpenedFile:
             raise UserError(f"{file.name} holds the attention of one text only; open the file again to see it, or "
                             f"choose a model for another text.")
         if isinstance(file, RecordFile) and file.verification is not None:
-            return AttentionRecord(query, self.card, file.maps, file.verification, omitted=file.omitted,
-                                   notes=file.notes, picture=file.picture)
+            return AttentionRecord(query, self.card, file.maps, file.verification, file.prediction, file.omitted,
+                                   file.notes, file.picture, file.saved)
         rows = sum(layer.heads * layer.shape[1] for part in file.maps for layer in part.layers)
         tolerance = max(getattr(layer, "tolerance", ROW_SUM_TOLERANCE) for part in file.maps for layer in part.layers)
         verification = Verification("imported", row_sum_error=file.row_sum_error, tolerance=tolerance,

@@ -188,6 +188,17 @@ def test_record_is_one_line_and_a_grid_in_a_notebook(record):
     assert record.show(1, 2, query="it")._repr_html_().startswith("<iframe")
 
 
+def test_saved_record_keeps_its_edits_and_its_answer(opened, tmp_path):
+    other = opened(TEXT.replace("cat", "mat"))
+    edited = opened(TEXT, silence={(1, 2): "mean"}, patch=[((0, 1), other)], temper={(2, 0): 0.5}, hide=[1])
+    found = clearhead.load(edited.save(tmp_path / "r.safetensors"))
+    captions = [each.figure((0, 1)).caption for each in (edited, found)]
+    assert captions[0] == captions[1].replace("recorded elsewhere with its verification", "verified")
+    assert "set to its mean" in captions[1]
+    assert found.prediction.probabilities == edited.prediction.probabilities
+    assert all((found.output(*head) == edited.output(*head)).all() for head in [(0, 1), (1, 2), (2, 0)])
+
+
 def test_saved_record_loads(record, tmp_path):
     found = clearhead.load(record.save(tmp_path / "r.safetensors"))
     np.testing.assert_array_equal(found.weights(), record.weights())

@@ -66,7 +66,7 @@ def export(suffix: str, record: AttentionRecord, view: View, options: Options = 
 
 def filename(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> str:
     """Return a descriptive file name that is valid on all systems, whatever the model's name."""
-    model = name_for(provenance.public_name(record.query.model), "model")
+    model = name_for(provenance.public_name(record.asked.model), "model")
     if options.grid or suffix == ".npz":
         return f"{model}-{view.kind}-all-heads{suffix}"
     lens = "" if "numbers" in FORMATS[suffix].subjects else f"-{view.lens}"

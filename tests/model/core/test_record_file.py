@@ -1,4 +1,5 @@
 """A record as one file: everything is restored, and what could not be opened again is not written."""
+import json
 from dataclasses import fields, is_dataclass, replace
 from typing import get_args
 
@@ -7,12 +8,16 @@ import pytest
 
 from model.ask import sources
 from model.cli.commands import answer_to
-from model.core import heads
+from model.core import heads, record_file
 from model.core.attention import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
 from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper
 from model.core.query import Window as WindowEdit
-from model.core.record import AttentionMap, AttentionRecord, Omission, Reported, Verification, patch_tokens
+from model.core.record import AttentionMap, AttentionRecord, Omission, Prediction, Reported, Verification, patch_tokens
+from model.core.record_file import query_of
+from model.core.view import View
 from tests import fabricate
+from viz import provenance
+from viz.export import caption
 
 N = 7
 MASKS = (Full(), Causal(), Window(2, 1), Chunk(3), Dense(np.tri(N, dtype=bool)),
@@ -61,8 +66,10 @@ def everything() -> AttentionRecord:
     made = fabricate.record(N)
     cross = AttentionMap(Kind.CROSS, fabricate.tokens(4), made[Kind.SELF].queries, (fabricate.layer(0, 4, N),))
     whole = AttentionMap(Kind.SELF, made[Kind.SELF].queries, made[Kind.SELF].queries, tuple(layers))
+    answer = Prediction("mask", (1, 3), ((5, 2), (9, 1)), (("a", "b"), ("c", "d")), ((0.5, 0.25), (0.75, 0.125)),
+                        (1.5, 2.0), np.ones(4, np.float32))
     return replace(made, maps=(whole, cross), notes=("A note.",), omitted=Omission(3, "and so on", 7),
-                   query=replace(made.query, edits=frozenset({Silence(Kind.SELF, 0, 1)})))
+                   prediction=answer, query=replace(made.query, edits=frozenset({Silence(Kind.SELF, 0, 1)})))
 
 
 def test_everything_is_restored_bit_for_bit(tmp_path):
@@ -71,12 +78,15 @@ def test_everything_is_restored_bit_for_bit(tmp_path):
     assert equal(found.maps, made.maps) and found.omitted == made.omitted
     assert found.notes[0] == "A note." and "edit Silence" in found.notes[1]
     assert found.verification == replace(made.verification, status="recorded") and found.query.text == made.query.text
+    assert found.asked == made.query and found.card.revision == made.card.revision
+    assert equal(found.prediction, made.prediction)
     for kind in made.kinds:
         for ours, theirs in zip(made[kind].layers, found[kind].layers, strict=True):
             assert all((heads.weights(ours, head) == heads.weights(theirs, head)).all() for head in range(ours.heads))
     assert "Recorded elsewhere" in found.card.note and found.card.title == made.card.title
     again = opened(found.save(tmp_path / "again.safetensors"))
     assert equal(again.maps, made.maps) and again.verification.status == "recorded"
+    assert again.asked == made.query and again.notes == found.notes
 
 
 def test_contract_covers_every_mask_bias_and_edit():
@@ -90,12 +100,22 @@ def test_contract_covers_every_mask_bias_and_edit():
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: type(edit).__name__)
-def test_record_with_any_edit_opens_and_names_it(edit, tmp_path):
+def test_record_with_any_edit_opens_and_names_it(edit, tmp_path, monkeypatch):
     made = fabricate.record(N)
     if isinstance(edit, Patch):
         edit = replace(edit, from_query=replace(edit.from_query, model=made.query.model, revision=made.query.revision))
     made = replace(made, query=replace(made.query, edits=frozenset({edit})))
-    assert f"edit {type(edit).__name__}" in opened(made.save(tmp_path / "mine.safetensors")).notes[0]
+    path = made.save(tmp_path / "mine.safetensors")
+    found = opened(path)
+    assert found.asked == made.query and f"edit {type(edit).__name__}" in found.notes[0]
+    view = View(kind=Kind.SELF)
+    assert caption(found).replace("recorded elsewhere with its verification", "verified") == caption(made)
+    told = json.loads(provenance.dumps(found, view))
+    assert told["edits"] == json.loads(provenance.dumps(made, view))["edits"] != []
+    words = [repr(edit)[:300]]   # as files of version 1.0 hold edits
+    monkeypatch.setattr(record_file, "query_of", lambda query: query_of(query) | {"edits": words})
+    old = opened(made.save(tmp_path / "old.safetensors"))
+    assert old.notes[0] == found.notes[0] and not old.asked.edits
 
 
 def test_picture_and_its_patches_come_back(tmp_path):

@@ -34,7 +34,7 @@ def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
 
 def hidden_tokens(record: AttentionRecord) -> tuple[int, ...]:
     """Return the source tokens that the record's query hides."""
-    return tuple(sorted(edit.token for edit in record.query.edits if isinstance(edit, Hide) and edit.side == "source"))
+    return tuple(sorted(edit.token for edit in record.asked.edits if isinstance(edit, Hide) and edit.side == "source"))
 
 
 def scale_of(attention_map: AttentionMap, token: int) -> tuple[float, float]:
