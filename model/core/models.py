@@ -307,6 +307,17 @@ class Trace:
         block = [block for block in self.blocks if block.kind is stack][-1]
         return block, norm_of(self.final, block.after)
 
+    def readout(self, vectors: np.ndarray, position: int, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
+        """Compute the logits of all words or of these ids for residual streams after the last block, (t, d_model), at
+        one position, float64 (id). A classifier's only logits do not depend on the position."""
+        assert self.unembedding is not None
+        _, norm = self.last(self.blocks[-1].kind)
+        pool = np.eye(len(vectors))[[position]] if self.pool is None else self.pool
+        tokens = np.flatnonzero(pool.any(0))
+        read = vectors[tokens] if norm is None else norm.apply(vectors[tokens])
+        joined = (pool[:, tokens] @ read).reshape(-1)
+        return self.unembedding.logits(joined if self.transform is None else self.transform.apply(joined), ids)
+
     @property
     def nbytes(self) -> int:
         """Size of all activations in bytes, counting shared ones once and leaving out the model's weights."""

@@ -266,13 +266,9 @@ class LensQuery:
         if trace.unembedding is None:
             raise UserError(NO_LOGITS)
         kind = trace.blocks[-1].kind
-        blocks, (_, norm) = [block for block in trace.blocks if block.kind is kind], trace.last(kind)
-        pool = np.eye(len(blocks[0].before))[[self.position]] if trace.pool is None else trace.pool
-        tokens = np.flatnonzero(pool.any(0))
-        vectors = np.stack([blocks[0].before[tokens], *(block.after[tokens] for block in blocks)])
-        vectors = pool[:, tokens] @ (vectors if norm is None else norm.apply(vectors))   # (layer, part, d_model)
-        vectors = vectors.reshape(len(vectors), -1)
-        logits = trace.unembedding.logits(vectors if trace.transform is None else trace.transform.apply(vectors))
+        blocks = [block for block in trace.blocks if block.kind is kind]
+        logits = np.stack([trace.readout(each, self.position)
+                           for each in (blocks[0].before, *(block.after for block in blocks))])
         chances = softmax(logits)
         best = np.argsort(-logits, axis=-1, kind="stable")[:, :LENS_TOKENS]
         final = chances[-1]

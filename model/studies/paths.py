@@ -89,7 +89,9 @@ class PathsQuery:
                 outputs[layer] = _change(kind, layer, records, traces)
             change = _carried(trace, kind, layer, self.receiver, outputs[layer][head])
             if self.receiver is None:
-                patched[number] = plain + _to_logits(trace, kind, change, ids, self.position)
+                after = trace.last(kind)[0].after
+                before, behind = (trace.readout(each, self.position, ids) for each in (after, after + change))
+                patched[number] = plain + (behind - before) @ np.array([1.0, -1.0])
                 continue
             made = _received(records[0], trace.plain(), (kind, *self.receiver), self.reads, change)
             rows = [{(kind, *self.receiver): tensor_of(made.astype(np.float32))}]
@@ -118,7 +120,8 @@ class Paths:
 
 def _differences(done: Pass, ids: Sequence[int], position: int) -> np.ndarray:
     """Return the logit of ids[0] minus that of ids[1] at a position, float32 (row)."""
-    logits = done.outputs()[:, position]
+    logits = done.outputs()
+    logits = logits if logits.ndim == 2 else logits[:, position]   # a classifier's are the same for all positions
     return np.asarray((logits[:, ids[0]] - logits[:, ids[1]]).numpy())
 
 
@@ -151,17 +154,6 @@ def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, chan
                 if step.norm is not None:
                     carried = step.norm.apply(step.norm.input + carried) - step.norm.output
     return carried
-
-
-def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: list[int], position: int) -> float:
-    """Return the change in the difference if only the unembedding reads the sender's change."""
-    block, norm = trace.last(kind)
-    before = block.after[position]
-    vectors = np.stack([before, before + change[position]])
-    assert trace.unembedding is not None   # checked by `PathsQuery.answer`
-    vectors = vectors if norm is None else norm.apply(vectors)
-    logits = trace.unembedding.logits(vectors if trace.transform is None else trace.transform.apply(vectors), ids)
-    return float((logits[1] - logits[0]) @ np.array([1.0, -1.0]))
 
 
 def _received(record: AttentionRecord, trace: Trace, receiver: KindHeadId, reads: tuple[str, ...],
