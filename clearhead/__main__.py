@@ -30,11 +30,15 @@ def main() -> None:
 
 
 def start(script: str, options: list[str]) -> int:
-    """Run Streamlit on app.py or server.py with these options, and return its exit code."""
+    """Run Streamlit on app.py or server.py with these options, and return its exit code. Except on Windows, Streamlit
+    replaces this process, so that a signal that ends the command ends the server."""
     root = HERE / "run" if (HERE / "run").is_dir() else HERE.parent
     paths = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH", ""))))
-    return subprocess.run([sys.executable, "-m", "streamlit", "run", str(root / script), *options], check=False,
-                          env=os.environ | {"PYTHONPATH": paths}).returncode
+    command = [sys.executable, "-m", "streamlit", "run", str(root / script), *options]
+    env = os.environ | {"PYTHONPATH": paths}
+    if os.name == "posix":
+        os.execve(sys.executable, command, env)   # noqa: S606
+    return subprocess.run(command, check=False, env=env).returncode
 
 
 @main.command("app", context_settings=PASSED_ON, add_help_option=False)

@@ -151,8 +151,8 @@ def trace(model: "NetworkModel", query: Query, report: Progress) -> Trace:
             record = model.record(query, report, mixed)
         return _assemble(record, mixed, model, model.wiring, names, calls)
     except Unfollowed as error:
-        raise UserError(f"The layers of {title} cannot be traced because {error}; its attention is still shown on the "
-                        f"page Heads.") from error
+        raise UserError(f"The layers of {title} cannot be traced because {error}; its attention can still be "
+                        f"shown.") from error
 
 
 def _block_name(module: str) -> str:

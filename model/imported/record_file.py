@@ -59,7 +59,8 @@ class Tensors:
             raise
         except Exception as error:   # safetensors' own, and any that a value of a wrong type causes
             # the message may quote the file
-            why = "".join(sign if sign.isprintable() else " " for sign in first_line(error, 150))
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else "".join(
+                sign if sign.isprintable() else " " for sign in first_line(error, 150))
             raise UserError(f"{self.name} is not a record that can be read ({why}); {SAVE_AGAIN}.") from error
 
     def array(self, name: Any, kind: str = "F32") -> np.ndarray:

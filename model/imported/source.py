@@ -18,7 +18,7 @@ READERS = {".npz": read_attention, ".safetensors": read_record}   # by file exte
 ONLY_WEIGHTS = ("An imported file holds weights and tokens but no model, so nothing else can be computed; "
                 "choose a model.")
 GONE = ("That imported file is no longer in this server's memory, which holds {session} MB per visitor and "
-        "{total} MB in all; open it again under Attention from another tool, or choose a model.")
+        "{total} MB in all; open it again, or choose a model.")
 
 
 _store: SessionStore[ImportedFile] = SessionStore(LIMITS.session_bytes, LIMITS.total_bytes, GONE)

@@ -69,7 +69,7 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
     if max(shape) > LONGEST:
         raise UserError(f"The text has {max(shape):,} tokens, but heads can be compared on at most {LONGEST:,}; "
                         f"shorten it.")
-    apart = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1]))
+    apart, crosses = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1])), attention_map.kind.base is Kind.CROSS
     compared = _rows(sum(layer.heads for layer in attention_map.layers), *shape)
     values: list[tuple] = []   # one tuple per head, in the order of NAMES
     blank: list[tuple] = []
@@ -80,7 +80,7 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
             weights = _whole(heads.weights(layer, head))
             allowed = heads.allowed_cells(layer.allowed, slice(0, shape[0]), slice(0, shape[1]), head)
             for numbers, rows in ((values, weights), (blank, _whole(uniform_rows(allowed)))):
-                distance = np.nan if attention_map.kind is Kind.CROSS else (rows[:, :shape[1]] * apart).sum(1).mean()
+                distance = np.nan if crosses else (rows[:, :shape[1]] * apart).sum(1).mean()
                 numbers.append((entropy(rows, base=2).mean(), mutual(rows), distance))
             places.append((layer.index, head))
             sampled.append(np.pad(weights[compared], ((0, 0), (0, 1 + shape[1] - weights.shape[1]))).astype(np.float32))

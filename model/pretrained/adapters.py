@@ -3,6 +3,7 @@
 peft itself merges LoRA (Hu et al. 2021; DoRA, Liu et al. 2024) into the weights, in float32. Adapters that cannot be
 merged exactly are reported or refused.
 """
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,7 +36,8 @@ OF_TRAINING = frozenset({
 KEEPS_BASE = (True, False, "gaussian", "eva", "orthogonal")   # initialisations that leave the base's weights unchanged
 CLASSES = {"SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification",
            "QUESTION_ANS": "ForQuestionAnswering"}   # class name suffixes, by an adapter's task
-HEADS = ("classifier.weight", "score.weight", "out_proj.weight", "qa_outputs.weight")   # heads with one row per label
+# heads with one row per label
+HEADS = re.compile(r"(classifier|score|(classifier|classification_head)\.out_proj|qa_outputs)\.weight")
 PREFIX = "base_model.model."   # prefix of every tensor name in an adapter's file
 
 
@@ -152,7 +154,7 @@ class Adapter:
     def architecture(self, own: str, config: "Config") -> str:
         """Return the class that the adapter was trained with, which differs from the base's class `own` if the task
         differs. Sets the configuration's number of labels to the adapter's."""
-        rows = [shape[0] for name, shape in self.tensors.items() if name.endswith(HEADS)]
+        rows = [shape[0] for name, shape in self.tensors.items() if HEADS.fullmatch(name.removeprefix(PREFIX))]
         if rows and rows[-1] != config.num_labels:
             config.num_labels = rows[-1]
         task = self.settings.get("task_type")

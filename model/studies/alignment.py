@@ -35,7 +35,8 @@ class Group:
 def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, list[Span]]:
     """Return the text of a kind's queries or keys, and each token's span in it; special tokens have an empty span."""
     tokens, query = getattr(record[kind], side), record.query
-    target = Kind.CROSS in record.kinds and (kind is Kind.CAUSAL or (kind is Kind.CROSS and side == "queries"))
+    target = any(each.base is Kind.CROSS for each in record.kinds) and (
+        kind.base is Kind.CAUSAL or (kind.base is Kind.CROSS and side == "queries"))
     text = query.text if query.text_b is None else f"{query.text}\n{query.text_b}"
     starts = {0: 0, 1: len(query.text) + 1}
     if not target and not query.continuation:

@@ -90,7 +90,7 @@ class PatchRolloutQuery(MapQuestion):
     def answer(self, models: Models, report: Progress) -> "PatchRollout":
         """Compute both variants."""
         attention_map = self.attention_map(models, report)
-        if attention_map.kind is Kind.CROSS:
+        if attention_map.kind.base is Kind.CROSS:
             raise UserError("Rollout needs one list of tokens in all layers; choose self-attention.")
         right, copied = [], []
         for layer in attention_map.layers:

@@ -207,8 +207,8 @@ def explained_answer(opened: OpenModel, query: Query, at: int | None, words: tup
         raise UserError(f"{title} has no answer to a text to explain, neither a word nor a sentence vector; choose "
                         f"MiniLM, SmolLM2 or BERT.")
     if len(asked.source) > longest:
-        raise UserError(f"Each token is removed three times, so this page allows at most {longest} tokens "
-                        f"but this text has {len(asked.source)}; shorten it.")
+        raise UserError(f"Each token is removed three times, so at most {longest} tokens are allowed, but "
+                        f"this text has {len(asked.source)}; shorten it.")
     word, rival, other = words
     explained, original = _PUT[opened.task](opened, query, asked, at)
     if opened.task == "vector":
@@ -241,7 +241,7 @@ def _mask(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) ->
         tokens = asked.source
         wanted = _token_at(tokens, min(last_word(tokens, query.text), len(query.text) - 1) if at is None else at)
         if wanted is None:
-            raise UserError("There is no word at that position of the text; click one.")
+            raise UserError("There is no word at that position of the text; choose one.")
         (start, end), original = tokens.spans[wanted], tokens.ids[wanted]
         query = replace(query, text=query.text[:start] + opened.tokenizer.mask_token + query.text[end:])
         asked = opened.tokens(query)

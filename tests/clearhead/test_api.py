@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import transformers
 from pypdf import PdfReader
 
 import clearhead
+from tests.conftest import ROOT, Server
 from tests.model import tiny
 
 TEXT = "a cat sat on mat because it was too tired"
@@ -228,3 +230,19 @@ def test_another_module_of_our_name_is_named_and_not_run(tmp_path, start, code):
     assert (done.returncode, done.stdout) == (code, "")
     assert "model.py hides Clearhead's own package" in lines[-1]
     assert len(lines) == 1 or "-m" not in start
+
+
+class Command(Server):
+    """The server that the command `clearhead app` starts."""
+
+    def start(self) -> Server:
+        self.command = [sys.executable, "-m", "clearhead", "app", *self.command[5:]]
+        return super().start()
+
+
+@pytest.mark.rest
+def test_ended_command_leaves_no_server(tmp_path):
+    server = Command(ROOT / "app.py", tmp_path / "log").wait()
+    server.stop()
+    with pytest.raises(OSError, match="refused"):
+        urlopen(server.address, timeout=5)

@@ -189,7 +189,7 @@ def _real(page: PageContext, words: Section) -> None:
         return
     record, view = real_head(page, token=False)
     attention_map, place = record[view.kind], view.head_id
-    if attention_map.kind is Kind.CROSS:
+    if attention_map.kind.base is Kind.CROSS:
         st.info(words["cross"])
         return
     n, titles = len(attention_map.queries), words.lesson.prose["patterns"]["names"]

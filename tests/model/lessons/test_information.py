@@ -48,6 +48,10 @@ def test_entropy_and_distance_equal_the_measures(kind):
         assert each.blank[name] == pytest.approx(list(wanted.uniform[name]), rel=1e-4)
 
 
+def test_second_stream_of_cross_attention_has_no_distance():
+    assert np.isnan(found(Kind("cross 2")).values["distance"]).all()
+
+
 def test_mutual_information_of_the_mask():
     assert found().blank["mutual"] == pytest.approx(0, abs=1e-12)
     mean = np.array([sum(1 / (i + 1) for i in range(j, N)) / N for j in range(N)])

@@ -1,6 +1,7 @@
 """LoRA adapters are applied as merged by numpy; anything not applied is named, and its picture is never verified."""
 import json
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from safetensors.torch import save_file
 from model.__main__ import main
 from model.core.query import NotOnDisk, Query, UserError
 from model.pretrained import load
+from model.pretrained.adapters import Adapter
 from tests.model import tiny, tiny_vision
 
 TEXT = "the animal didn ' t cross the street because it was too tired"
@@ -111,6 +113,15 @@ def test_adapter_of_two_towers_is_applied(tmp_path, report):
     tensors = low_rank(adapted(tiny_vision.network("clip"), ["q_proj"]))
     folder = write(tiny_vision.save(tmp_path / "clip", "clip"), tensors, target_modules=["q_proj"])
     assert "LoRA adapter clip (rank 4) is applied" in load.open_model(str(folder), report).card.note
+
+
+@pytest.mark.parametrize(("head", "labels"), [("classifier", 3), ("score", 3), ("classification_head.out_proj", 3),
+                                              ("model.layers.0.score", 2), ("model.layers.0.attn.out_proj", 2)])
+def test_only_a_classifiers_head_sets_the_number_of_labels(tmp_path, head, labels):
+    tensors = {f"{head}.weight": np.zeros((3, 8), np.float32), "z.0.self_attn.out_proj.weight": np.zeros((8, 8))}
+    config = SimpleNamespace(num_labels=2)
+    Adapter(write(tmp_path, tensors)).architecture("BartForSequenceClassification", config)
+    assert config.num_labels == labels
 
 
 def test_classifier_comes_from_the_adapter(tmp_path, report):
