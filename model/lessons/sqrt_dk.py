@@ -21,6 +21,7 @@ DRAWS = 1000
 WIDTHS = tuple(2**power for power in range(13))                # d_k from 1 to 4,096
 FLOAT32_END = float(np.log(np.finfo(np.float32).max))          # 88.72, the largest argument of exp in float32
 INTEGRATED = 4_000                                             # number of query lengths in the integral
+COMPARED = 8                                                   # draws over which ranges of medians are stated
 GROWN = 60.0                                                   # factor on the queries in the overflow test
 
 
@@ -171,6 +172,14 @@ def numbers_at(d_k: int, n_keys: int, seed: int, kind: str = "normal") -> dict[s
                 "output": np.sqrt(((weights @ values) ** 2).mean()), "largest": np.median(weights.max(-1))}
         numbers |= {f"{name}_{which}": float(number) for name, number in here.items()}
     return numbers
+
+
+@functools.lru_cache(maxsize=64)
+def ranges_at(d_k: int, n_keys: int, seed: int, kind: str = "normal") -> dict[str, tuple[float, float]]:
+    """Return the smallest and largest of each of `numbers_at` in COMPARED draws, of which this seed's is the first."""
+    with ThreadPoolExecutor() as pool:
+        found = list(pool.map(lambda each: numbers_at(d_k, n_keys, each, kind), range(seed, seed + COMPARED)))
+    return {name: (min(each[name] for each in found), max(each[name] for each in found)) for name in found[0]}
 
 
 @with_arrays

@@ -167,7 +167,7 @@ def _distance(page: PageContext, words: Section) -> None:
     if waves:
         turned = positions.compare_rows(table, positions.shift(page["back"], table.shape[1]))
         drawn.append(Line(words("through", k=back), positions.by_distance(turned)[0][shown], 1, "dash"))
-    half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # distances from 0 to the farthest one drawn
+    half = mean[len(table) - 1:]   # distances from 0 on
     words.tell(near=mean[len(table)], k=back, low=half.min(), lowest=half.argmin(), far=half[-1],
                farthest=len(half) - 1, width=(high - low).max())
     left, right = split()

@@ -51,6 +51,14 @@ def _rows(page: PageContext) -> tuple[int, int, str]:
     return page["keys"], page["seed"], page["draw"]
 
 
+def _told(page: PageContext) -> dict[str, float | str]:
+    """Return the numbers at the chosen width for this draw, and as NAME_range their range over several draws."""
+    rest = page["dk"], *_rows(page)
+    ends = {name: [f"{end:.2g}" for end in pair] for name, pair in sqrt_dk.ranges_at(*rest).items()}
+    return {**sqrt_dk.numbers_at(*rest), "draws": sqrt_dk.COMPARED, "rows": sqrt_dk.draws(page["keys"]),
+            **{f"{name}_range": " to ".join(dict.fromkeys(pair)) for name, pair in ends.items()}}
+
+
 def _curves(words: Section, found: dict[str, np.ndarray], order: tuple[str, ...]) -> list[Line]:
     """Return the median and band of the numbers, undivided and divided. found: {"plain" or "scaled": (width, draw)}."""
     looks = {"plain": (1, "solid"), "scaled": (0, "dash")}
@@ -71,6 +79,7 @@ def _see(page: PageContext, words: Section) -> bool:
         d_k, rest = page["dk"], _rows(page)
         with computing():
             found, numbers = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest)
+            told = _told(page)
         crossing = sqrt_dk.crossing(found)
         drawn = _curves(words, found.gradient, ("scaled", "plain"))
         drawn.append(Line(words["mean"], found.gradient["plain"].mean(1), 1, "dot"))
@@ -79,14 +88,19 @@ def _see(page: PageContext, words: Section) -> bool:
         if not revealed:
             drawn, dots = drawn[:1], {0: dots[0]}
         elif crossing is not None:
-            marks.append((crossing, words("crossing", crossing=crossing)))
-        words.tell(keys=rest[0], rows=sqrt_dk.draws(rest[0]), d_k=d_k, **numbers,
-                   crosses="" if crossing is None else words("crosses", crossing=crossing))
+            marks.append((crossing, words("crossing", crossing=_rough(crossing))))
+        words.tell(keys=rest[0], d_k=d_k, **told,
+                   crosses="" if crossing is None else words("crosses", crossing=_rough(crossing)))
         words.figure(standing, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots), marks=marks, y_range=(1e-4, 40),
                      axes=words["axes"], height=290, kind="" if revealed else "before", key="scale-see")
         if revealed:
             words.explain(sqrt_dk.at_width, sqrt_dk.gradient_norm, sqrt_dk.crossing)
     return revealed
+
+
+def _rough(number: float) -> float:
+    """Round to one digit, because the crossing moves by a tenth from draw to draw."""
+    return float(f"{number:.1g}")
 
 
 @section
@@ -128,8 +142,8 @@ def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, 
 def _softmax(page: PageContext, words: Section) -> None:
     """Draw the entropy and the gradient over d_k."""
     d_k, rest, widths = page["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
-    survey, numbers, bits = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest), float(np.log2(rest[0]))
-    words.tell(d_k=d_k, bits=bits, **numbers)
+    survey, bits = sqrt_dk.survey(*rest), float(np.log2(rest[0]))
+    words.tell(d_k=d_k, bits=bits, **_told(page))
     looks: dict[str, dict] = {
         "entropy": {"log": "x", "y_range": (0, 1.08 * bits), "bounds": [(bits, f"log₂ {rest[0]}")]},
         "slope": {"log": "xy", "y_range": (1e-4, 2)}}
@@ -147,7 +161,7 @@ def _reasons(page: PageContext, words: Section) -> None:
     keys, divisors = page["keys"], {"plain": 1.0, "scaled": d_k**0.5, "grown": d_k**0.5 / sqrt_dk.GROWN}
     overflow = {which: sqrt_dk.overflow_share(d_k, keys, divisor) for which, divisor in divisors.items()}
     overflow |= {str(width): sqrt_dk.overflow_share(width, keys) for width in OVERFLOWING}
-    numbers = sqrt_dk.numbers_at(d_k, *_rows(page)) | {
+    numbers = _told(page) | {
         "factor": sqrt_dk.GROWN, "end": sqrt_dk.FLOAT32_END, "d_k": d_k, "keys": keys,
         **{f"overflow_{which}": f"{100 * share:z.3g}%" for which, share in overflow.items()}}
     words.table([
@@ -208,7 +222,7 @@ def _temperature(page: PageContext, words: Section) -> None:
     d_k, rest = page["dk"], _rows(page)
     root, dots = d_k**0.5, sqrt_dk.at_width(d_k, *rest)[1]
     middle, *band = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
-    words.tell(root=root, d_k=d_k, **sqrt_dk.numbers_at(d_k, *rest))
+    words.tell(root=root, d_k=d_k, **_told(page))
     words.figure(lines, TEMPERATURES, [Line("entropy", middle, 0, band=(band[0], band[1]))], log="x", height=300,
                  marks=[(1.0, words["one"]), (root, f"T = √{d_k:,} = {root:.3g}")][:1 + (d_k > 1)],
                  bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")])
