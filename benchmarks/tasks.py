@@ -22,12 +22,12 @@ import torch
 from benchmarks import baseline, task_heads, tasks_table
 from model.core.files import write as write_file
 from model.core.limits import one_thread
-from model.core.query import Kind, Silence, quiet
+from model.core.query import Kind, Query, Silence, quiet
 from model.scratch import grammar, head_scores, models
 from model.scratch.source import WEIGHTS, open_model
 from model.scratch.tasks import marked_digit, resolver, translator
 from model.scratch.transformer import Transformer, slots
-from model.studies import induction
+from model.studies import head_weights, induction
 
 PAGE = Path(__file__).with_name("tasks.md")
 MARKED = "marked-digit"
@@ -128,6 +128,8 @@ def look_at_induction(folder: Path) -> dict:
     opened = open_model("induction", folder=folder)
     about = models.read_metadata(folder / "induction.safetensors")
     plain = induction.mean_scores(opened)
+    trace = opened.trace(Query(opened.card.id, opened.card.revision, induction.START), quiet)
+    copying = head_weights.copying(opened, trace, head_weights.head_weights(trace, Kind.CAUSAL), Kind.CAUSAL)
     strongest = int(plain.prefix.argmax())
     costs = {}
     for layer, head in plain.heads:
@@ -138,7 +140,7 @@ def look_at_induction(folder: Path) -> dict:
             "silencing_lowers_prefix_by": costs,
             "heads": [{"layer": layer, "head": head, "previous": float(plain.previous[i]),
                        "prefix": float(plain.prefix[i]),
-                       "copying": float(induction.copying(opened, [(layer, head)])[0])}
+                       "copying": float(copying[i])}
                       for i, (layer, head) in enumerate(plain.heads)]}
 
 

@@ -103,8 +103,8 @@ class Model:
 
     def circuits(self) -> Mechanisms:
         """Measure what every head does according to its weights alone. frame() has the columns copying, matching and,
-        for a decoder, previous, duplicate and induction. pairs() lists the pairs of heads that compose more than random
-        ones."""
+        for a decoder, previous, duplicate and induction. pairs() lists the pairs of heads that compose more than all
+        but 1% of the pairs in the impossible order, later → earlier, with the share of such pairs."""
         return answer_to(MechanismsQuery(self.name, self.revision))
 
 

@@ -129,7 +129,8 @@ def paths_command(model_id: str, text: str, twin: str, position: int, answer: st
 @MODEL
 @JSON
 def circuits_command(model_id: str, json_wanted: bool) -> None:
-    """Measure what heads do according to their weights alone: copying, matching, detectors and composed pairs.
+    """Measure what heads do according to their weights alone: copying, matching, detectors, and
+    the pairs of heads that compose more than pairs of the same model in the impossible order, later before earlier.
 
     \b
     clearhead circuits --model smollm2 --json
@@ -138,7 +139,7 @@ def circuits_command(model_id: str, json_wanted: bool) -> None:
     heads, pairs = found.frame().reset_index(), found.pairs()
     if json_wanted:
         as_json({"model": model_id, "heads": heads, "pairs": pairs,
-                 "null": {kind: {"mean": mean, "high": high} for kind, (mean, high) in found.null.items()}})
+                 "null": found.null, "share": {kind: found.share(kind) for kind in found.null}})
         return
     show(found, pairs, None)
     echo_table(heads)

@@ -15,6 +15,7 @@ from model.core import heads
 from model.core.models import ModelQuestion, Models, OpenModel
 from model.core.query import Edit, HeadId, Kind, Progress, Query, UserError, counted, frozen, quiet, with_arrays
 from model.core.record import AttentionMap
+from model.studies.head_weights import copying, head_weights
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,7 +35,10 @@ class InductionMeanQuery(ModelQuestion):
         """Compute the means. Raises UserError unless the model is decoder-only."""
         opened = models.open(self, report)
         scores = mean_scores(opened, draws=self.draws, report=report)
-        return replace(scores, copying=copying(opened, scores.heads)) if opened.ours else scores
+        if not opened.ours:
+            return scores
+        trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
+        return replace(scores, copying=copying(opened, trace, head_weights(trace, Kind.CAUSAL), Kind.CAUSAL))
 
 
 @frozen
@@ -46,7 +50,7 @@ class InductionScores:
     # prefix matching (Olsson et al. 2022): mean weight from a token's second occurrence to the token after its first
     prefix: np.ndarray
     uniform: float                      # approximate score of uniform rows
-    # whether a head raises the logits of the tokens it attends to, -1 to 1 (see `copying`)
+    # whether a head raises the logits of the tokens it attends to, -1 to 1 (see `model.studies.head_weights`)
     copying: np.ndarray | None = None   # None for models that were not trained here
     duplicate: np.ndarray | None = None   # mean weight from a token's second occurrence to its first
 
@@ -54,29 +58,6 @@ class InductionScores:
         """Return one row per head: prefix, previous and, if available, copying."""
         columns = {"prefix": self.prefix, "previous": self.previous}
         return heads.head_frame(self.heads, columns | ({} if self.copying is None else {"copying": self.copying}))
-
-
-def copying(opened: OpenModel, heads: Sequence[HeadId]) -> np.ndarray:
-    """Measure whether each head of a decoder raises the logits of the tokens it attends to: Σλ / Σ|λ| over the
-    eigenvalues of W_E W_V W_O W_U, from -1 to 1 (Elhage et al. 2021), float64 (head).
-
-    1 means that every attended token raises its own logit. Layer norms and other layers are ignored, as in the paper.
-    The non-zero eigenvalues are computed from the small matrix W_O W_U W_E W_V, (d_v, d_v), which has the same ones.
-    """
-    trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
-    embedding, unembedding = (part().weight.detach().numpy() for part in (opened.network.get_input_embeddings,
-                                                                        opened.network.get_output_embeddings))
-    shares = []
-    for layer, head in heads:
-        attention = trace.attention(Kind.CAUSAL, layer)
-        shares.append(leaning(attention.w_output[head] @ unembedding.T @ embedding @ attention.value.weight[head]))
-    return np.array(shares)
-
-
-def leaning(matrix: np.ndarray) -> float:
-    """Compute Σλ / Σ|λ| over the eigenvalues of a matrix, from -1 to 1."""
-    eigenvalues = np.linalg.eigvals(matrix)
-    return float(eigenvalues.real.sum() / max(np.abs(eigenvalues).sum(), 1e-300))
 
 
 def usable_tokens(tokenizer: Any) -> list[int]:

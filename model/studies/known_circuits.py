@@ -1,7 +1,8 @@
 """Replicate known circuits on the available models: induction (Olsson et al. 2022), indirect objects (Wang et al. 2022,
 with our own sentences), and whether two methods identify the same head.
 
-Each finding is one number with its interval and the value of a baseline or control.
+Each finding is one number with the value of a baseline or control. Intervals are over independent units: random
+sequences, or the templates of sentences, whose sentences depend on each other.
 """
 import itertools
 import random
@@ -11,7 +12,16 @@ import numpy as np
 
 from model.core.models import ModelQuestion, Models, OpenModel
 from model.core.query import HeadId, Kind, Progress, Query, Silence, batches, counted, frozen, quiet
-from model.core.statistics import DRAWS, LEVEL, SEED, critical_rho, mean_intervals, spearman
+from model.core.statistics import (
+    DRAWS,
+    FEWEST,
+    LEVEL,
+    SEED,
+    accuracy_intervals,
+    mean_intervals,
+    rank_correlations,
+    spearman,
+)
 from model.studies import induction
 from model.studies.contributions import WritesQuery
 from model.studies.induction import START, mean_scores, repeated, usable_tokens
@@ -23,14 +33,22 @@ NAN = float("nan")
 FORMED = 0.5                        # minimum score (0 to 1) of an induction head
 SEQUENCES = 24                      # number of sequences for path patching in the induction decoder
 LENGTH, REPEATED = 12, 24           # tokens to repeat, and number of sequences, for the induction decoder
-SHORT, FEW = 10, 2                  # the same for a pretrained decoder, smaller because every head is zeroed in turn
+SHORT, FEW = 10, FEWEST             # the same for a pretrained decoder, smaller because every head is zeroed in turn
 TOKENS = 256                        # maximum number of tokens in all rows of a pass
-PAIRS = 24                          # pairs of names in the indirect-object sentences
+PAIRS = 24                          # pairs of names in the indirect-object sentences, equally many per template
 NAMES = ("Mary", "John", "Tom", "Anna", "Peter", "Sarah", "Paul", "Emma", "James", "Laura", "David", "Alice")
 TEMPLATES = ("When {a} and {b} walked to the market, {s} handed a basket to",
              "After {a} and {b} had finished dinner, {s} passed the salt to",
              "While {a} and {b} waited for the train, {s} offered a sandwich to",
-             "Because {a} and {b} shared the garden, {s} lent a ladder to")
+             "Because {a} and {b} shared the garden, {s} lent a ladder to",
+             "Before {a} and {b} left the library, {s} returned a book to",
+             "Once {a} and {b} had met at the station, {s} gave the tickets to",
+             "Although {a} and {b} rarely spoke, {s} sent a letter to",
+             "As {a} and {b} painted the fence, {s} threw a brush to",
+             "Since {a} and {b} worked in one office, {s} showed the plans to",
+             "Yesterday {a} and {b} cleaned the boat, and {s} sold the old sails to",
+             "Then {a} and {b} sat down in the park, and {s} read a poem to",
+             "In the kitchen {a} and {b} baked bread, and {s} brought the flour to")
 SENTENCE = "The animal didn't cross the street because it was too {word}."
 TWINS = ("tired", "wide")
 
@@ -41,7 +59,7 @@ class Finding:
 
     name: str
     value: float
-    low: float = NAN                # lower end of the 95% interval, over texts; for "agree" and "effect", over heads
+    low: float = NAN                # lower end of the 95% interval, over sequences or templates
     high: float = NAN
     chance: float = NAN             # value of the baseline or control
     holds: bool = True              # whether the published finding was replicated
@@ -65,21 +83,23 @@ class KnownCircuitsQuery(ModelQuestion):
                                    for finding in measure(self, models, report)))
 
 
-def _mean(name: str, values: np.ndarray, chance: float = NAN, heads: tuple[HeadId, ...] = (), *, above: float = -np.inf,
-          holds: bool = True) -> Finding:
-    """Return a finding that is a mean over independent texts, with its interval, which has to be `above` a number."""
-    found = mean_intervals(np.asarray(values)[:, None])[0]
+def _mean(name: str, values: np.ndarray, chance: float = NAN, heads: tuple[HeadId, ...] = (), *,
+          groups: np.ndarray | None = None, above: float = -np.inf, holds: bool = True) -> Finding:
+    """Return a finding that is a mean over texts, with its interval over their independent groups (by default each text
+    is one), which has to be `above` a number."""
+    found = mean_intervals(np.asarray(values)[:, None], groups)[0]
     return Finding(name, found.value, found.low, found.high, chance, holds and found.low > above, heads)
 
 
 def composition(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
-    """Compare the K-composition of the previous-token head and an induction head with that of all pairs."""
+    """Compare the K-composition of the previous-token head and an induction head with that of all pairs, and with pairs
+    in the impossible order."""
     found = MechanismsQuery(asked.model, asked.revision).answer(models, report)
     scores, previous = found.composition["K"], int(found.detected["previous"].argmax())
     one, other = (int(place) for place in np.unravel_index(np.nanargmax(scores), scores.shape))
     formed = found.detected["induction"] >= FORMED
-    yield Finding("composition", float(scores[one, other]), chance=found.null["K"][1],
-                  holds=bool(one == previous and formed[other] and scores[one, other] > found.null["K"][1]),
+    yield Finding("composition", float(scores[one, other]), chance=found.null["K"].high,
+                  holds=bool(one == previous and formed[other] and scores[one, other] > found.null["K"].high),
                   heads=(found.heads[one], found.heads[other]))
     opened = models.open(asked, quiet)
     edits = frozenset({Silence(Kind.CAUSAL, *found.heads[previous])})
@@ -128,25 +148,37 @@ def exchanged(opened: OpenModel, asked: KnownCircuitsQuery, count: int) -> Itera
 
 
 def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
-    """Compare each head's induction score with how much zeroing it lowers the log-probability of repeated tokens."""
+    """Compare each head's induction score with how much zeroing it lowers the log-probability of repeated tokens.
+    Intervals are over sequences; the null exchanges layers, because the heads of one depend on each other."""
     opened = models.open(asked, quiet)
-    scores = mean_scores(opened, draws=FEW, length=SHORT)
-    changes = np.array([_zeroed(opened, asked, scores.heads, seed, report) for seed in range(FEW)])
-    losses = changes.mean(0)
-    by_score, by_effect = int(scores.prefix.argmax()), int(losses.argmax())
-    rho = spearman(scores.prefix, losses)
-    limit, rng = critical_rho(len(losses)), np.random.default_rng(SEED)
-    draws = np.random.default_rng(SEED).integers(len(losses), size=(DRAWS, len(losses)))
-    low, high = np.nanquantile([spearman(scores.prefix[drawn], losses[drawn]) for drawn in draws], (0.025, 0.975))
-    yield Finding("agree", rho, float(low), float(high), limit, rho > limit,
-                  (scores.heads[by_score], scores.heads[by_effect]))
-    strong = np.argsort(-scores.prefix)[:max(1, len(losses) // 20)]
+    drawn = [induction.scores(repeated(opened, seed, length=SHORT), SHORT) for seed in range(FEW)]
+    heads, scores = drawn[0].heads, np.array([each.prefix for each in drawn])   # (sequence, head)
+    changes = np.array([_zeroed(opened, asked, heads, seed, report) for seed in range(FEW)])
+    score, loss = scores.mean(0), changes.mean(0)
+    draws = np.random.default_rng(SEED).integers(FEW, size=(DRAWS, FEW))
+    resampled = scores[draws].mean(1), changes[draws].mean(1)   # (draw, head)
+    exchanged_losses = loss[exchanged_layers(np.array([layer for layer, _ in heads]))]
+    rho, rhos = spearman(score, loss), [spearman(*pair) for pair in zip(*resampled, strict=True)]
+    limit = float(np.quantile(np.abs(rank_correlations(score[None], exchanged_losses)), LEVEL))
+    yield Finding("agree", rho, *_ends(rhos), limit, rho > limit,
+                  (heads[int(score.argmax())], heads[int(loss.argmax())]))
+    strong = np.argsort(-score)[:max(1, len(score) // 20)]
     # medians, because one head (in SmolLM2 16·0, 4.7 nats) dominates any mean
-    cost, count = float(np.median(losses[strong])), len(strong)
-    luck = float(np.quantile([np.median(rng.permutation(losses)[:count]) for _ in range(DRAWS)], LEVEL))
-    low, high = np.quantile(np.median(rng.choice(losses[strong], (DRAWS, count)), 1), (0.025, 0.975))
-    yield Finding("effect", cost, float(low), float(high), luck, cost > luck,
-                  tuple(scores.heads[place] for place in strong[:5]))
+    cost, luck = float(np.median(loss[strong])), float(np.quantile(np.median(exchanged_losses[:, strong], 1), LEVEL))
+    yield Finding("effect", cost, *_ends(np.median(resampled[1][:, strong], 1)), luck, cost > luck,
+                  tuple(heads[place] for place in strong[:5]))
+
+
+def _ends(drawn: np.ndarray | list[float]) -> tuple[float, float]:
+    low, high = np.nanquantile(np.asarray(drawn), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def exchanged_layers(layers: np.ndarray) -> np.ndarray:
+    """Draw random orders of heads that keep each layer together, int (DRAWS, head). layers: each head's layer,
+    ascending; all layers have equally many heads."""
+    rng, grid = np.random.default_rng(SEED), np.arange(len(layers)).reshape(len(set(layers.tolist())), -1)
+    return np.array([rng.permuted(rng.permutation(grid), axis=1).ravel() for _ in range(DRAWS)])
 
 
 def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, ...], seed: int,
@@ -175,7 +207,7 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
     rng, rows = random.Random(1), []
     for number, _ in counted(range(PAIRS), report, "sentence"):
         a, b, *others = rng.sample(NAMES, 4)
-        subject, receiver = (a, b) if number % 2 else (b, a)
+        subject, receiver = (a, b) if number // len(TEMPLATES) % 2 else (b, a)
         template = TEMPLATES[number % len(TEMPLATES)]
         text, twin = (Query(asked.model, asked.revision, template.format(a=a, b=b, s=name))
                       for name in (subject, receiver))
@@ -186,18 +218,20 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
         rows.append((written.difference, found.twin, written.heads.ravel(), control.heads.ravel(),
                      found.patched - found.plain))
     heads, (difference, flipped, grid, other, effects) = found.senders, map(np.array, zip(*rows, strict=True))
-    yield _mean("accuracy", difference > 0, 0.5, above=0.5)
-    yield _mean("difference", difference, -float(flipped.mean()), above=0)
+    groups = np.arange(PAIRS) % len(TEMPLATES)
+    right = accuracy_intervals((difference > 0)[:, None].astype(np.float64), groups)[0]
+    yield Finding("accuracy", right.value, right.low, right.high, 0.5, right.low > 0.5)
+    yield _mean("difference", difference, -float(flipped.mean()), groups=groups, above=0)
     limit = float(np.abs(other.mean(0)).max())
     mean = grid.mean(0)
     ranked, strong = np.argsort(-mean), mean > limit
     writers = tuple(heads[place] for place in ranked[:3])
-    yield _mean("writer", grid[:, int(mean.argmax())], limit, writers, above=limit)
+    yield _mean("writer", grid[:, int(mean.argmax())], limit, writers, groups=groups, above=limit)
     carried = np.array([each[:, strong].sum(1) for each in (grid, other)]) / difference.mean()
     yield _mean("share", carried[0], float(carried[1].mean()), tuple(
-        heads[place] for place in ranked if strong[place])[:8], above=0)
+        heads[place] for place in ranked if strong[place])[:8], groups=groups, above=0)
     mover, second = np.argsort(effects.mean(0))[:2]
-    yield _mean("mover", effects[:, mover], float(effects[:, second].mean()), (heads[mover],),
+    yield _mean("mover", effects[:, mover], float(effects[:, second].mean()), (heads[mover],), groups=groups,
                 holds=heads[mover] in writers)
 
 

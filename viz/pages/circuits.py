@@ -10,7 +10,7 @@ from model.ask import sources
 from model.ask.shipped import Shipped
 from model.core.heads import OverviewQuery
 from model.core.query import HeadId, Kind, UserError
-from model.studies import known_circuits, mechanisms
+from model.studies import head_weights, known_circuits, mechanisms
 from model.studies.known_circuits import Finding, KnownCircuitsQuery
 from model.studies.mechanisms import KINDS, Mechanisms, MechanismsQuery
 from model.studies.paths import READS, WAYS, AblationQuery, Paths, PathsQuery
@@ -85,20 +85,24 @@ def _grid(page: PageContext, values: dict[HeadId, float], label: str, key: str) 
 
 
 def _pairs(page: PageContext, found: Mechanisms) -> None:
-    """Draw the pairs whose composition exceeds that of random heads; a click opens either head."""
+    """Draw the pairs whose composition exceeds that of pairs in the impossible order; a click opens either head."""
     page.follow()
     words, by = WORDS["page"], page["by"]
     heading(words["pairs"])
     choice_for(page, "by", words["by"], words["by_names"])
-    pairs, (mean, limit) = found.pairs(), found.null[by]
+    pairs, null = found.pairs(), found.null[by]
     pairs = pairs[pairs["kind"] == by]
     total = int((found.composition[by] == found.composition[by]).sum())   # NaN unless the first layer is earlier
-    claims = [words("pairs_claim", count=len(pairs), limit=format_number(limit), total=total)]
+    if not total:
+        st.caption(words["one_layer"])
+        return
+    claims = [words("pairs_claim", count=len(pairs), share=format_share(found.share(by)), total=total,
+                    limit=format_number(null.high), chance=format_share(null.chance))]
     earlier, later = ([*zip(pairs[f"{side}_layer"].tolist(), pairs[f"{side}_head"].tolist(), strict=True)]
                       for side in ("earlier", "later"))
     if len(pairs):
         claims.append(words("pairs_best", one=head_label(*earlier[0]), other=head_label(*later[0]),
-                            score=format_number(pairs["score"].iloc[0]), mean=format_number(mean)))
+                            score=format_number(pairs["score"].iloc[0]), mean=format_number(null.mean)))
     prose(" ".join(claims))
     if not len(pairs):
         return
@@ -218,8 +222,8 @@ def _known(page: PageContext) -> None:
         measured_line(KnownCircuitsQuery(page.model, page.revision), "known", "mechanisms")
     note(words["sources"])
     folded(words["code"], lambda: st.code(source_listing(
-        (mechanisms.composed, mechanisms.null_of, known_circuits.indirect_objects)), language="python"),
-        key="circuits-code")
+        (mechanisms.composed, mechanisms.Null, head_weights.head_weights, known_circuits.indirect_objects)),
+        language="python"), key="circuits-code")
 
 
 def _shipped(model: str) -> Shipped | None:

@@ -9,7 +9,7 @@ from model.scratch import task as tasks
 from model.scratch.source import card, open_model, revision
 from model.scratch.train import train
 from model.scratch.transformer import Transformer
-from model.studies.induction import copying
+from model.studies.head_weights import copying, head_weights
 from model.studies.patching import PatchQuery
 from model.studies.predictions import NextWordQuery
 from tests.headline import TIRED
@@ -98,9 +98,11 @@ def test_copying_and_suppressing_heads():
     attention = model.network.decoder.layers[0].attention
     with torch.no_grad():
         attention.w_output.weight.copy_(attention.w_value.weight.T)  # the product is then positive semi-definite
-        assert copying(model, [(0, 1)]) == pytest.approx(1, abs=1e-4)
+        trace = model.trace(Query("m", "r", "a"), quiet)
+        assert copying(model, trace, head_weights(trace, Kind.CAUSAL), Kind.CAUSAL)[1] == pytest.approx(1, abs=1e-4)
         attention.w_output.weight.neg_()
-    assert copying(model, [(0, 1)]) == pytest.approx(-1, abs=1e-4)
+    trace = model.trace(Query("m", "r", "a"), quiet)
+    assert copying(model, trace, head_weights(trace, Kind.CAUSAL), Kind.CAUSAL)[1] == pytest.approx(-1, abs=1e-4)
 
 
 def test_progress_is_reported_once_a_layer(translator):

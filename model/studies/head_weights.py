@@ -1,0 +1,114 @@
+"""The four matrices of every head as the rest of the network sees them.
+
+The gains of the norms before and after a projection are folded into it. What a norm or the softmax removes is removed:
+a LayerNorm's centring applies to what it reads and to what reads from it, and W_U is centred over the vocabulary. So no
+measure depends on constants in the rows of W_O, W_E or W_U that do not change the model. The norms' scales, and layers
+between two heads, are ignored.
+"""
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from model.core.models import AttentionTrace, Block, Norm, OpenModel, Trace, norm_giving, norm_of
+from model.core.query import HeadId, Kind, UserError, with_arrays
+
+
+@with_arrays
+class HeadWeights:
+    """The four matrices of every head of one kind, float32: (head, d_model, d_k), (head, d_model, d_v) and (head, d_v,
+    d_model). Grouped heads have a copy each."""
+
+    heads: tuple[HeadId, ...]   # ascending
+    query: np.ndarray
+    key: np.ndarray
+    value: np.ndarray
+    output: np.ndarray
+
+    @property
+    def layers(self) -> np.ndarray:
+        """The layer of each head, (head)."""
+        return np.array([layer for layer, _ in self.heads])
+
+
+class _Place(NamedTuple):
+    """An attention layer, the norm whose output it reads, and the one that reads its output or their sum, if any."""
+
+    attention: AttentionTrace
+    before: Norm | None
+    after: Norm | None
+
+
+def head_weights(trace: Trace, kind: Kind) -> HeadWeights:
+    """Return the matrices of all self-attention heads of this kind. Raises UserError if layers differ in size."""
+    start, blocks = trace.start(kind), [block for block in trace.blocks if block.kind is kind]
+    norms = [norm for norm in (*chain.from_iterable(block.norms for block in blocks), *trace.final) if norm]
+    centred = bool(norms) and all(norm.kind == "layer" for norm in norms)
+    given = [(start.norm,) if start.norm else (), *(block.norms for block in blocks)]
+    places = [_place(block, attention, (*block.norms, *earlier)) for block, earlier in zip(blocks, given, strict=False)
+              for attention in block.attentions if attention.kind is kind]
+    if len({(place.attention.query.weight.shape[1:], place.attention.value.weight.shape[1:]) for place in places}) > 1:
+        raise UserError("The layers of this model have heads of different sizes, so their weights do not fit into one "
+                        "table; choose another model.")
+    parts: dict[str, list[np.ndarray]] = {"query": [], "key": [], "value": [], "output": []}
+    for attention, before, after in places:
+        count = len(attention.w_output)
+        for name in ("query", "key", "value"):
+            weight = getattr(attention, name).weight.astype(np.float64)
+            scale = getattr(attention, f"{name}_scale", None)
+            if scale is not None:   # a norm's gain, times a length that no measure depends on
+                weight = weight * scale[0][:, None]
+            parts[name].append(np.repeat(_read(weight, before), count // len(weight), 0))   # grouped-query attention
+        output = attention.w_output.astype(np.float64)
+        output = output - output.mean(-1, keepdims=True) if centred else output
+        parts["output"].append(output if after is None else output * after.gain)
+    return HeadWeights(tuple((place.attention.index, head) for place in places
+                             for head in range(len(place.attention.w_output))),
+                       **{name: np.concatenate(each).astype(np.float32) for name, each in parts.items()})
+
+
+def _place(block: Block, attention: AttentionTrace, norms: tuple[Norm, ...]) -> _Place:
+    after = norm_of(block.norms, attention.output)
+    if after is None and not block.norm_first:
+        after = norm_of(block.norms, block.before + attention.output)
+    return _Place(attention, norm_giving(norms, attention.x), after)
+
+
+def _read(weight: np.ndarray, norm: Norm | None) -> np.ndarray:
+    """Fold the norm before a matrix (…, d_model, d) into it."""
+    if norm is None:
+        return weight
+    weight = weight * norm.gain[:, None]
+    return weight - weight.mean(-2, keepdims=True) if norm.kind == "layer" else weight
+
+
+def copying(opened: OpenModel, trace: Trace, weights: HeadWeights, kind: Kind) -> np.ndarray | None:
+    """Compute Σλ / Σ|λ| over the eigenvalues of W_E W_V W_O W_U, float64 (head); None without an unembedding that reads
+    the residual stream. The non-zero eigenvalues are those of the small matrix W_O W_U W_E W_V, (d_v, d_v)."""
+    embedding = _embedding(opened)
+    if trace.transform is not None or not trace.unembedding or embedding.shape != trace.unembedding.weight.shape:
+        return None
+    last, norm = trace.last(kind)
+    read = trace.unembedding.weight.astype(np.float64)
+    read = _read((read - read.mean(0)).T, norm or norm_giving(last.norms, last.after))
+    mixed = read @ embedding   # W_U W_E, (d_model, d_model)
+    return np.array([leaning(out @ mixed @ value) for out, value in zip(weights.output, weights.value, strict=True)])
+
+
+def matching(opened: OpenModel, weights: HeadWeights) -> np.ndarray:
+    """Compute Σλ / Σ|λ| over the eigenvalues of W_E W_Q W_Kᵀ W_Eᵀ, float64 (head); NaN if the embeddings are narrower
+    than the residual stream."""
+    embedding = _embedding(opened)
+    same = embedding.T @ embedding
+    return np.array([leaning(key.T @ same @ query) if len(same) == len(query) else np.nan
+                     for query, key in zip(weights.query, weights.key, strict=True)])
+
+
+def _embedding(opened: OpenModel) -> np.ndarray:
+    return np.asarray(opened.network.get_input_embeddings().weight.detach().double().numpy())
+
+
+def leaning(matrix: np.ndarray) -> float:
+    """Compute Σλ / Σ|λ| over the eigenvalues of a matrix, from -1 to 1."""
+    eigenvalues = np.linalg.eigvals(matrix)
+    return float(eigenvalues.real.sum() / max(np.abs(eigenvalues).sum(), 1e-300))
