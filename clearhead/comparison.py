@@ -26,7 +26,7 @@ class Comparison:
     def frame(self) -> "DataFrame":
         """Return one row per head, most different first: layer, head and divergence, the mean Jensen–Shannon divergence
         of its rows in bits (Lin 1991): 0 for equal rows, 1 for rows without overlap. Comparisons over texts also have
-        low and high, the 95% interval over texts."""
+        low and high, the 95% interval over different texts, NaN for fewer than eight."""
         return self._table.copy()
 
 

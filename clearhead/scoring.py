@@ -34,8 +34,8 @@ class Score:
         return self.answer.best
 
     def frame(self) -> "DataFrame":
-        """Return one row per head, best first: layer, head, accuracy with low and high (95% interval), and weight (the
-        mean weight on the target words)."""
+        """Return one row per head, best first: layer, head, accuracy with low and high (95% interval; NaN for fewer
+        than eight independent sentences), and weight (the mean weight on the target words)."""
         return self.answer.frame().reset_index()
 
 

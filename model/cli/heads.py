@@ -7,6 +7,7 @@ import click
 from model.ask import sources
 from model.cli.commands import JSON, KIND, LIMIT, MODEL, READ, answer_to, as_json, echo_table
 from model.core.query import Kind
+from model.core.statistics import too_few
 from model.studies import comparison, corpus, rule
 
 
@@ -24,7 +25,7 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
     """Compare two models, or two texts in one model, head by head.
 
     The number is the mean Jensen–Shannon divergence of a head's rows in bits: 0 for equal rows, 1 for disjoint rows.
-    Over many texts it comes with a 95% interval.
+    Over eight different texts or more it comes with a 95% interval.
 
     \b
     clearhead compare --model bert-base-uncased --with ./fine-tuned --text "The cat sat."
@@ -38,7 +39,10 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
     if file is not None:
         with file.open("rb") as opened:
             texts = tuple(each for _, each in islice(corpus.texts(opened, file.name), limit))
-        table = answer_to(comparison.ModelsQuery(pair[0], pair[1], texts, chosen)).frame()
+        found = answer_to(comparison.ModelsQuery(pair[0], pair[1], texts, chosen))
+        table = found.frame()
+        if why := too_few(found.units, "texts"):
+            click.echo(why, err=True)
     else:
         records = [answer_to(sources.open_query(name, each or ""))
                    for (name, _), each in zip(pair, (text, second or text), strict=True)]

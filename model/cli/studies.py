@@ -11,7 +11,7 @@ from model.ask import sources
 from model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, echo_table
 from model.core.files import make_folder
 from model.core.query import UserError, errors_at
-from model.core.statistics import accuracy_intervals
+from model.core.statistics import accuracy_intervals, too_few
 from model.studies import coreference, syntax
 from model.studies.claims.claim import Finding, judge
 
@@ -34,8 +34,9 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
     """Test every head on what "it" refers to, over a set of sentences, against chance, baselines and the max-statistic
     null distribution.
 
-    A head's answer is the noun with more weight in the pronoun's row. Intervals are 95%, bootstrapped over frames. The
-    untrained twin has the same architecture and random weights.
+    A head's answer is the noun with more weight in the pronoun's row. Intervals are 95%, bootstrapped over frames, and
+    the null swaps right and wrong in whole frames; fewer than eight frames give neither. The untrained twin has the
+    same architecture and random weights.
 
     \b
     clearhead coref --model minilm
@@ -65,8 +66,9 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
     for report in reports.values():
         click.echo(report)
         echo_table(report.frame().reset_index())
-    click.echo("untrained twin: " + (untrained.get("reason") or f"best head {untrained['best'].accuracy.value:.1%}, "
-                                     f"p = {untrained['luck'].p_value:.4f}"))
+    without = untrained.get("reason") or f"best head {untrained['best'].accuracy.value:.1%}, " + (
+        too_few(untrained["frames"], "frames") or f"p = {untrained['luck'].p_value:.4f}")
+    click.echo(f"untrained twin: {without}")
     right = answers.get("reason") or f"{answers['accuracy'].value:.1%} right"
     click.echo(f"the model's own answers: {right}")
     if answer.unknown:
@@ -152,7 +154,8 @@ def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted
     An attention head is right about a relation if its largest weight is on the word that the tree links, from the
     dependent or from its head. The best head is chosen on half of the sentences and evaluated on the other half, like
     the best fixed offset; the null distribution is the best of all heads with trees exchanged among sentences of equal
-    length. Intervals are 95%, bootstrapped over sentences.
+    length. Intervals are 95%, bootstrapped over sentences, or over documents if FILE marks them (# newdoc); fewer than
+    eight give none.
 
     \b
     clearhead syntax en_ewt-ud-dev.conllu --model minilm

@@ -4,6 +4,7 @@ null distributions.
 scipy.stats takes half a second to import, so the functions that need it import it themselves.
 """
 import functools
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable
@@ -16,6 +17,8 @@ LOGARITHMS = {2: np.log2, math.e: np.log}
 DRAWS = 2_000      # per bootstrap, and per permutation test
 LEVEL = 0.95
 SEED = 2019
+FEWEST = 8         # independent units below which there is no interval and no p-value: resampling fewer is too narrow
+EXACT = 7          # most values for which all orders are enumerated
 
 
 def x_log_x(x: np.ndarray, base: float) -> np.ndarray:
@@ -95,27 +98,37 @@ def spearman(first: np.ndarray, second: np.ndarray) -> float:
 
 @functools.lru_cache(maxsize=256)
 def critical_rho(count: int, draws: int = 20_000) -> float:
-    """Return the 5% critical value of |ρ| for `count` values, from random orders with a fixed seed."""
-    rng = np.random.default_rng(SEED)
-    order = rng.permuted(np.tile(np.arange(count, dtype=np.float64), (draws, 1)), axis=1)
-    centred = np.arange(count) - (count - 1) / 2
-    sizes = np.sort(np.abs(order @ centred) / (centred @ centred))
-    reached = 1 - np.searchsorted(sizes, sizes - 1e-9) / draws
+    """Return the 5% critical value of |ρ| for `count` values, from all orders of up to EXACT values, else from random
+    orders with a fixed seed. Infinity for fewer than five values, which reach |ρ| = 1 more often than that."""
+    if count < 5:
+        return math.inf
+    order = np.arange(count, dtype=np.float64)
+    orders = (np.array([*itertools.permutations(order)]) if count <= EXACT
+              else np.random.default_rng(SEED).permuted(np.tile(order, (draws, 1)), axis=1))
+    centred = order - order.mean()
+    sizes = np.sort(np.abs(orders @ centred) / (centred @ centred))
+    reached = 1 - np.searchsorted(sizes, sizes - 1e-9) / len(sizes)
     return float(sizes[np.argmax(reached <= 1 - LEVEL)])
 
 
 @frozen
 class MeanInterval:
-    """A mean over texts with its 95% interval. NaN if no text has a value; low and high are also NaN for a single
-    group of texts."""
+    """A mean over texts with its 95% interval. NaN if no text has a value; low and high are also NaN for fewer than
+    FEWEST independent units."""
 
     value: float
     low: float
     high: float
     texts: int   # number of texts with a value
+    units: int   # number of independent units among them: groups of texts
 
 
-UNMEASURED = MeanInterval(math.nan, math.nan, math.nan, 0)
+UNMEASURED = MeanInterval(math.nan, math.nan, math.nan, 0, 0)
+
+
+def too_few(units: int, counted: str) -> str:
+    """Say why there is no interval and no p-value; "" if there are enough units. counted: their name in the plural."""
+    return "" if units >= FEWEST else f"no interval and no p-value: {units} independent {counted}, fewer than {FEWEST}"
 
 
 def interval_columns(name: str, intervals: Iterable[MeanInterval]) -> dict[str, np.ndarray]:
@@ -133,23 +146,26 @@ def sums_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 def mean_intervals(values: np.ndarray, groups: np.ndarray | None = None) -> list[MeanInterval]:
     """Return the mean of each column of `values` (text, column), ignoring NaN, with the percentile interval of a
-    bootstrap (Efron 1979) over groups of texts."""
+    bootstrap (Efron 1979) over independent groups of texts; by default each text is one."""
     values = np.asarray(values, np.float64)
     groups = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
     there = np.isfinite(values)
     sums, counts = sums_by_group(np.where(there, values, 0), groups), sums_by_group(there.astype(np.float64), groups)
     intervals = []
     for total, count, column in zip(sums.T, counts.T, values.T, strict=True):
-        low, high = ratio_interval(total, count) if np.count_nonzero(count) > 1 else (math.nan, math.nan)
+        low, high = ratio_interval(total, count)
         mean = float(np.nanmean(column)) if count.any() else math.nan
-        intervals.append(MeanInterval(mean, low, high, int(count.sum())))
+        intervals.append(MeanInterval(mean, low, high, int(count.sum()), int(np.count_nonzero(count))))
     return intervals
 
 
 def ratio_interval(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
-    """Return the bootstrap percentile interval of Σ above / Σ below, both (group), resampled together."""
+    """Return the bootstrap percentile interval of Σ above / Σ below, both (group), resampled together; NaN if fewer
+    than FEWEST groups have a part in `below`."""
     from scipy import stats
 
+    if np.count_nonzero(below) < FEWEST:
+        return math.nan, math.nan
     with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")   # draws in which no group has a value
         drawn = stats.bootstrap((above, below), lambda one, other, axis: one.sum(axis) / other.sum(axis), paired=True,
@@ -161,7 +177,7 @@ def ratio_interval(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
 
 def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRAWS) -> list[MeanInterval]:
     """Return the mean of each column of `correct` (text, column), 0 to 1, with the expanded percentile interval of a
-    bootstrap over groups of texts.
+    bootstrap over independent groups of texts, numbered from 0.
 
     The percentiles are widened for few groups (Hesterberg 2015, section 5.3: z becomes t √(n / (n - 1)) with n groups).
     If all groups are entirely right or entirely wrong, resampling has no variance and the exact bound for n groups is
@@ -170,8 +186,8 @@ def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRA
     from scipy import stats
 
     values, count = correct.mean(0), int(groups.max()) + 1
-    if count < 2:
-        return [MeanInterval(float(value), math.nan, math.nan, len(correct)) for value in values]
+    if count < FEWEST:
+        return [MeanInterval(float(value), math.nan, math.nan, len(correct), count) for value in values]
     # how often each group is drawn
     times = np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), draws)
     means = (times @ sums_by_group(correct, groups)) / (times @ np.bincount(groups))[:, None]
@@ -179,7 +195,7 @@ def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRA
     low, high = np.quantile(means, (tail, 1 - tail), axis=0)
     exact = ((1 - LEVEL) / 2) ** (1 / count)
     low, high = np.where(values == 1, exact, low), np.where(values == 0, 1 - exact, high)
-    return [MeanInterval(float(value), float(least), float(most), len(correct))
+    return [MeanInterval(float(value), float(least), float(most), len(correct), count)
             for value, least, most in zip(values, low, high, strict=True)]
 
 
@@ -218,8 +234,8 @@ def held_out_accuracy(correct: np.ndarray, weight: np.ndarray, groups: np.ndarra
 
 @frozen
 class Luck:
-    """The null distribution of the best column's accuracy when right and wrong are swapped at random per group, jointly
-    over all columns."""
+    """The null distribution of the best column's accuracy. All but `best` are NaN for fewer than FEWEST independent
+    units."""
 
     best: float      # accuracy of the best column
     mean: float      # mean of the best accuracy under the null
@@ -234,8 +250,11 @@ class Luck:
 
 
 def max_statistic_null(correct: np.ndarray, groups: np.ndarray, draws: int = DRAWS) -> Luck:
-    """Run a max-statistic permutation test over the columns of `correct` (text, column)."""
+    """Run a max-statistic permutation test over the columns of `correct` (text, column): right and wrong are swapped at
+    random per group of texts, jointly over all columns. groups: independent, numbered from 0."""
     leaning = sums_by_group(correct - 0.5, groups)
+    reached = float(correct.mean(0).max())
+    if len(leaning) < FEWEST:
+        return Luck(reached, math.nan, math.nan, math.nan)
     signs = np.random.default_rng(SEED).choice((-1.0, 1.0), (draws, len(leaning)))
-    swapped = 0.5 + (signs @ leaning).max(1) / len(correct)
-    return Luck.of(float(correct.mean(0).max()), swapped)
+    return Luck.of(reached, 0.5 + (signs @ leaning).max(1) / len(correct))

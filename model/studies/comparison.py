@@ -222,7 +222,7 @@ class ModelsQuery:
                 found = compare(ComparisonQuery(one.query, other.query, (kind, kind)), one, other, quiet)
             ids = found.heads
             changed.append(found.changed)
-        return Divergences(ids, np.array(changed))
+        return Divergences(ids, self.texts, np.array(changed))
 
 
 @with_arrays
@@ -230,18 +230,26 @@ class Divergences:
     """How much every head differs between two models, over some texts."""
 
     heads: tuple[HeadId, ...]
+    texts: tuple[str, ...]
     changed: np.ndarray   # mean Jensen–Shannon divergence of a head's rows in bits, float64 (text, head)
 
     @classmethod
     def joined(cls, parts: Iterable["Divergences"]) -> "Divergences":
         """Concatenate the texts of all parts."""
         first, *others = parts
-        return cls(first.heads, np.concatenate([first.changed, *(each.changed for each in others)]))
+        texts = (*first.texts, *(text for each in others for text in each.texts))
+        return cls(first.heads, texts, np.concatenate([first.changed, *(each.changed for each in others)]))
+
+    @property
+    def units(self) -> int:
+        """The number of different texts; an equal text is no further independent one."""
+        return len(set(self.texts))
 
     def frame(self) -> "DataFrame":
         """Return one row per head, most different first: the divergence in bits, averaged over texts, with low and high
-        (95% interval)."""
-        return _ranked(self.heads, interval_columns("divergence", mean_intervals(self.changed)))
+        (95% interval over different texts; NaN for fewer than eight)."""
+        groups = np.unique(self.texts, return_inverse=True)[1]
+        return _ranked(self.heads, interval_columns("divergence", mean_intervals(self.changed, groups)))
 
 
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:

@@ -44,6 +44,7 @@ from model.core.statistics import (
     held_out_accuracy,
     interval_columns,
     max_statistic_null,
+    too_few,
 )
 from model.core.view import PRONOUNS, SUBJECTS
 from model.studies import corpus
@@ -470,11 +471,17 @@ def correctness(weights: np.ndarray) -> np.ndarray:
     return (np.sign(weights[..., 0].astype(np.float64) - weights[..., 1]) + 1) / 2
 
 
+def frame_names(cases: tuple[Case, ...]) -> list[str]:
+    """Return each case's frame. A case without one belongs to its pair, or to that of the first equal sentence."""
+    pairs: dict[str, str] = {}
+    return [case.frame or pairs.setdefault(case.sentence, case.pair) for case in cases]
+
+
 def frames_of(cases: tuple[Case, ...]) -> np.ndarray:
-    """Number the frames in order and return each case's number, int (case). A case without a frame uses its pair."""
+    """Number the frames in order and return each case's number, int (case): the independent units of a set."""
     from pandas import factorize
 
-    return factorize(np.array([case.frame or case.pair for case in cases], object))[0]
+    return factorize(np.array(frame_names(cases), object))[0]
 
 
 def pairs_of(cases: tuple[Case, ...]) -> np.ndarray:
@@ -536,7 +543,7 @@ class Report:
     heads: tuple[HeadScore, ...]     # in model order
     best: HeadScore                  # the most accurate head
     held_out: HeldOut | None         # accuracy of heads chosen on other frames; None for a single frame
-    luck: Luck                       # null distribution of the best head
+    luck: Luck                       # null distribution of the best head, over frames
     baselines: Mapping[str, float]   # {chance, nearest, first, received: accuracy}
 
     def __repr__(self) -> str:
@@ -544,8 +551,9 @@ class Report:
             f"chosen on other sentences {self.held_out.accuracy.value:.1%}, ")
         return (f"{self.n} sentences in {self.frames} frames, {len(self.heads)} heads, looking from "
                 f"{'the pronoun' if self.rows == 'pronoun' else 'the words after the pronoun'}: {held}best head "
-                f"{head_label(self.best.layer, self.best.head)} {self.best.accuracy.value:.1%}; by chance the best "
-                f"reaches {self.luck.mean:.1%} (p = {self.luck.p_value:.4f}); baselines: "
+                f"{head_label(self.best.layer, self.best.head)} {self.best.accuracy.value:.1%}; "
+                + (too_few(self.frames, "frames") or f"by chance the best reaches {self.luck.mean:.1%} "
+                                                     f"(p = {self.luck.p_value:.4f})") + "; baselines: "
                 + ", ".join(f"{name} {value:.1%}" for name, value in self.baselines.items()))
 
     def summary(self) -> dict[str, object]:
@@ -580,14 +588,14 @@ def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = 
                    for (kind, layer, head), numbers in zip(answer.heads, columns, strict=True))
     best = scores[best_column(correct, mass)]
     if select is None:
-        names = list(dict.fromkeys(case.frame or case.pair for case in cases))
-        held_out = held_out_accuracy(correct, mass, frames, split_halves(frames, names))
+        half = split_halves(frames, list(dict.fromkeys(frame_names(cases))))
+        held_out = held_out_accuracy(correct, mass, frames, half)
     else:
         other = getattr(select, rows)
         chosen = best_column(correctness(other), other.sum(-1))
         held_out = HeldOut(accuracy_intervals(correct[:, [chosen]], frames)[0], (chosen,))
     return Report(cases, len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, best, held_out,
-                  max_statistic_null(correct, pairs),
+                  max_statistic_null(correct, frames),
                   {"chance": CHANCE, "nearest": float(nearest_noun_baseline(cases).mean()),
                    "first": float(first_noun_baseline(cases).mean()), "received": best.received})
 

@@ -7,10 +7,14 @@ word's tokens and summed over a key word's tokens (Clark et al. 2019, section 4.
 The table is compared with:
 
 - **Offset**: the accuracy of the best fixed distance in words, such as "always the previous word".
-- **Null**: the best of all heads when every pair gets the distances of a random other pair that fits its sentence. A
-  purely positional head does not exceed it. 200 draws; the p-value is (1 + reached) / (1 + draws).
-- **Held out**: the best head is chosen on even sentences and scored on odd ones, and vice versa.
-- **Interval**: the 95% interval of `model.core.statistics.accuracy_intervals`, over sentences.
+- **Null**: the best of all heads when every sentence gets all pairs of a random other one, at the same positions, so
+  that pairs of one sentence stay together. A purely positional head does not exceed it. 200 draws; the p-value is
+  (1 + reached) / (1 + draws).
+- **Held out**: the best head is chosen on even units and scored on odd ones, and vice versa.
+- **Interval**: the 95% interval of `model.core.statistics.accuracy_intervals`, over units.
+
+Units are sentences; equal sentences are one, and so are those of one document of a treebank, or of one value of the
+key "frame" or "document". Fewer than eight units give no interval and no null.
 """
 import operator
 import re
@@ -40,6 +44,7 @@ from model.core.query import (
 )
 from model.core.record import AttentionRecord
 from model.core.statistics import (
+    FEWEST,
     SEED,
     HeldOut,
     Luck,
@@ -48,6 +53,7 @@ from model.core.statistics import (
     best_column,
     held_out_accuracy,
     interval_columns,
+    too_few,
 )
 from model.studies.coreference import map_of
 from model.studies.corpus import rows, texts
@@ -57,8 +63,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 DRAWS = 200                           # number of draws for the null distribution
-REDRAWN = 20                          # attempts to find distances that fit the sentence
-FAR = 10**6                           # placeholder for a distance; longer than any sentence
+FAR = 10**6                           # placeholder for a missing target; longer than any sentence
 MOST_PAIRS = 300_000                  # maximum number of pairs times the largest number of target words in a pair
 OFFSETS = (*range(-10, 0), *range(1, 11))   # distances in words from source to target
 SPAN = re.compile(r"(\d+):(\d+)")       # a span in a table, start:end
@@ -73,6 +78,7 @@ class Marked:
     text: str
     words: tuple[Span, ...]                          # span of every word
     pairs: tuple[tuple[int, tuple[int, ...]], ...]   # indices of words: (source, targets)
+    unit: str = ""                                   # its document or frame; "" if it is independent of the others
 
 
 @frozen
@@ -83,7 +89,7 @@ class RuleQuery(ModelQuestion):
 
     def answer(self, models: Models, report: Progress) -> "RuleReport":
         """Compute the report. Raises UserError if the model cannot read a sentence or no pair can be tested."""
-        model, tests, left_out, groups = models.open(self, report), [], 0, []
+        model, tests, left_out, units = models.open(self, report), [], 0, list[str]()
         for number, sentence in counted(self.sentences, lambda done, text: report(0.9 * done, text), "sentence"):
             if not sentence.pairs:
                 continue
@@ -93,12 +99,12 @@ class RuleQuery(ModelQuestion):
             left_out += found.left_out
             if len(found.places):
                 tests.append(found)
-                groups.append(number)
+                units.append(sentence.unit or sentence.text)
         if not tests:
             raise UserError(f"None of the {left_out:,} pairs can be tested because the mask forbids them or the model "
                             f"has no piece for a word; choose another rule or model.")
         report(0.92, "drawing the null")
-        return summary(tests, np.array(groups), left_out)
+        return summary(tests, units, left_out)
 
 
 @with_arrays
@@ -110,6 +116,7 @@ class RuleReport:
     weight: np.ndarray                     # mean weight on the target words, float64 (head)
     pairs: int                             # number of pairs tested
     sentences: int                         # number of sentences with a pair
+    units: int                             # number of independent units among them
     left_out: int                          # number of pairs skipped because they are masked or a word has no token
     offset: tuple[int, float]              # the best fixed distance in words, and its accuracy
     null: Luck
@@ -130,7 +137,7 @@ class RuleReport:
         best, (offset, share) = self.accuracy_of_best, self.offset
         held = "" if self.held_out is None else f"held out {self.held_out.accuracy.value:.1%}; "
         return (f"{held}best head {head_label(*self.best)} {best.value:.1%}; best offset {offset:+d}: {share:.1%}; "
-                f"null {self.null.mean:.1%} (p = {self.null.p_value:.3f})")
+                + (too_few(self.units, "sentences") or f"null {self.null.mean:.1%} (p = {self.null.p_value:.3f})"))
 
     def frame(self) -> "DataFrame":
         """Return one row per head, best first: accuracy with low and high (95% interval), and mean weight."""
@@ -139,7 +146,7 @@ class RuleReport:
 
     def as_object(self) -> dict[str, object]:
         """Return the report for JSON, with a table of all heads."""
-        names = ("pairs", "sentences", "left_out", "held_out", "chosen", "best", "offset", "null")
+        names = ("pairs", "sentences", "units", "left_out", "held_out", "chosen", "best", "offset", "null")
         return {name: getattr(self, name) for name in names} | {"heads": self.frame().reset_index()}
 
 
@@ -157,7 +164,8 @@ def mark(cases: Iterable[Case], find: tuple[Side, Side] | int) -> tuple[Marked, 
     """Mark the pairs of a rule in every case.
 
     cases: texts, mappings, or sentences of a treebank. A mapping has the key "text" and a key for each marked side,
-    whose value is a word, a list of words, or a span (start, end) in characters.
+    whose value is a word, a list of words, or a span (start, end) in characters. Cases with the same value of the key
+    "frame" or "document" count as one independent unit.
 
     find: (from, to). Each side is a key of the cases, a list of words, a compiled regular expression, or "word" for any
     word. With a treebank, it can also be a part of speech in capitals (VERB) or a relation (nsubj); if one side is a
@@ -187,12 +195,13 @@ def _marked(case: Case, find: tuple[Side, Side] | int, number: int) -> Marked:
     if isinstance(case, Sentence):
         found = spans_of(case) or (None,) * len(case.words)
         words = tuple(span or (0, 0) for span in found)
-        text = case.text
+        text, unit = case.text, "" if case.document is None else f"document {case.document}"
     else:
         given = case.get("text") if isinstance(case, Mapping) else case
         if not isinstance(given, str) or not given.strip():
             raise UserError(f"Case {number} has no text; give a string, or a mapping with the key text.")
         text, words = given, tuple(word_spans(given))
+        unit = str(case.get("frame") or case.get("document") or "") if isinstance(case, Mapping) else ""
     if _is_offset(find):
         find = ("word", find)   # type: ignore[assignment]
     if not isinstance(find, tuple | list) or len(find) != 2 or _is_offset(find[0]):
@@ -200,7 +209,7 @@ def _marked(case: Case, find: tuple[Side, Side] | int, number: int) -> Marked:
     if _is_offset(find[1]):
         looking, step = sorted(_side(case, text, words, find[0], number)), operator.index(find[1])
         return Marked(text, words, tuple((place, (place + step,)) for place in looking
-                                         if 0 <= place + step < len(words)))
+                                         if 0 <= place + step < len(words)), unit)
     sides = [_side(case, text, words, side, number) for side in find]
     _refuse_many(len(sides[0]), len(sides[1]))
     pairs: list[tuple[int, tuple[int, ...]]] = []
@@ -210,7 +219,7 @@ def _marked(case: Case, find: tuple[Side, Side] | int, number: int) -> Marked:
             wanted = {each for each in wanted if _linked(case, place, each, find)}
         if wanted:
             pairs.append((place, tuple(sorted(wanted))))
-    return Marked(text, words, tuple(pairs))
+    return Marked(text, words, tuple(pairs), unit)
 
 
 def _is_offset(side: object) -> TypeGuard[int]:
@@ -296,7 +305,7 @@ class _Tests:
     heads: tuple[HeadId, ...]
     right: np.ndarray               # whether the head is correct, bool (pair, head)
     weight: np.ndarray              # weight on the target words, float64 (pair, head)
-    looked: np.ndarray              # index of the word with the largest weight, (pair, head)
+    looked: np.ndarray              # index of the word with the largest weight or -1, int16 (word, head)
     places: np.ndarray              # index of the source word, (pair)
     wanted: list[tuple[int, ...]]   # indices of the target words, (pair)
     words: int
@@ -312,26 +321,29 @@ def tests_of(record: AttentionRecord, sentence: Marked) -> _Tests:
     tested = [(place, tuple(each for each in wanted if may[place, each])) for place, wanted in sentence.pairs]
     kept = [(place, wanted) for place, wanted in tested if wanted]
     places = np.array([place for place, _ in kept], np.int64)
-    looked = weights[:, places].argmax(-1).T
-    right = np.array([np.isin(looked[pair], wanted) for pair, (_, wanted) in enumerate(kept)], bool)
+    looked = np.where((weights >= 0).any(-1), weights.argmax(-1), -1).T.astype(np.int16)
+    right = np.array([np.isin(looked[place], wanted) for place, wanted in kept], bool)
     mass = [np.maximum(weights[:, place, list(wanted)], 0).sum(-1) for place, wanted in kept]
     return _Tests(head_ids(attention), right.reshape(len(kept), len(weights)),
                   np.array(mass, np.float64).reshape(len(kept), len(weights)), looked, places,
                   [wanted for _, wanted in kept], len(pieces), len(sentence.pairs) - len(kept))
 
 
-def summary(tests: list[_Tests], numbers: np.ndarray, left_out: int) -> RuleReport:
-    """Score all heads. numbers: indices of the sentences among the cases, which determine the halves."""
+def summary(tests: list[_Tests], units: Sequence[str], left_out: int) -> RuleReport:
+    """Score all heads. units: the independent unit of each sentence."""
     right, weight = (np.concatenate([getattr(each, name) for each in tests]) for name in ("right", "weight"))
     counts = [len(each.places) for each in tests]
-    groups, even = np.repeat(np.arange(len(tests)), counts), np.repeat(numbers % 2 == 0, counts)
+    known = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
+    of_sentence = np.array([known[unit] for unit in units])
+    groups = np.repeat(of_sentence, counts)
     intervals = accuracy_intervals(right.astype(np.float64), groups)
-    wanted = [[other - place for other in words] for each in tests
-              for place, words in zip(each.places.tolist(), each.wanted, strict=True)]
-    distances = np.array([*zip_longest(*wanted, fillvalue=FAR)]).T   # (pair, target)
-    return RuleReport(tests[0].heads, tuple(intervals), weight.mean(0), len(right), len(tests), left_out,
-                      best_offset(distances), null_of(tests, distances, float(right.mean(0).max())),
-                      held_out_accuracy(right, weight, groups, even), tests[0].heads[best_column(right, weight)])
+    places = np.concatenate([each.places for each in tests])
+    wanted = np.array([*zip_longest(*(words for each in tests for words in each.wanted), fillvalue=FAR)]).T
+    null = null_of(tests, of_sentence, wanted, float(right.mean(0).max()))
+    return RuleReport(tests[0].heads, tuple(intervals), weight.mean(0), len(right), len(tests), len(known), left_out,
+                      best_offset(wanted - places[:, None]), null,
+                      held_out_accuracy(right, weight, groups, groups % 2 == 0),
+                      tests[0].heads[best_column(right, weight)])
 
 
 def best_offset(distances: np.ndarray) -> tuple[int, float]:
@@ -340,21 +352,30 @@ def best_offset(distances: np.ndarray) -> tuple[int, float]:
     return OFFSETS[int(np.argmax(shares))], max(shares)
 
 
-def null_of(tests: list[_Tests], distances: np.ndarray, reached: float) -> Luck:
-    """Compute the null distribution of the best head, for which every pair gets the distances of another pair that fits
-    its sentence."""
-    places = np.concatenate([each.places for each in tests])
-    lengths = np.concatenate([np.full(len(each.places), each.words) for each in tests])
-    looked = np.concatenate([each.looked for each in tests])
+def null_of(tests: list[_Tests], units: np.ndarray, wanted: np.ndarray, reached: float) -> Luck:
+    """Compute the null distribution of the best head, for which every sentence gets all pairs of another one that fits
+    its length, of a unit drawn for its own unit if one fits there.
+
+    units: unit of each sentence, numbered from 0. wanted: target words of all pairs, (pair, target), padded with FAR.
+    """
+    if units.max() + 1 < FEWEST:
+        return Luck(reached, np.nan, np.nan, np.nan)
+    counts, lengths = np.array([(len(each.places), each.words) for each in tests]).T
+    begins, first_words = (np.cumsum(each) - each for each in (counts, lengths))
+    places, looked = (np.concatenate([getattr(each, name) for each in tests]) for name in ("places", "looked"))
+    ends = np.maximum.reduceat(np.maximum(places, np.where(wanted == FAR, 0, wanted).max(1)), begins)
+    by_end, by_unit = np.argsort(ends, kind="stable"), np.argsort(units, kind="stable")
+    fitting = np.searchsorted(ends[by_end], lengths)   # the number of sentences that fit each one
+    sizes = np.bincount(units)
+    starts = np.cumsum(sizes) - sizes
     rng, best = np.random.default_rng(SEED), np.empty(DRAWS)
     for draw in range(DRAWS):
-        giver, open_pairs = np.arange(len(places)), np.arange(len(places))
-        for _ in range(REDRAWN):   # if none fit, the pair keeps its own distances
-            offered = rng.integers(len(places), size=len(open_pairs))
-            target = places[open_pairs, None] + distances[offered]
-            fits = ((target >= 0) & (target < lengths[open_pairs, None]) | (distances[offered] == FAR)).all(1)
-            giver[open_pairs[fits]] = offered[fits]
-            open_pairs = open_pairs[~fits]
-        target = places[:, None] + distances[giver]
-        best[draw] = (looked[:, :, None] == target[:, None, :]).any(-1).mean(0).max()
+        unit = rng.integers(len(sizes), size=len(sizes))[units]
+        giver = by_unit[starts[unit] + (rng.random(len(units)) * sizes[unit]).astype(int)]
+        others = by_end[(rng.random(len(units)) * fitting).astype(int)]
+        giver = np.where(ends[giver] < lengths, giver, others)
+        given = counts[giver]
+        pair = np.arange(given.sum()) + np.repeat(begins[giver] - np.cumsum(given) + given, given)
+        found = looked[np.repeat(first_words, given) + places[pair]]
+        best[draw] = (found[:, :, None] == wanted[pair][:, None, :]).any(-1).mean(0).max()
     return Luck.of(reached, best)

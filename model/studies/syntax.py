@@ -17,7 +17,9 @@ Details of the test:
 - The first candidate wins a tie, and so does the first of two words with equal weights.
 - A relation that only occurs in one half has a best head but no held-out accuracy.
 - The null distribution is the accuracy of the best head and direction over all sentences after exchanging trees.
-  Intervals are `accuracy_intervals` of model/core/statistics.py over the sentences that have the relation.
+  Intervals are `accuracy_intervals` of model/core/statistics.py over the sentences that have the relation, or over
+  their documents if the file marks them (`# newdoc`). Halves do not split a document. Fewer than eight sentences or
+  documents give neither.
 """
 import functools
 import math
@@ -48,7 +50,16 @@ from model.core.query import (
     with_arrays,
 )
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
-from model.core.statistics import DRAWS, LEVEL, SEED, UNMEASURED, MeanInterval, accuracy_intervals, on_other_half
+from model.core.statistics import (
+    DRAWS,
+    FEWEST,
+    LEVEL,
+    SEED,
+    UNMEASURED,
+    MeanInterval,
+    accuracy_intervals,
+    on_other_half,
+)
 from model.studies.coreference import map_of
 from model.studies.corpus import lines
 
@@ -58,6 +69,7 @@ if TYPE_CHECKING:
 SUFFIX = ".conllu"
 COLUMNS = 10
 TEXT = re.compile(r"#\s*text\s*=(.*)")
+NEW_DOCUMENT = re.compile(r"#\s*newdoc\b")
 WORD, RANGE, EMPTY = (re.compile(pattern) for pattern in ("[0-9]{1,6}", "([0-9]{1,6})-([0-9]{1,6})",
                                                           r"[0-9]{1,6}\.[0-9]{1,6}"))
 
@@ -89,19 +101,22 @@ class Sentence:
     text: str                           # input of the model
     words: tuple[Word, ...]             # numbered from 1
     multiwords: tuple[Multiword, ...]   # in text order
+    document: int | None = None         # index of its document, or None if the file has no newdoc lines before it
 
 
 def sentences(file: BinaryIO, name: str) -> Iterator[Sentence]:
     """Yield every sentence of a CoNLL-U file. Raises UserError with the line number of invalid content and, at the end
     of the file, if there were no sentences."""
     block: list[tuple[int, str]] = []
-    count = 0
+    count, document = 0, None
     for number, line in chain(lines(file, name, "write a word a line"), [(0, "")]):
         if line := line.strip("\r\n"):
             block.append((number, line))
             LIMITS.refuse_above("sentence_words", len(block), f"{name}, line {number}: the sentence", "split it")
         elif block:
-            found = _sentence(block, name)
+            if any(NEW_DOCUMENT.match(text) for _, text in block):
+                document = 0 if document is None else document + 1
+            found = _sentence(block, name, document)
             block = []
             if found is not None:
                 count += 1
@@ -129,7 +144,7 @@ def shipped_treebank(language: str, name: str = "syntax") -> tuple[Sentence, ...
         return read_treebank(file, path.name)
 
 
-def _sentence(block: list[tuple[int, str]], name: str) -> Sentence | None:
+def _sentence(block: list[tuple[int, str]], name: str, document: int | None) -> Sentence | None:
     """Parse a sentence from (line number, line) pairs. Returns None if there are only comments."""
     text, words, multiwords = "", list[Word](), list[Multiword]()
     for number, line in block:
@@ -159,7 +174,7 @@ def _sentence(block: list[tuple[int, str]], name: str) -> Sentence | None:
     if above.max() > len(words) or any(one.last > len(words) for one in multiwords) or not _is_rooted(above):
         raise UserError(f"{name}, line {first}: the words' heads do not form a tree; give each word another word of "
                         f"the sentence as head, or 0 for the root.")
-    return Sentence(first, text, tuple(words), tuple(multiwords))
+    return Sentence(first, text, tuple(words), tuple(multiwords), document)
 
 
 def _is_rooted(above: np.ndarray) -> bool:
@@ -209,6 +224,7 @@ class Choices:
 
     heads: tuple[HeadId, ...]   # in the order of `looked`
     numbers: np.ndarray         # index of each sentence in the file, from 0, int64 (sentence)
+    units: np.ndarray           # index of its document, or else of the sentence, int64 (sentence)
     lengths: np.ndarray         # number of words, int64 (sentence)
     looked: np.ndarray          # index of the word with the largest weight, or NOTHING, int16 (head, word)
     placed: np.ndarray          # whether the word has tokens, bool (word)
@@ -231,8 +247,9 @@ class Choices:
 
 def left_out(*, not_found: int = 0, too_long: int = 0) -> Choices:
     """Return empty choices that only count sentences left out."""
-    return Choices((), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.int16), np.zeros(0, bool),
-                   np.zeros(0, np.int16), np.zeros(0, "<U1"), np.zeros((2, 0), bool), not_found, too_long)
+    none = np.zeros(0, np.int64)
+    return Choices((), none, none, none, np.zeros((0, 0), np.int16), np.zeros(0, bool), np.zeros(0, np.int16),
+                   np.zeros(0, "<U1"), np.zeros((2, 0), bool), not_found, too_long)
 
 
 def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choices:
@@ -250,7 +267,8 @@ def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choi
     words = np.arange(len(tree))
     possible = np.stack([may[words, tree], may[tree, words]])   # entries of roots are not used
     relations = np.array([word.relation for word in sentence.words])
-    return Choices(head_ids(attention_map), np.array([number]), np.array([len(tree)]), looked,
+    unit = number if sentence.document is None else sentence.document
+    return Choices(head_ids(attention_map), np.array([number]), np.array([unit]), np.array([len(tree)]), looked,
                    np.asarray(pieces.any(1)), tree.astype(np.int16), relations, possible)
 
 
@@ -301,7 +319,7 @@ def join(parts: Sequence[Choices]) -> Choices:
     if not full:
         return left_out(not_found=not_found, too_long=too_long)
 
-    names = ("numbers", "lengths", "looked", "placed", "tree", "relations", "possible")
+    names = ("numbers", "units", "lengths", "looked", "placed", "tree", "relations", "possible")
     whole: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in full], axis=-1) for name in names}
     return Choices(full[0].heads, **whole, not_found=not_found, too_long=too_long)
 
@@ -314,7 +332,7 @@ OFFSETS = np.array([*range(-10, 0), *range(1, 11)])   # baseline distances in wo
 @with_arrays
 class Counts:
     """The numbers of tests and of correct answers in some sentences. The axis `half` is 0 for even-numbered sentences
-    and 1 for odd-numbered ones."""
+    (in a file with documents: documents) and 1 for odd-numbered ones."""
 
     names: tuple[str, ...]      # names of the relations, sorted
     heads: tuple[HeadId, ...]   # in the order of `right`; () if every sentence was left out
@@ -366,7 +384,7 @@ def pairs_of(choices: Choices, tree: np.ndarray, relation: np.ndarray) -> Pairs:
     dependent = np.flatnonzero((tree != ROOT) & (relation >= 0) & choices.placed)
     head = choices.starts[dependent] + tree[dependent]
     dependent, head = dependent[choices.placed[head]], head[choices.placed[head]]
-    group = 2 * relation[dependent] + np.repeat(choices.numbers % 2, choices.lengths)[dependent]
+    group = 2 * relation[dependent] + np.repeat(choices.units % 2, choices.lengths)[dependent]
     order = np.argsort(group, kind="stable")
     dependent, head = dependent[order], head[order]
     return Pairs(((dependent, tree[dependent]), (head, choices.places[dependent])), group[order])
@@ -424,7 +442,8 @@ class Choice:
 
 @frozen
 class Luck:
-    """The null distribution: the accuracy (0 to 1) of the best head and direction with exchanged trees."""
+    """The null distribution: the accuracy (0 to 1) of the best head and direction with exchanged trees. NaN for fewer
+    than `statistics.FEWEST` independent units."""
 
     mean: float   # mean over the exchanges
     high: float   # 95th percentile
@@ -574,17 +593,18 @@ def _score(choices: Choices, pairs: Pairs, counts: Counts, relation: int, luck: 
     some = pairs.group // 2 == relation
     right = np.concatenate([choices.looked[:, looking[some]] == wanted[some] for looking, wanted in pairs.ends]).T
     even, total = pairs.group[some] % 2 == 0, right.sum(0)
+    units = np.unique(np.repeat(choices.units, choices.lengths)[pairs.ends[0][0][some]], return_inverse=True)[1]
     held_out: MeanInterval | None = None
     picked: tuple[Choice, ...] = ()
     offset: float | None = None
     if even.any() and not even.all():
         scored, numbers = on_other_half(right, even)
-        groups = np.unique(choices.starts[pairs.ends[0][0][some]], return_inverse=True)[1]
-        draws = min(DRAWS, DRAWN // (int(groups.max()) + 1))
-        held_out = accuracy_intervals(scored[:, None].astype(np.float64), groups, draws)[0]
+        draws = min(DRAWS, DRAWN // (int(units.max()) + 1))
+        held_out = accuracy_intervals(scored[:, None].astype(np.float64), units, draws)[0]
         picked = tuple(choice(counts, number) for number in numbers)
         offset = float(on_other_half(pairs.offsets[some, None] == OFFSETS, even)[0].mean())
     best = int(total.argmax())
     possible = counts.possible[relation].sum(0) / len(right)
-    return RelationScore(counts.names[relation], len(right), held_out, offset, luck, picked, choice(counts, best),
+    return RelationScore(counts.names[relation], len(right), held_out, offset,
+                         luck if units.max() + 1 >= FEWEST else Luck(math.nan, math.nan), picked, choice(counts, best),
                          float(total[best] / len(right)), (float(possible[0]), float(possible[1])))

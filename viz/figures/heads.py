@@ -214,12 +214,12 @@ DECADES = ["0.0001", "0.001", "0.01", "0.1", "1"]
 
 
 def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, best: int,
-               interval: tuple[float, float], band: tuple[float, float, str], lines: Sequence[tuple[float, str]],
+               interval: tuple[float, float], band: tuple[float, float, str] | None, lines: Sequence[tuple[float, str]],
                axes: tuple[str, str]) -> FigureSpec:
     """Draw a dot per head at its accuracy (x) and mass (y, logarithmic), both (head) from 0 to 1.
 
     best: index of the labelled head. interval: confidence interval of its accuracy. band: (from, to, label), a shaded
-    range of accuracy. lines: (accuracy, label) of baselines.
+    range of accuracy, if any. lines: (accuracy, label) of baselines.
     """
     figure, shown = chart(theme, *axes, height=360), np.maximum(mass, 1e-4)
     low, high = min(0.4, float(accuracy.min()) - 0.03), max(0.6, float(accuracy.max()) + 0.06)
@@ -228,8 +228,9 @@ def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.
     figure.update_yaxes(type="log", range=span, tickvals=[float(decade) for decade in DECADES], ticktext=DECADES)
     figure.update_xaxes(range=[low, min(1.02, high)], tickformat=".0%")
     figure.update_layout(margin_l=label_width(DECADES, axes[1]))
-    annotate(figure, theme, [*lines, (band[1], band[2])])
-    figure.add_band(band[0], band[1], MUTED[theme], 0.15)
+    annotate(figure, theme, lines if band is None else [*lines, band[1:]])
+    if band is not None:
+        figure.add_band(band[0], band[1], MUTED[theme], 0.15)
     if not np.isnan(interval[0]):
         figure.add_line(list(interval), [shown[best]] * 2, ACCENT[theme])
     named_dots(figure, theme, names, accuracy, shown, [best], loud=[best], always=1, customdata=mass,

@@ -10,6 +10,7 @@ from model.ask import sources
 from model.core import heads
 from model.core.query import UserError
 from model.core.record import AttentionMap, AttentionRecord
+from model.core.statistics import FEWEST as FEWEST_UNITS
 from model.core.statistics import MeanInterval, critical_rho
 from model.core.view import View
 from model.studies.attribution import (
@@ -426,7 +427,9 @@ def _literature() -> None:
 
 
 def format_interval(mean: MeanInterval) -> str:
-    """Format a mean with its interval."""
+    """Format a mean with its interval, or why it has none."""
+    if not np.isfinite(mean.low):
+        return WORDS["set"]("no_interval", value=mean.value, units=mean.units, fewest=FEWEST_UNITS)
     return WORDS["set"]("interval", value=mean.value, low=mean.low, high=mean.high)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from model.core.query import UserError
-from model.core.statistics import on_other_half
+from model.core.statistics import FEWEST, on_other_half
 from model.studies import syntax as test
 from model.studies.syntax import (
     DIRECTIONS,
@@ -93,6 +93,8 @@ def claims(report: SyntaxReport) -> list[str]:
     judged = [score for score in report.relations if score.held_out is not None and score.offset is not None]
     above = [score.name for score in judged if beyond(score)]
     sentences = [words("above", n=len(judged), count=len(above), names=", ".join(f"*{name}*" for name in above))]
+    few = sum(score.held_out.units < FEWEST for score in judged if score.held_out is not None)
+    sentences += [words("few", count=few, fewest=FEWEST)] if few else []
     unjudged = len(report.relations) - len(judged)
     sentences += [words("unjudged", count=unjudged)] if unjudged else []
     if report.alone:

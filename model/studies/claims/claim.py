@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from model.core.models import Models, NamesModel
 from model.core.query import HeadId, Progress, frozen
-from model.core.statistics import MeanInterval
+from model.core.statistics import FEWEST, MeanInterval
 
 Setting = tuple[str, str | int | float | bool]   # name and value of a control on a page
 
@@ -63,13 +63,10 @@ class Claim:
     slow: bool = False          # whether it takes more than about ten seconds on two cores
 
 
-def finding(name: str, mean: MeanInterval, baseline: float, counted: str, unit: str, n: int | None = None) -> Finding:
-    """Build a finding from a mean with its interval. n: number of independent units, by default one per text."""
-    return Finding(name, mean.value, mean.low, mean.high, baseline, mean.texts if n is None else n, counted, unit)
+def finding(name: str, mean: MeanInterval, baseline: float, counted: str, unit: str) -> Finding:
+    """Build a finding from a mean with its interval."""
+    return Finding(name, mean.value, mean.low, mean.high, baseline, mean.units, counted, unit)
 
-
-# Minimum number of units for a verdict: bootstrap intervals over few groups are too narrow (Hesterberg 2015).
-FEWEST = 10
 
 # The threshold for "attends to" or "restores": more than half.
 MOST = 0.5

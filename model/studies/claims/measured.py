@@ -98,14 +98,15 @@ def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.
 
 
 def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.ndarray:
-    """Return each head's mean weight in these rows on a randomly drawn allowed key, float64 (LUCKY_DRAWS, head). This
-    is the weight on any fixed position if the rows were shuffled. number: the text's index, used as a seed."""
+    """Return each head's mean weight in these rows on a randomly drawn allowed key, float64 (LUCKY_DRAWS, head). The
+    key is at the same share of every row's allowed keys: one draw per text, because its rows depend on each other.
+    number: the text's index, used as a seed."""
     rng, means = np.random.default_rng([SEED, number]), []
     for layer in attention_map.layers:
         weights = heads.whole(layer)
         allowed = heads.allowed_cells(layer.allowed, slice(0, layer.shape[1]), slice(0, layer.shape[2]))[rows]
         order = np.argsort(~allowed, axis=1, kind="stable")   # the allowed keys of each row first
-        places = (rng.random((LUCKY_DRAWS, len(rows))) * allowed.sum(1)).astype(int)
+        places = (rng.random((LUCKY_DRAWS, 1)) * allowed.sum(1)).astype(int)
         keys = order[np.arange(len(rows)), places]
         means.append(weights[:, rows, keys].mean(-1).T)
     return np.concatenate(means, axis=1).astype(np.float64)
@@ -167,7 +168,7 @@ def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     whole = set_report(question.answer(models, report))
     judged = whole.held_out.accuracy if whole.held_out is not None else UNMEASURED
     baseline = max(whole.baselines[name] for name in ("chance", "nearest", "first"))
-    found = replace(finding("pronoun", judged, baseline, "frames", "share", whole.frames), best=whole.luck.best,
+    found = replace(finding("pronoun", judged, baseline, "frames", "share"), best=whole.luck.best,
                     luck=whole.luck.high, heads=tuple((head.layer, head.head) for head in whole.chosen))
     case = question.cases[0]
     attention_map = map_of(opened.record(Query(asked.model, asked.revision, case.sentence), report))
@@ -192,7 +193,7 @@ def relation(name: str) -> Measure:
         with_it = [sentence for sentence in trees() if any(word.relation == name for word in sentence.words)]
         heads = tuple((choice.layer, choice.head) for choice in score.chosen)
         baseline = math.nan if score.offset is None else score.offset
-        found = finding(name, score.held_out or UNMEASURED, baseline, "sentences", "share", len(with_it))
+        found = finding(name, score.held_out or UNMEASURED, baseline, "sentences", "share")
         found = replace(found, best=score.accuracy, luck=score.luck.high, heads=heads)
         picture = Picture("heads", asked.model, with_it[0].text, head=(score.best.layer, score.best.head))
         return Measurement((found,), picture)
@@ -387,7 +388,7 @@ def restored(whole: np.ndarray, without: np.ndarray, with_sinks: np.ndarray) -> 
     back, cost = without - with_sinks, without - whole
     with np.errstate(invalid="ignore", divide="ignore"):   # undefined if the window costs nothing
         value = float(np.divide(back.sum(), cost.sum()))
-    return MeanInterval(value, *ratio_interval(back, cost), len(whole))
+    return MeanInterval(value, *ratio_interval(back, cost), len(whole), len(whole))
 
 
 DRAWINGS = ASSETS / "cases" / "drawn_figures.toml"

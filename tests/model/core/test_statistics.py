@@ -52,10 +52,41 @@ def test_spearman_equals_scipy_with_ties(pairs):
         assert np.isnan(found)
 
 
-@pytest.mark.parametrize(("count", "critical"), [(6, 0.886), (8, 0.738), (10, 0.648), (20, 0.447)])
+@pytest.mark.parametrize(("count", "critical"), [
+    (5, 1.0), (6, 0.886), (7, 0.786), (8, 0.738), (10, 0.648), (20, 0.447)])
 def test_critical_value_equals_published_tables(count, critical):
     """Two-sided, 5%: Zar 1972, table 1."""
-    assert statistics.critical_rho(count) == pytest.approx(critical, abs=0.03)
+    few = count <= statistics.EXACT
+    assert statistics.critical_rho(count) == pytest.approx(critical, abs=0.0005 if few else 0.03)
+
+
+@pytest.mark.parametrize("count", range(5))
+def test_no_value_is_critical_for_fewer_than_five(count):
+    orders = [*itertools.permutations(range(count))]
+    alike = sum(order in (orders[0], orders[-1]) for order in orders) / len(orders)   # |ρ| = 1
+    assert statistics.critical_rho(count) == math.inf and alike > 0.05
+
+
+FEW = np.repeat(np.arange(7), 40)   # the groups of 280 texts
+
+
+def test_fewer_than_eight_units_give_no_interval_and_no_p():
+    correct = RNG.integers(0, 2, (len(FEW), 3)).astype(float)
+    mean, accuracy = statistics.mean_intervals(correct, FEW)[0], statistics.accuracy_intervals(correct, FEW)[0]
+    ratio, luck = statistics.ratio_interval(np.ones(7), np.ones(7)), statistics.max_statistic_null(correct, FEW)
+    assert mean.units == accuracy.units == 7 and mean.value == pytest.approx(accuracy.value)
+    assert np.isnan([mean.low, mean.high, accuracy.low, accuracy.high, *ratio]).all()
+    assert luck.best == correct.mean(0).max() and np.isnan([luck.mean, luck.high, luck.p_value]).all()
+    assert statistics.too_few(7, "frames") and not statistics.too_few(8, "frames")
+    more = np.append(FEW, 7)
+    assert np.isfinite(statistics.accuracy_intervals(np.ones((281, 1)), more)[0].low)
+    assert np.isfinite(statistics.max_statistic_null(np.ones((281, 1)), more).p_value)
+
+
+def test_column_without_values_in_most_units_has_no_interval():
+    values = np.where(np.arange(20) < 7, 1.0, np.nan)[:, None]
+    found, = statistics.mean_intervals(values)
+    assert (found.value, found.texts, found.units) == (1, 7, 7) and np.isnan(found.low)
 
 
 def test_interval_of_a_mean_equals_scipy():
@@ -75,8 +106,6 @@ def test_all_right_has_the_exact_bound():
     ours = statistics.accuracy_intervals(np.ones((44, 1)), frames)[0]
     exact = stats.binomtest(11, 11).proportion_ci(0.95, method="exact")
     assert (ours.low, ours.high) == pytest.approx((exact.low, exact.high))
-    alone = statistics.accuracy_intervals(np.ones((44, 1)), np.zeros(44, int))[0]
-    assert alone.value == 1 and np.isnan(alone.low) and np.isnan(alone.high)
 
 
 def test_null_is_the_exact_distribution_of_all_swaps():

@@ -60,14 +60,19 @@ def test_models_differ_by_the_mean_over_texts(tmp_path):
     """A fine-tuned model has its base's heads, and one of another family does not; batches combine to the whole."""
     base, other, family = (str(tiny.save(tmp_path / name, kind, seed=seed))
                            for name, kind, seed in (("a", "bert", 0), ("b", "bert", 1), ("c", "llama", 0)))
-    texts = "a cat sat on mat", "the animal was too tired", "because it was wide"
+    texts = [f"a cat sat on {word}" 
+             for word in ("mat", "animal", "street", "garden", "two", "was", "wide", "tired")]
     asked = [(name, sources.revision(name)) for name in (base, other)]
-    parts = [sources.ask(comparison.ModelsQuery(*asked, batch)).result(120) for batch in (texts[:2], texts[2:])]
+    parts = [sources.ask(comparison.ModelsQuery(*asked, tuple(batch))).result(120)
+             for batch in (texts[:2], texts[2:])]
     table = comparison.Divergences.joined(parts).frame()
     single = [sources.ask(ComparisonQuery(*(sources.open_query(name, text) for name in (base, other)),
                                           (Kind.SELF, Kind.SELF))).result(120).changed for text in texts]
     np.testing.assert_allclose(table["divergence"].sort_index(), np.mean(single, 0))
     assert (table["low"] <= table["divergence"]).all() and (table["divergence"] <= table["high"]).all()
+    doubled = comparison.Divergences.joined([*parts, *parts])
+    assert doubled.units == 8 and doubled.frame().equals(table)   # equal texts are no more evidence
+    assert np.isnan(parts[1].frame()["low"]).all()
     one, two, three = (sources.ask(sources.open_query(name, texts[0])).result(120) for name in (base, other, family))
     assert same_heads(one, two, (Kind.SELF, Kind.SELF)) and not same_heads(one, three, (Kind.SELF, Kind.CAUSAL))
 

@@ -59,8 +59,8 @@ def test_text_without_the_cell_is_not_marked():
 
 
 def report(low: float, offset: float, chance: float) -> RuleReport:
-    best, other = MeanInterval(0.8, low, 0.9, 50), MeanInterval(0.3, 0.2, 0.4, 50)
-    return RuleReport(((0, 0), (1, 2)), (other, best), np.array([0.1, 0.5]), 50, 40, 3, (-1, offset),
+    best, other = MeanInterval(0.8, low, 0.9, 50, 40), MeanInterval(0.3, 0.2, 0.4, 50, 40)
+    return RuleReport(((0, 0), (1, 2)), (other, best), np.array([0.1, 0.5]), 50, 40, 40, 3, (-1, offset),
                       Luck(0.8, 0.4, chance, 0.005), HeldOut(best, (1, 1)), (1, 2))
 
 

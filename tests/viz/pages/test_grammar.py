@@ -23,7 +23,7 @@ def report_of(copies=20, possible=True):
               for each in sentences]
     count = len(sentences)
     words = [word for each in sentences for word in each.words]
-    found = Choices(((0, 0), (0, 1)), np.arange(count), np.full(count, 4),
+    found = Choices(((0, 0), (0, 1)), np.arange(count), np.arange(count), np.full(count, 4),
                     np.concatenate(np.array(looked, np.int16), axis=1), np.ones(4 * count, bool),
                     np.array([word.head - 1 for word in words], np.int16), np.array([word.relation for word in words]),
                     np.full((2, 4 * count), possible))

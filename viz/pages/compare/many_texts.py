@@ -7,6 +7,7 @@ import numpy as np
 
 from model.core.heads import Overview
 from model.core.record import AttentionRecord
+from model.core.statistics import FEWEST
 from model.core.view import View
 from model.studies.comparison import Divergences, ModelsQuery
 from viz.components.head_grid import HeadValues
@@ -41,10 +42,10 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
     if found is None or not found[2]:
         return
     name, _, answers = found
-    table = table_over(tuple(answers))
+    table, whole = table_over(tuple(answers)), Divergences.joined(answers)
     first = table.iloc[0]
     prose(words("most" if np.isfinite(first["low"]) else "one",
-                texts=sum(len(answer.changed) for answer in answers), name=escape_markdown(name),
+                texts=len(whole.texts), units=whole.units, fewest=FEWEST, name=escape_markdown(name),
                 head=head_label(*table.index[0]), median=format_number(table["divergence"].median()),
                 **{column: format_number(first[column]) for column in table}))
     left, right = split(gap="large")

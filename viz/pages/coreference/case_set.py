@@ -7,7 +7,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import UserError
 from model.core.record import Card
-from model.core.statistics import MeanInterval
+from model.core.statistics import FEWEST, MeanInterval
 from model.studies.coreference import (
     Case,
     CasesQuery,
@@ -94,19 +94,19 @@ def _picture(set_report: Report) -> None:
     """Draw all heads' accuracies, with the chance level, the null distribution and the head chosen on other
     sentences."""
     words = WORDS["set"]
-    best, high = set_report.heads.index(set_report.best), format_share(set_report.luck.high)
+    best, luck = set_report.heads.index(set_report.best), set_report.luck.high
     lines = [(set_report.baselines["chance"], words["chance"])]
     if set_report.held_out is not None:
         lines.append((set_report.held_out.accuracy.value,
                       words("held_out", value=format_share(set_report.held_out.accuracy.value))))
-    band = (set_report.baselines["chance"], set_report.luck.high, words("luck", high=high))
+    band = None if np.isnan(luck) else (set_report.baselines["chance"], luck, words("luck", high=format_share(luck)))
     interval = set_report.best.accuracy
     shares = np.array([head.accuracy.value for head in set_report.heads])
     masses = np.array([head.mass for head in set_report.heads])
     names = [head_label(head.layer, head.head) for head in set_report.heads]
     figure(accuracies, names, shares, masses, best=best, interval=(interval.low, interval.high),
            band=band, lines=lines, axes=(words["x"], words["y"]), key="coref-set",
-           alt=words("alt", n=len(set_report.heads), cases=set_report.n, best=percent(interval), high=high))
+           alt=words("alt", n=len(set_report.heads), cases=set_report.n, best=percent(interval)))
 
 
 @says_why
@@ -118,15 +118,17 @@ def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
     twin = sources.untrained(page.model)
     twin_report = report(page.ask(CasesQuery(twin, sources.revision(twin), cases)), rows)
     held_out = "–" if twin_report.held_out is None else percent(twin_report.held_out.accuracy)
-    st.markdown(words("untrained_said", best=percent(twin_report.best.accuracy), p=f"{twin_report.luck.p_value:z.3f}",
-                      held_out=held_out))
+    said = [words("untrained_said", best=percent(twin_report.best.accuracy), held_out=held_out)]
+    if np.isfinite(twin_report.luck.p_value):
+        said.append(words("untrained_p", p=f"{twin_report.luck.p_value:z.3f}"))
+    st.markdown(" ".join(said))
 
 
 def percent(interval: MeanInterval) -> str:
     """Format a share with its interval."""
     words = WORDS["claims"]
     if np.isnan(interval.low):
-        return words("share_alone", value=format_share(interval.value))
+        return words("share_alone", value=format_share(interval.value), units=interval.units, fewest=FEWEST)
     return words("share", value=format_share(interval.value), low=format_share(interval.low, 0),
                  high=format_share(interval.high, 0))
 
@@ -138,6 +140,7 @@ def set_claims(set_report: Report) -> list[str]:
              "tied": rank(best.accuracy.value, [head.accuracy.value for head in set_report.heads], format_share)[1],
              "best": percent(best.accuracy), "n": len(set_report.heads), "luck": format_share(set_report.luck.mean),
              "high": format_share(set_report.luck.high), "p": f"{set_report.luck.p_value:z.4f}",
+             "frames": set_report.frames, "fewest": FEWEST,
              "mass": format_weight(best.mass), "both": format_share(best.both, 0),
              **{name: format_share(value, 0) for name, value in set_report.baselines.items()}}
     if held_out is not None:
@@ -146,5 +149,6 @@ def set_claims(set_report: Report) -> list[str]:
             head_label(head.layer, head.head)
             for head in dict.fromkeys(set_report.chosen))
     names = ["set_alone" if held_out is None else "set_held_out", "set_best",
+             "set_no_luck" if np.isnan(set_report.luck.p_value) else "set_luck",
              *([] if np.isnan(best.both) else ["set_both"]), "set_baselines"]
     return [words(name, **facts) for name in names]

@@ -11,6 +11,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.heads import OverviewQuery
 from model.core.query import UserError
+from model.core.statistics import FEWEST
 from model.studies import corpus, rule
 from model.studies.atlas.build import SHIPPED
 from model.studies.syntax import SUFFIX, shipped_treebank
@@ -92,11 +93,12 @@ def claims(report: rule.RuleReport, untrained: rule.RuleReport | None) -> list[s
     facts = {"best": head_label(*report.best), "accuracy": format_share(best.value), "share": format_share(share),
              "offset": true_minus(f"{offset:+d}"), "chance": format_share(report.null.mean),
              "rarely": format_share(report.null.high), "p": f"{report.null.p_value:.3f}", "pairs": report.pairs,
-             "sentences": report.sentences, "left_out": report.left_out}
-    names = ["best", "offset", "chance", "pairs"]
+             "sentences": report.sentences, "left_out": report.left_out, "units": report.units, "fewest": FEWEST}
+    few = report.units < FEWEST
+    names = ["best", "offset", "no_chance" if few else "chance", "pairs"]
     if report.held_out is not None:
         held = report.held_out.accuracy
-        names.insert(0, "held_out")
+        names.insert(0, "held_out_alone" if few else "held_out")
         facts |= {"value": format_share(held.value), "low": format_share(held.low), "high": format_share(held.high),
                   "heads": ", ".join(head_label(*head) for head in report.chosen),
                   "beyond": int(held.low > max(share, report.null.high))}

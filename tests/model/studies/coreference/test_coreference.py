@@ -79,6 +79,38 @@ def test_own_sentence_gets_pronoun_and_nouns(sentence, words):
     assert tuple(case.word(name) for name in ("pronoun", "correct", "wrong")) == words
 
 
+def answer_of(frames: int, rng: np.random.Generator, named: bool = True) -> coreference.SetAnswer:
+    """Fabricate a set of eight sentences a frame on which four heads know nothing, but are right or wrong in whole
+    frames."""
+    cases = tuple(Case(f"{frame} {number}", (0, 1), (2, 3), (4, 5), frame=str(frame) if named else "",
+                       pair=f"{frame} {number // 2}" if named else str(frame))
+                  for frame in range(frames) for number in range(8))
+    right = np.repeat(rng.integers(0, 2, (frames, 4)), 8, 0)
+    weights = np.stack([right, 1 - right], -1).astype(np.float32)
+    return coreference.SetAnswer(CasesQuery("a", "b", cases), tuple((Kind.SELF, 0, head) for head in range(4)),
+                                 weights, weights, weights, 0)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_null_swaps_whole_frames(named):
+    rng = np.random.default_rng(3)
+    reports = [coreference.report(answer_of(20, rng, named)) for _ in range(60)]
+    assert sum(each.luck.p_value <= 0.05 for each in reports) <= 6       # by pair it was nearly all
+    inside = [head.accuracy.low <= 0.5 <= head.accuracy.high for each in reports for head in each.heads]
+    assert np.mean(inside) > 0.85
+
+
+def test_two_frames_give_neither_interval_nor_p():
+    found = coreference.report(answer_of(2, np.random.default_rng(3)))
+    assert np.isnan([found.luck.p_value, found.luck.high, found.best.accuracy.low]).all()
+    assert "2 independent frames, fewer than 8" in repr(found) and "nan" not in repr(found)
+
+
+def test_repeated_rows_are_one_frame():
+    text = HEAD + f"{TIRED},it,animal,street\n{WIDE},it,street,animal\n" * 9
+    assert coreference.frames_of(read_csv(text).cases).max() == 0
+
+
 def by_hand(attention_map, place: Words):
     """Every head with its whole matrix, token by token."""
     kept = {"pronoun": [], "later": [], "received": []}

@@ -81,7 +81,7 @@ HEADS = ((0, 0), (0, 1))
 def choices(number, tree, relations, looked, placed=None):
     """Build the choices in one sentence. tree: heads' numbers from 1, as in treebanks; looked: [head][word], from 0."""
     count = len(tree)
-    return Choices(HEADS, np.array([number]), np.array([count]), np.array(looked, np.int16),
+    return Choices(HEADS, np.array([number]), np.array([number]), np.array([count]), np.array(looked, np.int16),
                    np.ones(count, bool) if placed is None else np.array(placed), np.array(tree, np.int16) - 1,
                    np.array(relations), np.ones((2, count), bool))
 

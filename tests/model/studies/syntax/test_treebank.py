@@ -41,6 +41,13 @@ def test_trees_are_read(text):
     assert first.multiwords == (Multiword(2, 3, "don't"),) and second.words == (Word("Go", 0, "root", "VERB"),)
 
 
+def test_documents_are_counted_from_the_first_mark():
+    tree = "# text = Go\n1\tGo\tgo\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+    found = read(f"{tree}# newdoc id = a\n{tree}{tree}# newdoc\n\n{tree}#newdoc\n{tree}")
+    assert [sentence.document for sentence in found] == [None, 0, 0, 1, 2]
+    assert all(sentence.document is None for sentence in shipped_treebank("en"))   # each is independent of the others
+
+
 def change(old, new):
     assert old in GOOD
     return GOOD.replace(old, new, 1)
