@@ -18,19 +18,30 @@ from torch.nn import functional
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from model.capture import order
-from model.capture.order import ATTENTION, COPYING, CUTTING, JOINING, PRODUCTS, REORDERING, SHAPING, tensors_in
+from model.capture.order import (
+    ATTENTION,
+    COPYING,
+    CUTTING,
+    JOINING,
+    PACKED,
+    PRODUCTS,
+    REORDERING,
+    SHAPING,
+    UNKNOWN_ROW,
+    letters,
+    tensors_in,
+)
 from model.core.query import frozen
 
 # operations that mix the numbers of a vector, usually with learned weights; results are identified by their inputs
-PROJECTIONS = frozenset({"linear", "addmm", "matmul", "mm", "bmm", "baddbmm", "einsum", "conv1d", "conv2d", "conv3d",
-                         "embedding", "__matmul__", "__rmatmul__"})
+PROJECTIONS = PACKED | {"linear", "addmm", "matmul", "mm", "bmm", "baddbmm", "einsum", "conv1d", "conv2d", "conv3d",
+                        "embedding", "__matmul__", "__rmatmul__"}
 RESHAPED = SHAPING | COPYING | {"view_as_complex", "view_as_real"}   # the numbers stay
 SAME_POSITIONS = PROJECTIONS | ATTENTION | RESHAPED | {"lstm", "gru", "rnn_tanh", "rnn_relu", "glu", "one_hot"}
 MOVING = REORDERING | {"take", "sort", "msort", "topk", "scatter", "scatter_", "scatter_add", "scatter_add_",
                        "scatter_reduce", "scatter_reduce_", "index_put", "index_put_", "index_copy", "index_copy_",
                        "index_add", "index_add_", "index_reduce", "masked_scatter", "masked_scatter_", "select_scatter",
                        "slice_scatter", "diagonal_scatter", "as_strided", "as_strided_scatter", "tensordot"}
-UNKNOWN = "unknown"   # positions of a tensor made by no observed operation
 
 
 @frozen
@@ -40,12 +51,13 @@ class Derived:
     how: tuple                                     # the operation and its arguments
     inputs: frozenset                              # numbers of the original inputs
     pieces: tuple[tuple[int, frozenset], ...] = ()   # (size, roots) of tensors joined along an axis
+    ordered: bool = True                           # whether their order is proved to be that of an input
 
 
 class Stream(NamedTuple):
     """The origin of a tensor's positions."""
 
-    roots: frozenset         # numbers of inputs, `Derived`, or UNKNOWN; empty if they belong to no input
+    roots: frozenset         # numbers of inputs, or `Derived`; empty if they belong to no input
     calls: frozenset[int]    # numbers of the attention calls passed through as a query
 
     def of_item(self, batch: int, count: int, length: int) -> "tuple[Stream, frozenset[frozenset]]":
@@ -62,6 +74,7 @@ class Stream(NamedTuple):
 
 
 NOTHING = Stream(frozenset(), frozenset())
+UNKNOWN = Derived(("made by no observed operation",), frozenset(), ordered=False)
 UNSEEN = Stream(frozenset({UNKNOWN}), frozenset())
 
 
@@ -117,9 +130,11 @@ class Origins:
                 self._set(output)
             return
         before = [self._of(each) for each in given]
-        # the scores of tokens, not those of relative positions that are added to them
-        scores = max((each for each in before if each.keys), default=None,
+        # the scores of tokens, not what is chosen by them, nor those of relative positions that are added to them
+        scores = max((each for each, tensor in zip(before, given, strict=True)
+                      if each.keys and tensor.is_floating_point()), default=None,
                      key=lambda each: bool(each.keys and each.keys.roots - {UNKNOWN}))
+        moves = _moves(name, args)
         same, across, queries, keys, texts = (scores.same, scores.across, scores.stream, scores.keys,
                                               scores.texts) if scores else (None, False, None, None, 0)
         if name in PROJECTIONS:
@@ -127,6 +142,7 @@ class Origins:
             factors = list(tensors_in(inputs))
             factors = factors[1:3] if name == "baddbmm" else factors[:2]   # the addend comes first
             same = keys = queries = None
+            moves = scores is None and (name == "einsum" or (len(factors) == 2 and _is_lost(self._of(factors[1]).rows)))
             if name in PRODUCTS and len(factors) == 2 and not isinstance(factors[1], nn.Parameter):
                 one, other = factors if _rows_first(name, args) else factors[::-1]
                 axes = None if name == "einsum" else (-2, -1)
@@ -137,7 +153,7 @@ class Origins:
                     across = name == "einsum" and _is_across(args)
         else:
             sources = frozenset().union(*(each.sources for each in before if name not in ATTENTION))
-            if queries and keys and keys.roots and _moves_cells(name, args, given[0], outputs[0]):
+            if queries and keys and keys.roots and self._moves_cells(name, args, given, outputs[0]):
                 both = frozenset().union(*map(_inputs_of, queries.roots | keys.roots))
                 queries = keys = Stream(frozenset({Derived((name, next(self._next)), both)}), queries.calls)
                 same = False
@@ -152,20 +168,31 @@ class Origins:
         for number, output in enumerate(outputs):
             stream = queries or self._positions(name, args, options, given, output, number)
             try:
-                rows = order.rows_after(func, name, args, options, output, number, lambda each: self._of(each).rows)
+                rows = order.rows_after(func, name, args, options, output, number, lambda each: self._of(each).rows,
+                                        scores is not None)
             except (RuntimeError, TypeError, ValueError, IndexError):   # what cannot be followed is not proved
-                rows = torch.full(output.shape, order.MIXED)
+                rows = torch.full(output.shape, UNKNOWN_ROW)
+            if _is_lost(rows) and (moves or not any(_is_lost(each.rows) for each in before)):
+                sources = frozenset()   # an order of its own
             if args and output is args[0] and not order.agree(self._of(output).rows, rows):
                 self._forget_memory(output)
             self._set(output, sources=sources, same=same, stream=stream, keys=keys, rows=rows, across=across,
                       texts=texts, **itself)
+
+    def _moves_cells(self, name: str, args: tuple, given: list[Tensor], after: Tensor) -> bool:
+        """Return whether an operation may put the scores of queries and keys into another order. A sink that is joined
+        to them behind does not."""
+        if name in JOINING:
+            return after.shape[-2:] != given[0].shape[-2:] and any(self._of(each).rows is not None
+                                                                   for each in given[1:])
+        return _moves(name, args)
 
     def _forget_memory(self, changed: Tensor) -> None:
         """Forget the rows of all tensors in the memory of one whose rows were overwritten."""
         memory = changed.untyped_storage().data_ptr()
         for other, origin in self._known.items():
             if other.untyped_storage().data_ptr() == memory:
-                origin.rows = torch.full(other.shape, order.MIXED)
+                origin.rows = torch.full(other.shape, UNKNOWN_ROW)
 
     def adopt(self, inputs: Iterable[object], output: object) -> None:
         """Record that a module computed its output from its inputs, unless operations that made the output were
@@ -173,6 +200,7 @@ class Origins:
         for tensor in tensors_in([output]):
             if tensor not in self._known:
                 self.follow(functional.linear, "linear", tuple(inputs), {}, tensor)
+                self._of(tensor).rows = torch.full(tensor.shape, UNKNOWN_ROW)
 
     def _positions(self, name: str, args: tuple, options: dict[str, object], given: list[Tensor], output: Tensor,
                    number: int) -> Stream:
@@ -199,8 +227,7 @@ class Origins:
             pieces = tuple((1 if name == "stack" else each.shape[axis],
                             frozenset(map(_flat, self.stream(each).roots))) for each in parts)
             how: tuple = (name, axis)
-        elif name in CUTTING and not (name == "__getitem__" and any(isinstance(each, Tensor | list)
-                                                                    for each in _index(args))):
+        elif name in CUTTING and not _moves(name, args):
             known = self._of(parent)
             fresh = bool(known.sources) and parent.ndim > known.axes   # an axis of heads, or of q, k and v
             if output.numel() == parent.numel() or of_features or fresh:
@@ -232,11 +259,12 @@ class Origins:
         """Return the origin of a tensor's positions. axis: where they are; if they are not in the order of an input
         there, they are new positions."""
         known = self._of(tensor)
-        if axis is None or known.rows is None or order.in_order(known.rows, axis) or not all(
-                isinstance(root, int) for root in known.stream.roots):
+        if axis is None or known.rows is None or order.in_order(known.rows, axis):
             return known.stream
         moved = order.rows_of_positions(known.rows, axis).numpy().tobytes()
-        return Stream(frozenset({Derived(("moved", moved), known.stream.roots)}), known.stream.calls)
+        derived = Derived(("moved", moved, known.stream.roots), frozenset().union(*map(_inputs_of, known.stream.roots)),
+                          ordered=False)
+        return Stream(frozenset({derived}), known.stream.calls)
 
     def count_texts(self, tensor: Tensor) -> int:
         """Return how many texts the first of three axes of queries, keys or scores holds, or 0 if that is unknown."""
@@ -248,7 +276,7 @@ class Origins:
         rows, keys = self._of(tensor).rows, self._of(tensor).keys
         if rows is None or (keys and keys.roots):   # scores, whose rows are of added scores of relative positions
             return False
-        return bool((order.rows_of_vectors(rows) != order.MIXED).any())
+        return bool((order.rows_of_vectors(rows) > 0).any())
 
     def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream, bool]:
         """Return, for a result of query · key, whether both come from one tensor, the streams of queries and keys, and
@@ -296,28 +324,25 @@ def _of_features(name: str, args: tuple, options: dict[str, object], tensor: Ten
     return options.get("dim", args[place] if len(args) > place else 0) in (-1, tensor.ndim - (name != "stack"))
 
 
-def _moves_cells(name: str, args: tuple, before: Tensor, after: Tensor) -> bool:
-    """Return whether an operation may put the scores of queries and keys into another order."""
-    if name in JOINING:
-        return after.shape[-2:] != before.shape[-2:]
-    return name in MOVING or (name == "__getitem__" and any(isinstance(each, Tensor | list) for each in _index(args)))
-
-
 def _swaps(before: Tensor, after: Tensor, axes: slice) -> bool:
     """Return whether the second tensor is a view of the first with two axes exchanged."""
     one, other = before.stride()[axes], after.stride()[axes]
     return one == other[::-1] != other and before.data_ptr() == after.data_ptr()
 
 
-def _letters(args: tuple) -> tuple[list[str], str]:
-    """Return the axes of an einsum's factors and of its product; none if they are not given as one string."""
-    factors, _, out = args[0].replace(" ", "").partition("->") if isinstance(args[0], str) else ("", "", "")
-    return factors.split(","), out
+def _moves(name: str, args: tuple) -> bool:
+    """Return whether an operation puts positions into another order."""
+    return name in MOVING or (name == "__getitem__" and any(isinstance(each, Tensor | list) for each in _index(args)))
+
+
+def _is_lost(rows: Tensor | None) -> bool:
+    """Return whether the row of some number is unknown."""
+    return rows is not None and UNKNOWN_ROW in rows
 
 
 def _is_across(args: tuple) -> bool:
     """Return whether the second last axis of a product by einsum belongs to both factors, as that of heads does."""
-    factors, out = _letters(args)
+    factors, out = letters(args)
     return len(out) > 1 and all(out[-2] in factor for factor in factors)
 
 
@@ -325,6 +350,6 @@ def _rows_first(name: str, args: tuple) -> bool:
     """Return whether the rows of a product are those of its first factor."""
     if name != "einsum":
         return True
-    (one, *others), out = _letters(args)
+    (one, *others), out = letters(args)
     other = "".join(others)
     return next((letter in one for letter in reversed(out[:-1]) if (letter in one) != (letter in other)), True)

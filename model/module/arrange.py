@@ -73,6 +73,11 @@ class Positions:
         return bool(self.stream) and all(isinstance(root, int) for root in self.stream)
 
     @property
+    def ordered(self) -> bool:
+        """Whether these positions, or those that they are derived from, are in an input's order."""
+        return bool(self.stream) and all(isinstance(root, int) or root.ordered for root in self.stream)
+
+    @property
     def inputs(self) -> frozenset:
         """The inputs that these positions are derived from."""
         return frozenset().union(*(getattr(root, "inputs", {root}) for root in self.stream))
@@ -94,7 +99,7 @@ def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | No
                 keys = Positions(each.keys.roots, bool(each.keys.calls), each.shape[1]) if crossed else queries
                 groups.setdefault((kind, queries, keys), []).append(each)
     names, notes = _names(found, list(groups), (source, target), called), []
-    maps, shown, left, counts = [], [], [], Counter[Kind]()
+    maps, shown, left, unproved, counts = [], [], [], [], Counter[Kind]()
     for (kind, queries, keys), members in groups.items():
         counts[kind] += 1
         if counts[kind] > MOST_STREAMS:
@@ -106,8 +111,14 @@ def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | No
         maps.append(AttentionMap(name, rows, columns, tuple(layer for _, layer in layers)))
         shown += layers
         notes.append(_note(name, layers))
+        lost = [side for side in dict.fromkeys((queries, keys)) if not side.proved and side not in names]
+        which = "" if len(lost) == len({queries, keys}) else "queries of " if queries in lost else "keys of "
+        unproved += [which + _label(name)] if lost else []
     if left:
         notes.append(f"Not shown: {len(left)} more calls, over {_sizes(left)} positions.")
+    if unproved:
+        notes.append(f"Numbered as the module attends over them, because it is not proved which positions of an input "
+                     f"they are: {', '.join(unproved)}.")
     if any(side not in names.values() for side in (source, target) if side is not None):
         notes.append("Not all tokens are proved to name positions that are shown here; the others are numbered.")
     return Arranged(tuple(maps), shown, tuple(notes))
@@ -140,7 +151,7 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
             meant = [each for each in fitting if each.stream in inputs[number:number + 1]]
         # leave out positions where two inputs are mixed
         meant = [each for each in meant if each.proved and len(each.stream & vectors) < 2]
-        if len(fitting) == 1 and len(side) not in sizes and all(each.inputs <= fitting[0].inputs
+        if len(fitting) == 1 and fitting[0].ordered and len(side) not in sizes and all(each.inputs <= fitting[0].inputs
                                                                        for each in every):
             meant = fitting
         if len({each.stream for each in meant}) == 1:
@@ -182,8 +193,11 @@ def _note(kind: Kind, layers: "list[tuple[Attention, Layer | Reported]]") -> str
     places = [f"{layer.index} is {attention.module}{_again(attention)}" for attention, layer in layers]
     if len(places) > NAMED:
         places = [*places[:2], "…", places[-1]]
-    name = kind.label({each: f"{each} attention" for each in Kind})
-    return f"Layers of {name}: {', '.join(places)}."
+    return f"Layers of {_label(kind)}: {', '.join(places)}."
+
+
+def _label(kind: Kind) -> str:
+    return kind.label({each: f"{each} attention" for each in Kind})
 
 
 def _again(attention: "Attention") -> str:
