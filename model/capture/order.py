@@ -14,6 +14,7 @@ from torch import Tensor
 CONSTANT = 0   # holds nothing of an input, as parameters do
 BESIDE = -1    # mixed over rows by an operation that keeps their order; a residual stream beside it keeps its rows
 UNKNOWN_ROW = -2   # of several rows, or in an unknown order
+NEW = 1 << 30   # added to the numbers of positions that a convolution or pooling made
 NUMBERS, PIXELS = 1 << 40, 1 << 50   # added to the indices of numbers that are not yet vectors, as in a picture
 # operations that keep the numbers but change their shape
 SHAPING = frozenset({"view", "view_as", "reshape", "reshape_as", "transpose", "permute", "flatten", "unflatten",
@@ -75,7 +76,7 @@ def _counted(shape: Iterable[int]) -> Tensor:
 def rows_after(func: Callable, name: str, args: tuple, options: dict[str, object], output: Tensor, number: int,
                known: Callable[[Tensor], Tensor | None], weights: bool) -> Tensor | None:
     """Return the rows of an operation's output with this number, or None if it holds nothing of an input. known:
-    returns the rows of an argument. weights: whether an argument is known to be scores or weights of attention."""
+    returns the rows of an argument. weights: whether an argument is weights of attention."""
     given, shape = list(tensors_in((*args, *options.values()))), output.shape
     if all(known(each) is None for each in given):
         return None
@@ -116,8 +117,8 @@ def rows_after(func: Callable, name: str, args: tuple, options: dict[str, object
         return made if isinstance(made, Tensor) else made[number]
     if name in ("index_add", "index_add_"):
         return _common_of([rows, rows.index_copy(*args[1:3], every[-1])])
-    place, axis = ALONG.get(name, (0, None))
-    axis = options.get("dim", args[place] if len(args) > place else axis)
+    place, default = ALONG.get(name, (0, None))
+    axis = options.get("dim", args[place] if len(args) > place else default)
     if place and isinstance(axis, int):
         found = rows_of_vectors(rows.movedim(axis, -1)).movedim(-1, axis)
         return (found if found.ndim == len(shape) else found.squeeze(axis)).expand(shape)
@@ -152,7 +153,7 @@ def _of_product(parts: list[Tensor], weights: bool) -> Tensor:
     Products with weights of attention have the rows of the weights, those of queries and keys the queries'."""
     found = parts[0]
     for other in parts[1:]:
-        found = found.where(found > 0, other)
+        found = found.where(found > 0 if weights else found != CONSTANT, other)
     if weights:
         return found.where(found > 0, BESIDE)
     return found.where(torch.stack(parts).amin(0) != UNKNOWN_ROW, UNKNOWN_ROW)
@@ -190,7 +191,7 @@ def _of_neighbours(rows: Tensor, output: Tensor, axis: int, beside: Tensor) -> T
     if vectors.shape[:-1] != sizes:
         if not bool((vectors.flatten().diff(prepend=torch.tensor([CONSTANT])) > 0).all()):
             return beside
-        vectors = _counted(sizes)[..., None]
+        vectors = NEW + _counted(sizes)[..., None]
     return vectors.movedim(-1, axis).expand(output.shape)
 
 

@@ -90,6 +90,7 @@ class Origin:
     axes: int = 0                # number of axes before reshaping
     rows: Tensor | None = None   # from which row of an input each number comes
     across: bool = False         # for scores: whether the queries are along another axis than the second last
+    weights: bool = False        # whether these are weights of an observed attention call
     texts: int = 0               # for scores with three axes: number of texts in the first; 0 if unknown
 
 
@@ -98,6 +99,7 @@ class Origins:
 
     def __init__(self) -> None:
         self._next = itertools.count()
+        self._counts: list[int] = []   # number of rows of each input
         self._known: MutableMapping[Tensor, Origin] = WeakTensorKeyDictionary()
 
     def start(self, inputs: Iterable[Tensor], constants: Iterable[Tensor]) -> None:
@@ -106,6 +108,7 @@ class Origins:
         numbers: dict[object, int] = {}
         for place, tensor in enumerate(inputs):
             made = self._set(tensor, stream=Stream(frozenset({place}), frozenset()), rows=order.rows_of_input(tensor))
+            self._counts.append(int(made.rows.max()) if made.rows is not None and tensor.numel() else 0)
             if tensor.layout is torch.strided:   # the same tensor may be passed twice
                 made.number = numbers.setdefault((tensor.data_ptr(), tensor.shape), made.number)
         for tensor in constants:
@@ -134,7 +137,7 @@ class Origins:
         scores = max((each for each, tensor in zip(before, given, strict=True)
                       if each.keys and tensor.is_floating_point()), default=None,
                      key=lambda each: bool(each.keys and each.keys.roots - {UNKNOWN}))
-        moves = _moves(name, args)
+        moves, weights = _moves(name, args), any(each.weights for each in before)
         same, across, queries, keys, texts = (scores.same, scores.across, scores.stream, scores.keys,
                                               scores.texts) if scores else (None, False, None, None, 0)
         if name in PROJECTIONS:
@@ -142,12 +145,12 @@ class Origins:
             factors = list(tensors_in(inputs))
             factors = factors[1:3] if name == "baddbmm" else factors[:2]   # the addend comes first
             same = keys = queries = None
-            moves = scores is None and (name == "einsum" or (len(factors) == 2 and _is_lost(self._of(factors[1]).rows)))
+            moves = not weights and (name == "einsum" or (len(factors) == 2 and _is_lost(self._of(factors[1]).rows)))
             if name in PRODUCTS and len(factors) == 2 and not isinstance(factors[1], nn.Parameter):
                 one, other = factors if _rows_first(name, args) else factors[::-1]
                 axes = None if name == "einsum" else (-2, -1)
                 queries = self._of(one).stream
-                if scores is None:   # weights · value is not a score
+                if not weights:   # weights · value is not a score
                     same, texts = self.same(one, other, axes), self.count_texts(one)
                     queries, keys = self.stream(one, axes and axes[0]), self.stream(other, axes and axes[1])
                     across = name == "einsum" and _is_across(args)
@@ -169,7 +172,7 @@ class Origins:
             stream = queries or self._positions(name, args, options, given, output, number)
             try:
                 rows = order.rows_after(func, name, args, options, output, number, lambda each: self._of(each).rows,
-                                        scores is not None)
+                                        weights)
             except (RuntimeError, TypeError, ValueError, IndexError):   # what cannot be followed is not proved
                 rows = torch.full(output.shape, UNKNOWN_ROW)
             if _is_lost(rows) and (moves or not any(_is_lost(each.rows) for each in before)):
@@ -177,7 +180,7 @@ class Origins:
             if args and output is args[0] and not order.agree(self._of(output).rows, rows):
                 self._forget_memory(output)
             self._set(output, sources=sources, same=same, stream=stream, keys=keys, rows=rows, across=across,
-                      texts=texts, **itself)
+                      texts=texts, weights=weights and name not in PROJECTIONS, **itself)
 
     def _moves_cells(self, name: str, args: tuple, given: list[Tensor], after: Tensor) -> bool:
         """Return whether an operation may put the scores of queries and keys into another order. A sink that is joined
@@ -241,10 +244,11 @@ class Origins:
             return joined
         return Stream(frozenset({Derived(how, inputs, pieces)}), joined.calls)
 
-    def pass_through(self, number: int, result: object) -> None:
-        """Record that the attention call with this number returned `result`."""
+    def pass_through(self, number: int, result: object, weights: bool = False) -> None:
+        """Record that the attention call with this number returned `result`, or computed these weights."""
         for tensor in tensors_in([result]):
             origin = self._of(tensor)
+            origin.weights = weights
             origin.stream = Stream(origin.stream.roots, origin.stream.calls | {number})
 
     def same(self, query: Tensor, key: Tensor, axes: tuple[int, int] | None = (-2, -2)) -> bool:
@@ -259,12 +263,16 @@ class Origins:
         """Return the origin of a tensor's positions. axis: where they are; if they are not in the order of an input
         there, they are new positions."""
         known = self._of(tensor)
-        if axis is None or known.rows is None or order.in_order(known.rows, axis):
+        if axis is None or known.rows is None:
             return known.stream
+        inputs = frozenset().union(*map(_inputs_of, known.stream.roots))
+        if order.in_order(known.rows, axis):
+            found = order.rows_of_positions(known.rows, axis)
+            whole = len(inputs) == 1 and found.numel() == found.max() == self._counts[min(inputs)]
+            return Stream(inputs, known.stream.calls) if whole else known.stream
         moved = order.rows_of_positions(known.rows, axis).numpy().tobytes()
-        derived = Derived(("moved", moved, known.stream.roots), frozenset().union(*map(_inputs_of, known.stream.roots)),
-                          ordered=False)
-        return Stream(frozenset({derived}), known.stream.calls)
+        return Stream(frozenset({Derived(("moved", moved, known.stream.roots), inputs, ordered=False)}),
+                      known.stream.calls)
 
     def count_texts(self, tensor: Tensor) -> int:
         """Return how many texts the first of three axes of queries, keys or scores holds, or 0 if that is unknown."""

@@ -435,7 +435,7 @@ class Observer(TorchFunctionMode):
         if found is None:
             return
         found.number = next(self._numbers)
-        self._origins.pass_through(found.number, result)
+        self._origins.pass_through(found.number, result, weights=True)
         if result.ndim == 3:
             self._waiting[result.data_ptr()] = found
             self._alive.append(result)
