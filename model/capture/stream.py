@@ -17,7 +17,7 @@ from model.core.query import with_arrays
 ROUNDING = 1e-6   # error of float32 sums, relative to each number
 SAMPLE = 8        # tokens on which a fit is tried before all tokens
 MOST_STEPS = 6    # of one block
-ANY = ("", "t", "d")   # kinds of factors: one number, one per token, one per channel
+ONE, ANY = ("",), ("", "t", "d")   # kinds of factors: one number, one per token, one per channel
 
 
 class Vectors(NamedTuple):
@@ -42,8 +42,7 @@ class Passage:
     def steps(self) -> tuple[Step, ...] | None:
         """Return the steps from `before` to `after`, or None if it is unclear what an attention layer adds. If only the
         part after the last attention layer is unclear, all other modules together wrote it."""
-        for ways, kept, remainder in ((ANY[:2], False, False), (ANY, False, False), (ANY[:1], True, False),
-                                      (ANY, False, True)):
+        for ways, kept, remainder in ((ONE, False, False), (ANY, False, False), (ONE, True, False), (ANY, False, True)):
             found = _Search(self, ways, kept, remainder).follow(self.before, 0, MOST_STEPS)
             if found is not None:
                 return found
@@ -89,15 +88,18 @@ class _Search(NamedTuple):
             # norms first: one without a gain could also be taken for a factor per token, which a change would not alter
             attended = [*((norm, norm.output) for norm in block.norms if same_numbers(norm.input, output)),
                         (None, output)]
-        others = [each for each in block.made if not any(same_numbers(each.numbers, output) for _, output in attended)]
+        known = [output for _, output in attended]
+        known += [norm.output for norm in block.norms if same_numbers(norm.input, stream)]
+        others = [each for each in block.made if not any(same_numbers(each.numbers, other) for other in known)]
         pairs = [*itertools.product(attended, (None, *others)), *itertools.product([(None, None)], others)]
         for target, ((inner, output), other) in itertools.product(block.read, pairs):
             if (output is not None and block.orders[done] >= target.order) or (other and other.order >= target.order):
                 continue
             factors = self.fit(target.numbers, stream, [each for each in (output, other and other.numbers)
                                                         if each is not None])
-            if factors is None or (other and same_numbers(other.numbers, target.numbers)) or (
-                    output is None and same_numbers(stream, target.numbers)):
+            # the sum itself is no part of it, and a part is no sum
+            if factors is None or any(same_numbers(each, target.numbers) for each in (
+                    *known, *([other.numbers] if other else []), *([stream] if output is None else []))):
                 continue
             yield Step(factors[0] if self.kept else None, None if output is None else done,
                        None if output is None else factors[1], inner,
@@ -108,8 +110,8 @@ class _Search(NamedTuple):
         factor of a term that is smaller than rounding errors cannot be measured and is 1."""
         tokens = np.unique(np.linspace(0, len(target) - 1, SAMPLE).astype(int))
         for way in self.ways:
-            if {"": 9, "t": target.shape[1], "d": len(tokens)}[way] < len(terms) + 2:
-                continue
+            if (way == "t" and len(terms) > 1) or (way == "d" and len(tokens) < len(terms) + 2):
+                continue   # anything fits
             for some in (tokens, slice(None)):
                 parts = np.stack([each[some] for each in (stream, *terms)]).astype(np.float64)
                 if self.kept:

@@ -48,12 +48,11 @@ def norm_of(name: str, call: "Call") -> Norm:
     """Find the normalisation that reproduces a call's output: layer or root-mean-square, with the stored gain or, as in
     Gemma, the gain plus 1. Raises Unfollowed if none does."""
     module, x = call.module, call.input.astype(np.float64)
-    epsilon = next((float(getattr(module, attribute)) for attribute in ("eps", "variance_epsilon", "epsilon")
-                    if hasattr(module, attribute)), 1e-6)
+    stored = [float(getattr(module, name)) for name in ("eps", "variance_epsilon", "epsilon") if hasattr(module, name)]
     weight, bias = (_numbers(getattr(module, name, None)) for name in ("weight", "bias"))
     weight = np.ones(x.shape[-1], np.float32) if weight is None else weight
     centred = x - x.mean(-1, keepdims=True)
-    for kind, numbers in (("layer", centred), ("rms", x)):
+    for (kind, numbers), epsilon in itertools.product((("layer", centred), ("rms", x)), stored[:1] or (1e-6, 1e-5)):
         normal = numbers / np.sqrt((numbers * numbers).mean(-1, keepdims=True) + epsilon)
         for gain in (weight, 1 + weight):
             if close(normal * gain + (0 if bias is None else bias), call.output):

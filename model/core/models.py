@@ -103,7 +103,7 @@ def turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
     dimensions is treated as a complex number."""
     found, (a, b) = np.array(vectors, np.float64), np.reshape(pairs, (-1, 2)).T.astype(int)
     whole, old, new = (each[..., a] + 1j * each[..., b] for each in (vectors, before, after))
-    both = whole * (new / old)
+    both = whole * np.where(old == 0, 1, new / np.where(old == 0, 1, old))   # a pruned head has nothing to rotate
     found[..., a], found[..., b] = both.real, both.imag
     return found
 

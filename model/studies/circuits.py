@@ -91,16 +91,19 @@ class Walk:
         self.stack = Kind.CAUSAL if kind is Kind.CROSS else kind
 
     def __iter__(self) -> Iterator[tuple[Block, Stream]]:
-        """Yield every block with the stream at its input. Layers without softmax attention, between two blocks, are one
-        writer."""
-        stream = self._start()
+        """Yield every block with the stream at its input. Between two blocks, the stream may be scaled; layers without
+        softmax attention are one writer."""
+        stream, after = self._start(), self.trace.start(self.stack).output
         for block in self.trace.blocks:
             if block.kind is self.stack:
+                scale = (block.before * after).sum(keepdims=True) / (after * after).sum()
+                if not same_numbers(after, block.before) and same_numbers(after * scale, block.before):
+                    stream = stream.scaled(scale, self.tokens)
                 gap = block.before[self.tokens] - stream.total
                 if np.abs(gap).max() > CLOSE * np.abs(block.before).max():
                     stream = stream.add(f"{BEFORE}{block.index}", gap)
                 yield block, stream
-                stream = self.through(block, stream)[-1][1]
+                stream, after = self.through(block, stream)[-1][1], block.after
         self.end = stream
 
     def whole(self) -> Stream:

@@ -56,6 +56,8 @@ FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "falcon": ("FalconConfig", "FalconForCausalLM",
                {"vocab_size": 70, "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4,
                 "multi_query": False, "new_decoder_architecture": False}),
+    "gpt_neox": ("GPTNeoXConfig", "GPTNeoXForCausalLM", {**BASE, "hidden_size": 64}),
+    "cohere": ("CohereConfig", "CohereForCausalLM", GROUPED),
     "mamba": ("MambaConfig", "MambaForCausalLM",
               {"vocab_size": 70, "hidden_size": 16, "state_size": 4, "num_hidden_layers": 2}),
 }

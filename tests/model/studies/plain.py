@@ -23,13 +23,14 @@ RUNNING: list["Plain"] = []
 
 
 def attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None = None,
-              scaling: float | None = None, **_options: Any) -> tuple[Tensor, None]:
+              scaling: float | None = None, softcap: float | None = None, **_options: Any) -> tuple[Tensor, None]:
     """Compute attention as the model's own eager function does, with temperatures, hidden keys and windows."""
     run = RUNNING[-1]
     kind, layer = next(place for place, (own, _) in run.attentions.items() if run.network.get_submodule(own) is module)
     key, value = (each.repeat_interleave(query.shape[1] // key.shape[1], 1) for each in (key, value))
     raw = query @ key.mT * (query.shape[-1] ** -0.5 if scaling is None else scaling)
-    scores = raw.clone()
+    score = raw if softcap is None else softcap * (raw / softcap).tanh()
+    scores = score.clone()
     if attention_mask is not None:
         scores = (scores + attention_mask).masked_fill(attention_mask < -1e30, -torch.inf)
     behind = torch.arange(query.shape[2])[:, None] - torch.arange(key.shape[2])
@@ -41,7 +42,7 @@ def attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, atte
         if isinstance(edit, Window) and kind is Kind.CAUSAL:
             scores[..., (behind >= edit.width) & (torch.arange(key.shape[2]) >= edit.first)] = -torch.inf
     weights = scores.softmax(-1).nan_to_num()
-    run.captured[kind, layer] = {"query": query, "key": key, "score": raw, "weights": weights}
+    run.captured[kind, layer] = {"query": query, "key": key, "raw": raw, "score": score, "weights": weights}
     return (weights @ value).transpose(1, 2).contiguous(), None
 
 
@@ -52,6 +53,18 @@ def opened(folder: Path, architecture: str) -> nn.Module:
     return getattr(transformers, architecture).from_pretrained(folder, attn_implementation="plain").double().eval()
 
 
+def centred(module: nn.Module, x: Tensor) -> Tensor:
+    """Return what a layer norm scales; other norms scale their input itself."""
+    mean = isinstance(module, nn.LayerNorm) or type(module).__name__ == "CohereLayerNorm"
+    return x - x.mean(-1, keepdim=True) if mean else x
+
+
+def shift(module: nn.Module) -> Tensor | float:
+    """Return the bias of a norm."""
+    found = getattr(module, "bias", None)
+    return 0.0 if found is None else found
+
+
 @dataclass
 class Plain:
     """One pass of a network with edits. All tensors are float64 and have a row for each copy of the text."""
@@ -59,7 +72,7 @@ class Plain:
     network: nn.Module
     attentions: dict[Place, tuple[str, str]]        # the modules of each attention layer and of its W_O
     feed_forward: dict[Place, str]                  # the last matrix of each feed-forward layer
-    activations: tuple[str, ...]                    # activations after the last block
+    activation: tuple[str, ...]                     # the modules before and behind an activation after the last block
     read: Callable[[Any], Tensor]                   # the answer (row, position, number) in the network's output
     inputs: dict[str, Tensor]
     edits: Iterable = ()
@@ -67,7 +80,7 @@ class Plain:
     captured: dict[Place, dict[str, Tensor]] = field(default_factory=dict)   # inputs and weights of attention
     sent: dict[str, Tensor] = field(default_factory=dict)      # inputs of each W_O and W_2, edits included
     made: dict[str, Tensor] = field(default_factory=dict)      # their outputs
-    frozen: dict[str, tuple] = field(default_factory=dict)     # scales of norms and activations
+    slopes: dict[str, Tensor] = field(default_factory=dict)    # ratios of outputs and inputs of norms, activation
 
     def __post_init__(self) -> None:
         self.sides = any(kind is Kind.CROSS for kind, _ in self.attentions)
@@ -78,8 +91,9 @@ class Plain:
                 module = self.network.get_submodule(path)
                 hooks.enter_context(module.register_forward_pre_hook(self._edited(path)))
                 hooks.enter_context(module.register_forward_hook(self._kept(path)))
-            for path, module in self._scaled():
+            for path, module in self._norms():
                 hooks.enter_context(module.register_forward_hook(self._measured(path)))
+            self._around(hooks, lambda before, behind: self.slopes.update(activation=behind / before))
             self.output = self._run(self.inputs)
         self.answer = self.read(self.output)
 
@@ -91,9 +105,17 @@ class Plain:
         finally:
             RUNNING.pop()
 
-    def _scaled(self) -> list[tuple[str, nn.Module]]:
+    def _norms(self) -> list[tuple[str, nn.Module]]:
         return [(path, module) for path, module in self.network.named_modules()
-                if "norm" in type(module).__name__.lower() or path in self.activations]
+                if "norm" in type(module).__name__.lower()]
+
+    def _around(self, hooks: ExitStack, change: Callable[[Tensor, Tensor], Tensor | None]) -> None:
+        """Replace what the module behind the activation reads by change(before, behind), if it returns anything."""
+        if self.activation:
+            before, behind = map(self.network.get_submodule, self.activation)
+            hooks.enter_context(before.register_forward_hook(self._kept("activation")))
+            hooks.enter_context(behind.register_forward_pre_hook(
+                lambda _module, arguments: change(self.made["activation"], arguments[0])))
 
     def _edited(self, path: str) -> Callable:
         def hook(_module: nn.Module, arguments: tuple) -> tuple:
@@ -113,22 +135,11 @@ class Plain:
 
     def _measured(self, path: str) -> Callable:
         def hook(module: nn.Module, arguments: tuple, output: Tensor) -> None:
-            x = arguments[0]
-            self.frozen[path] = ((output / x,) if path in self.activations else
-                                 ((x - x.mean(-1, keepdim=True)).pow(2).mean(-1, keepdim=True),
-                                  x.pow(2).mean(-1, keepdim=True)))
+            self.slopes[path] = (output - shift(module)) / centred(module, arguments[0])
         return hook
 
     def _fixed(self, path: str) -> Callable:
-        def hook(module: nn.Module, arguments: tuple, _output: Tensor) -> Tensor:
-            x = arguments[0]
-            if path in self.activations:
-                return x * self.frozen[path][0]
-            variance, square = self.frozen[path]
-            if isinstance(module, nn.LayerNorm):
-                return (x - x.mean(-1, keepdim=True)) * (variance + module.eps).rsqrt() * module.weight + module.bias
-            return x * (square + getattr(module, "variance_epsilon", None)).rsqrt() * module.weight
-        return hook
+        return lambda module, arguments, _output: centred(module, arguments[0]) * self.slopes[path] + shift(module)
 
     def matrix(self, path: str) -> Tensor:
         """Return the matrix (input, output) of a W_O."""
@@ -162,7 +173,8 @@ class Plain:
                         output[number + 1] -= vector[0]
                 hooks.enter_context(self.network.get_submodule(path).register_forward_hook(
                     lambda _module, _arguments, _output, output=output: output))
-            for path, module in self._scaled():
+            for path, module in self._norms():
                 hooks.enter_context(module.register_forward_hook(self._fixed(path)))
+            self._around(hooks, lambda before, _behind: before * self.slopes["activation"])
             answer = self.read(again._run(inputs))
         return [(path, head) for path, head, _ in rows], answer, again

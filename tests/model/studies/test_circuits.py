@@ -1,6 +1,7 @@
 """The identities of circuits for every kind of family, and a known circuit."""
 import numpy as np
 import pytest
+import torch
 
 from model.ask import sources
 from model.core.models import TraceQuery
@@ -126,3 +127,14 @@ def test_exchanged_sequences_flip_the_answer():
         for query, sign in ((text, 1), (twin, -1)):
             logits = opened.run(opened.tokens(query), every=True).outputs()[0, -1]
             assert sign * float(logits[answer] - logits[rival]) > 0
+
+
+def test_score_of_a_pruned_rotary_head_is_split(tmp_path):
+    network = tiny.network("llama")
+    with torch.no_grad():
+        network.model.layers[1].self_attn.q_proj.weight[8:16] = 0   # head 1
+    network.save_pretrained(tmp_path / "llama")
+    tiny.tokenizer().save_pretrained(tmp_path / "llama")
+    found = sources.ask(circuits.WhyQuery(sources.open_query(str(tmp_path / "llama"), TEXT), Kind.CAUSAL, 1, 1, 5, 3)
+                        ).result()
+    assert found.score == found.total == 0 and not found.parts.any()

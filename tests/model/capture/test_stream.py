@@ -1,0 +1,87 @@
+"""The steps of blocks that are computed with plain numpy, for every way to add to the residual stream."""
+import numpy as np
+import pytest
+
+from model.capture.stream import Passage, Vectors
+from model.core.models import AttentionTrace, Norm, Projection
+from model.core.query import Kind
+
+T, D = 9, 12
+RNG = np.random.default_rng(5)
+
+
+def numbers(*shape):
+    return RNG.normal(size=shape or (T, D)).astype(np.float32)
+
+
+def norm(x):
+    """RMSNorm with gain 1, whose multiples are easily taken for sums."""
+    x = x.astype(np.float32)
+    return Norm("norm", "rms", x, (x / np.sqrt((x * x).mean(-1, keepdims=True))).astype(np.float32),
+                np.ones(D, np.float32), None, 0.0)
+
+
+def attention(output):
+    none = Projection(numbers(1, D, 1), None)
+    return AttentionTrace(Kind.SELF, 0, output, output, none, none, none, numbers(1, 1, D), None, output)
+
+
+def steps(before, output, others, read, after, norms=()):
+    made = tuple(Vectors(2 + place, each) for place, each in enumerate(others))[::-1]
+    read = tuple(Vectors(9 + place, each.astype(np.float32)) for place, each in enumerate((*read, after)))
+    return Passage(before, after.astype(np.float32), (attention(output),), (1,), norms, read, made).steps()
+
+
+CHANNELS, TOKENS = numbers(1, D), numbers(T, 1)
+
+
+@pytest.mark.parametrize(("keep", "factor"), [(1, 1), (1, 0.22), (1, CHANNELS), (1, TOKENS), (2.5, 1), (0.3, 0.7)])
+def test_factors_are_measured(keep, factor):
+    x, a, m = numbers(), numbers(), numbers()
+    middle = keep * x + factor * a
+    first, second = steps(x, a, [m, numbers()], [norm(middle).input], middle + 0.5 * m, (norm(x), norm(middle)))
+    np.testing.assert_allclose(np.broadcast_to(first.factor, (T, D)), np.broadcast_to(factor, (T, D)), rtol=1e-4)
+    np.testing.assert_allclose(1 if first.scale is None else first.scale, keep, rtol=1e-5)
+    np.testing.assert_allclose(second.wrote, 0.5 * m, atol=1e-5)
+
+
+@pytest.mark.parametrize(("factor", "other"), [(1, 1), (0.4, 3.0), (CHANNELS, numbers(1, D))])
+def test_parallel_layers_are_told_apart(factor, other):
+    x, a, m = numbers(), numbers(), numbers()
+    normed = norm(x)
+    (step,) = steps(x, a, [normed.output, numbers(), m], [normed.input], x + factor * a + other * m, (normed,))
+    np.testing.assert_allclose(step.added(a), factor * a, atol=1e-4)
+    np.testing.assert_allclose(step.wrote, other * m, atol=1e-4)
+
+
+def test_norms_behind_layers_are_not_taken_for_sums():
+    x, a, m = numbers(), numbers(), numbers()
+    inner, outer = norm(a), norm(m)
+    middle = (x + inner.output).astype(np.float32)
+    found = steps(x, a, [norm(x).output, norm(middle).output, m, outer.output],
+                  [inner.input, middle, outer.input], middle + outer.output, (norm(x), inner, norm(middle), outer))
+    assert [step.attention for step in found] == [0, None]
+    np.testing.assert_allclose(found[0].added(a), inner.output, rtol=1e-5)
+    np.testing.assert_allclose(found[1].wrote, outer.output, rtol=1e-5)
+
+
+def test_sums_may_be_normalised():
+    x, a, m = numbers(), numbers(), numbers()
+    first = norm(x + a)
+    second = norm(first.output + m)
+    found = steps(x, a, [first.output, m], [first.input, second.input], second.output, (first, second))
+    assert [step.norm for step in found if step.norm] == [first, second] and found[0].attention == 0
+
+
+def test_silent_attention_leaves_the_stream():
+    x, m = numbers(), numbers()
+    found = steps(x, np.zeros((T, D), np.float32), [m], [x], x + m)
+    assert found[0].attention == 0 and not found[0].added(np.zeros((T, D))).any()
+
+
+def test_unknown_sums_are_not_attributed():
+    x, a, m = numbers(), numbers(), numbers()
+    assert steps(x, a, [m], [x + np.tanh(a)], x + np.tanh(a) + m) is None
+    assert steps(x, a, [], [], x + a + m) is None   # nothing tells attention from the rest
+    first, rest = steps(x, a, [], [x + a], x + a + m)   # but here its sum is read
+    assert first.factor == pytest.approx(1) and rest.wrote == pytest.approx(m, abs=1e-5)
