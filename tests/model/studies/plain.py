@@ -7,7 +7,7 @@ the scales of all norms and activations, keep the values that they had in the ed
 import copy
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ def attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, atte
     run = RUNNING[-1]
     kind, layer = next(place for place, (own, _) in run.attentions.items() if run.network.get_submodule(own) is module)
     key, value = (each.repeat_interleave(query.shape[1] // key.shape[1], 1) for each in (key, value))
+    query, key, value = (run.taken.get((kind, layer), {}).get(name, each)
+                         for name, each in (("query", query), ("key", key), ("value", value)))
     raw = query @ key.mT * (query.shape[-1] ** -0.5 if scaling is None else scaling)
     score = raw if softcap is None else softcap * (raw / softcap).tanh()
     scores = score.clone()
@@ -42,7 +44,7 @@ def attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, atte
         if isinstance(edit, Window) and kind is Kind.CAUSAL:
             scores[..., (behind >= edit.width) & (torch.arange(key.shape[2]) >= edit.first)] = -torch.inf
     weights = scores.softmax(-1).nan_to_num()
-    run.captured[kind, layer] = {"query": query, "key": key, "raw": raw, "score": score, "weights": weights}
+    run.captured[kind, layer] = {"query": query, "key": key, "value": value, "raw": raw, "score": score, "weights": weights}
     return (weights @ value).transpose(1, 2).contiguous(), None
 
 
@@ -81,6 +83,10 @@ class Plain:
     sent: dict[str, Tensor] = field(default_factory=dict)      # inputs of each W_O and W_2, edits included
     made: dict[str, Tensor] = field(default_factory=dict)      # their outputs
     slopes: dict[str, Tensor] = field(default_factory=dict)    # ratios of outputs and inputs of norms, activation
+    # what this pass takes from others: outputs of W_O and W_2; inputs of attention; heads' parts of the input of a W_O
+    outputs: dict[str, Tensor] = field(default_factory=dict)
+    taken: dict[Place, dict[str, Tensor]] = field(default_factory=dict)
+    put: dict[str, tuple[slice, Tensor]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.sides = any(kind is Kind.CROSS for kind, _ in self.attentions)
@@ -126,12 +132,17 @@ class Plain:
                     own = mixed[..., part]
                     mixed[..., part] = (self.others[edit.from_query].sent[path][..., part] if isinstance(edit, Patch)
                                         else own.mean(1, keepdim=True) if edit.mode == "mean" else 0)
+            for part, vectors in (self.put[path],) if path in self.put else ():
+                mixed[..., part] = vectors
             self.sent[path] = mixed
             return (mixed, *arguments[1:])
         return hook
 
     def _kept(self, path: str) -> Callable:
-        return lambda _module, _arguments, output: self.made.update({path: output})
+        def hook(_module: nn.Module, _arguments: tuple, output: Tensor) -> Tensor | None:
+            self.made[path] = output
+            return self.outputs.get(path)
+        return hook
 
     def _measured(self, path: str) -> Callable:
         def hook(module: nn.Module, arguments: tuple, output: Tensor) -> None:
@@ -157,6 +168,26 @@ class Plain:
         if self.writers[path] is None:
             return [self.made[path]]
         return [self.sent[path][..., part] @ self.matrix(path)[part] for part in self.parts(path)]
+
+    def again(self, **takes: Any) -> "Plain":
+        """Run this pass again, with parts of other passes."""
+        return replace(self, captured={}, sent={}, made={}, slopes={}, **takes)
+
+    def path(self, twin: "Plain", place: Place, head: int, receiver: tuple[Place, int] | None,
+             reads: Iterable[str]) -> Tensor:
+        """Return the answer if one path from a head to a receiver, or to the answer, has its value from the twin, with
+        the outputs of all attention and feed-forward layers in between kept."""
+        path = self.attentions[place][1]
+        mixed, part = self.sent[path].clone(), self.parts(path)[head]
+        mixed[..., part] = twin.sent[path][..., part]
+        made = {own: self.made[own] for own in self.writers}
+        with torch.no_grad():
+            kept = self.again(outputs={**made, path: self.network.get_submodule(path).forward(mixed)})
+        if receiver is None:
+            return kept.answer
+        path, part = self.attentions[receiver[0]][1], self.parts(self.attentions[receiver[0]][1])[receiver[1]]
+        read = self.again(taken={receiver[0]: {name: kept.captured[receiver[0]][name] for name in reads}})
+        return self.again(put={path: (part, read.sent[path][..., part])}).answer
 
     def without(self) -> tuple[list[tuple[str, int]], Tensor, "Plain"]:
         """Leave out each head and each feed-forward layer alone. Returns (path, head) for every row but the first, the

@@ -19,7 +19,9 @@ from clearhead.record import Record
 from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window, quiet
 from model.pretrained import load
 from model.studies.circuits import WhyQuery
+from model.studies.comparison import ComparisonQuery
 from model.studies.contributions import CosineQuery, LensQuery, Writes, WritesQuery
+from model.studies.paths import READS, PathsQuery
 from tests.model import tiny, tiny_vision
 from tests.model.studies.plain import Plain, opened
 
@@ -231,6 +233,37 @@ def logits(case: Case) -> Pairs:
     yield case.record.logits.reshape(case.plain.answer[0].shape), case.plain.answer[0]
 
 
+def paths(case: Case) -> Pairs:
+    """Patch paths from heads of the twin to the answer and to heads of layers 1 and 2."""
+    own, twin, last = case.plain, case.pass_of(case.twin), max(layer for _, layer in case.plain.attentions)
+    for receiver, reads, senders in ((None, READS, ((0, 0), (1, 1), (last, 0))), ((1, 0), ("query", "value"), ((0, 1),)),
+                                     ((last, 0), READS, ((0, 1),)), ((last, 1), ("key",), ((0, 0),))):
+        found = PathsQuery(case.query, case.twin, case.family.position, 2, 3, receiver, reads, senders).answer(
+            case.models, quiet)
+        answers = torch.cat([own.answer, twin.answer, *(own.path(
+            twin, (case.stack, layer), head, receiver and ((case.stack, receiver[0]), receiver[1]), reads)
+            for layer, head in senders)])[:, case.family.position]
+        right = answers[:, 2] - answers[:, 3]
+        yield [found.plain, found.twin, *found.patched], right
+        if receiver is None:
+            yield found.patched - found.plain, right[2:] - right[0]
+
+
+def comparison(case: Case) -> Pairs:
+    """Compare every head with itself in the pass without edits."""
+    plain = replace(case.query, edits=frozenset())
+    before = case.pass_of(plain)
+    for kind in case.family.attentions:
+        found = ComparisonQuery(plain, case.query, (kind, kind)).answer(case.models, quiet)
+        right = []
+        for place in (place for place in before.attentions if place[0] is kind):
+            rows = [each.captured[place]["weights"][0] for each in (before, case.plain)]
+            rows = [torch.cat([each, 1 - each.sum(-1, keepdim=True)], -1).clip(0) for each in rows]
+            one, other, both = (torch.special.entr(each).sum(-1) for each in (*rows, (rows[0] + rows[1]) / 2))
+            right.append((both - (one + other) / 2).mean(-1) / np.log(2))
+        yield found.changed, torch.cat(right)
+
+
 LABELS = {"num_labels": 4}
 OTHERS = {   # blocks of other forms, and classifiers
     "GPT-NeoX": Family("gpt_neox", "GPTNeoXForCausalLM", {Kind.CAUSAL: "gpt_neox.layers.{}.attention"},
@@ -259,7 +292,7 @@ OTHERS = {   # blocks of other forms, and classifiers
         {Kind.SELF: "model.layers.{}.attn.Wo"}, {Kind.SELF: "model.layers.{}.mlp.Wo"}, "model.layers.{}",
         lambda network, x: network.classifier(network.head(network.model.final_norm(x).mean(1, keepdim=True))), 0,
         ("head.dense", "head.norm"), changes={**LABELS, "classifier_pooling": "mean"})}
-STUDIES = {each.__name__: each for each in (writes, why, lens, cosine, output, logits)}
+STUDIES = {each.__name__: each for each in (writes, why, lens, cosine, output, logits, paths, comparison)}
 # studies without a meaning for these kinds, with or without edits
 WITHOUT = {"cosine": ("GPT-2", "Llama", "Granite", "BART", "DINOv2")}   # no sentence vectors
 
@@ -348,5 +381,5 @@ def test_every_study_meets_every_edit(cases):
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_blocks_and_classifiers(name, tmp_path):
     case = cases_of(OTHERS[name], tmp_path / "model")["all"]
-    for study in (writes, why, lens, output, logits):
+    for study in (writes, why, lens, output, logits, paths, comparison):
         assert outcome(study, case) == "right", study
