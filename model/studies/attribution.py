@@ -45,11 +45,7 @@ class AttributionQuery:
     def answer(self, models: Models, report: Progress) -> "Attribution":
         """Compute every measure. Raises UserError if the model has no answer to explain."""
         explained = self.explained(models, report)
-        trace, missing = None, dict[str, str]()
-        try:
-            trace = models.trace(explained.query, report).plain()
-        except UserError as error:
-            missing["norm"] = str(error)
+        missing = dict[str, str]()
         record = models.record(explained.query, report)
         kind = kind_of(record)
         attention_map, count = record[kind], len(explained.tokens)
@@ -62,8 +58,11 @@ class AttributionQuery:
                                lambda share: report(0.55 + 0.4 * share, "attention flow"))
         by_head = {"weight": tuple(np.einsum("q,hqk->hk", explained.rows, weight) for weight in weights)}
         by_layer = {"weight": tuple(each.mean(0) for each in by_head["weight"])}
-        if trace is not None:
+        try:
+            trace = models.trace(explained.query, report).plain()
             _add_norms(attention_map, weights, trace, explained.rows, by_head, by_layer)
+        except UserError as error:
+            missing["norm"] = str(error)
         missing |= _missing_stages(kind, by_layer)
         layers = tuple(layer.index for layer in attention_map.layers)
         return Attribution(self, explained.query, kind, explained.tokens, explained.answer, explained.place, layers,

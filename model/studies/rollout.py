@@ -9,13 +9,14 @@ A silenced or patched head still attends, but passes on nothing of it, so its we
 rows of W sum to less than 1.
 """
 from collections.abc import Callable, Iterable, Sequence
+from typing import cast
 
 import numpy as np
 
 from model.core import heads
 from model.core.attention import Mask
-from model.core.models import AttentionTrace, Block, Norm, norm_of
-from model.core.query import Edit, Kind, Patch, Silence, with_arrays
+from model.core.models import AttentionTrace, Block, Norm, Step, norm_of
+from model.core.query import Edit, Kind, Patch, Silence, UserError, with_arrays
 from model.core.record import Layer, Reported
 
 SCALE = 2**30   # capacities are 32-bit integers; a total of 1 is represented by SCALE
@@ -112,15 +113,15 @@ def apply_norm(norm: Norm, query: int | np.ndarray, vectors: np.ndarray) -> np.n
 class Sublayer:
     """An attention sub-layer with its residual stream and norms."""
 
-    attention: AttentionTrace
-    stream: np.ndarray       # residual stream before the sub-layer, (query, d_model)
-    post_norm: Norm | None   # norm of the output, before it is added to the stream (Gemma 2)
+    stream: np.ndarray       # residual stream that the output is added to, (query, d_model)
+    step: Step               # how it is added
     sum_norm: Norm | None    # norm of the sum; in a pre-LN block the norm before the feed-forward layer
 
     def parts(self, vectors: np.ndarray, query: int) -> dict[str, np.ndarray]:
-        """Return one query's vectors at each stage, {stage: (key, d_model)}: unchanged, with the residual stream added,
-        and after the norm of the sum if there is one."""
-        summed = vectors.copy() if self.post_norm is None else apply_norm(self.post_norm, query, vectors)
+        """Return one query's vectors at each stage, {stage: (key, d_model)}: unchanged, as they are added to the stream
+        together with it, and after the norm of the sum if there is one."""
+        added = vectors if self.step.inner is None else apply_norm(self.step.inner, query, vectors)
+        summed = added * np.broadcast_to(cast(np.ndarray, self.step.factor), self.stream.shape)[query]
         summed[query] += self.stream[query]
         stages = {"norm": vectors, "norm_residual": summed}
         if self.sum_norm is not None:
@@ -129,10 +130,13 @@ class Sublayer:
 
 
 def sublayer(block: Block, attention: AttentionTrace) -> Sublayer:
-    """Return a block's attention with its norms, identified by their inputs."""
-    post_norm = norm_of(block.norms, attention.output)
-    output = attention.output if post_norm is None else post_norm.output
-    return Sublayer(attention, block.before, post_norm, norm_of(block.norms, block.before + output))
+    """Return a block's first attention with its norms. Raises UserError if it is unclear what it adds to the stream."""
+    step = block.steps[0] if block.steps else None
+    if step is None or step.attention is None or block.attentions[step.attention] is not attention:
+        raise UserError(f"What the attention of layer {block.index} adds to the residual stream cannot be traced; "
+                        f"choose another model.")
+    stream = block.before if step.scale is None else step.scale * block.before
+    return Sublayer(stream, step, norm_of(block.norms, stream + step.added(attention.output)))
 
 
 def by_stage(weights: np.ndarray, values: np.ndarray, sublayer: Sublayer | None,

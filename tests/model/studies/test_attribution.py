@@ -39,7 +39,7 @@ def close(one, other, share=1e-5):
     assert one.shape == other.shape and np.abs(one - other).max() <= share * np.abs(other).max()
 
 
-@pytest.mark.parametrize("family", ["minilm", "bert", "gpt2", "llama", "mistral", "gemma2"])
+@pytest.mark.parametrize("family", ["minilm", "bert", "gpt2", "llama", "granite", "mistral", "gemma2"])
 def test_vectors_sum_to_the_layers_output(family, opened, minilm, report):
     model = minilm if family == "minilm" else opened(family)
     query = asked(model).query
@@ -49,13 +49,13 @@ def test_vectors_sum_to_the_layers_output(family, opened, minilm, report):
                                            layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
         changed, around = rollout.transformed_values(layer, attention), rollout.sublayer(block, attention)
-        assert around.sum_norm is not None and (around.post_norm is not None) == (family == "gemma2")
+        inner = around.step.inner
+        assert around.sum_norm is not None and (inner is not None) == (family == "gemma2")
         bias = np.zeros(model.card.d_model) if attention.b_output is None else attention.b_output
         for row in (0, 3, layer.shape[1] - 1):
             stages = around.parts(rollout.contributions(weights, changed, row), row)
             close(stages["norm"].sum(0) + bias, attention.output[row])
-            summed = bias if around.post_norm is None else rollout.apply_norm(around.post_norm, row, bias) + _bias(
-                around.post_norm)
+            summed = bias if inner is None else rollout.apply_norm(inner, row, bias) + _bias(inner)
             close(stages["norm_residual"].sum(0) + summed, around.sum_norm.input[row])
             close(stages["norm_layernorm"].sum(0) + rollout.apply_norm(around.sum_norm, row, summed)
                   + _bias(around.sum_norm), around.sum_norm.output[row])

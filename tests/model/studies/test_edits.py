@@ -234,10 +234,10 @@ def logits(case: Case) -> Pairs:
 
 
 def paths(case: Case) -> Pairs:
-    """Patch paths from heads of the twin to the answer and to heads of layers 1 and 2."""
+    """Patch paths from heads of the twin to the answer and to two heads."""
     own, twin, last = case.plain, case.pass_of(case.twin), max(layer for _, layer in case.plain.attentions)
-    for receiver, reads, senders in ((None, READS, ((0, 0), (1, 1), (last, 0))), ((1, 0), ("query", "value"), ((0, 1),)),
-                                     ((last, 0), READS, ((0, 1),)), ((last, 1), ("key",), ((0, 0),))):
+    for receiver, reads, senders in ((None, READS, ((0, 0), (1, 1), (last, 0))), ((last, 0), READS, ((0, 1),)),
+                                     ((1, 0), ("query", "value"), ((0, 1),))):
         found = PathsQuery(case.query, case.twin, case.family.position, 2, 3, receiver, reads, senders).answer(
             case.models, quiet)
         answers = torch.cat([own.answer, twin.answer, *(own.path(

@@ -7,7 +7,7 @@ import pytest
 
 from model.core import heads, pictures
 from model.core.attention import Full
-from model.core.models import Norm
+from model.core.models import Norm, Step
 from model.core.query import Kind, Query, UserError, Window, quiet
 from model.core.record import AttentionMap, Reported, patch_tokens
 from model.studies.attribution import Attribution, ceiling
@@ -207,7 +207,8 @@ def traced(stream: np.ndarray) -> SimpleNamespace:
     norm = Norm("norm", "layer", summed, summed, np.ones(WIDE, np.float32), None, 1e-6)
     attention = SimpleNamespace(output=output, w_output=OUT)
     trace = SimpleNamespace(attention=lambda kind, index: attention, plain=lambda: trace,
-                            block=lambda kind, index: SimpleNamespace(before=stream, norms=(norm,)))
+                            block=lambda kind, index: SimpleNamespace(before=stream, norms=(norm,), steps=(
+                                Step(attention=0, factor=np.ones((1, 1))),), attentions=(attention,)))
     return trace
 
 
