@@ -9,7 +9,7 @@ from scipy.spatial.distance import jensenshannon
 
 from model.ask import sources
 from model.core import heads
-from model.core.query import Kind, Silence, quiet
+from model.core.query import Kind, Patch, Silence, Temper, quiet
 from model.core.record import Prediction
 from model.studies import comparison
 from model.studies.comparison import ComparisonQuery, cosine, same_heads
@@ -104,12 +104,15 @@ def test_change_is_the_divergence(seed):
 
 
 def test_silencing_equals_single_queries():
-    query = sources.open_query("minilm", TIRED)
+    """Each head is silenced besides the query's edits; another edit of its output is replaced."""
+    tempered, twin = Temper(Kind.SELF, 1, 3, 4.0), sources.open_query("minilm", TIRED.replace("tired", "wide"))
+    query = sources.open_query("minilm", TIRED, edits=[tempered, Patch(Kind.SELF, 0, 0, twin)])
     record = sources.ask(query).result(120)
     found = sources.ask(SilencingQuery(query, Kind.SELF)).result(120)
     assert found.measure == "vector"
     assert found.heads == tuple((layer, head) for layer in range(6) for head in range(12))
     for place in ((0, 0), (5, 11)):
-        other = sources.ask(replace(query, edits=frozenset({Silence(Kind.SELF, *place)}))).result(120)
+        edits = {tempered, Silence(Kind.SELF, *place)} | (set() if place == (0, 0) else query.edits)
+        other = sources.ask(replace(query, edits=frozenset(edits))).result(120)
         assert found.frame()["silenced"][place] == pytest.approx(1 - cosine(record, other), abs=1e-9)
     assert min(found.changes) > 0

@@ -1,10 +1,11 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.query import Kind, quiet
+from model.core.query import Kind, Silence, quiet
 from model.studies import patch_attention as study
 from tests import fabricate
 
@@ -46,6 +47,16 @@ def test_rollouts_are_equal_if_nothing_is_dropped():
     step = [np.mean([heads.weights(layer, head) for head in range(layer.heads)], 0) / 2 + np.eye(25) / 2
             for layer in MAP.layers]
     np.testing.assert_allclose(found.right, step[1] @ step[0], atol=1e-6)
+
+
+def test_rollout_leaves_out_what_a_silenced_head_attends_to():
+    edits = frozenset({Silence(Kind.SELF, 1, 0), Silence(Kind.SELF, 0, 2, "mean")})
+    found = study.PatchRolloutQuery(replace(MADE.query, edits=edits), MAP.kind, 0.0).answer(holding(MADE), quiet)
+    weights = [np.stack([heads.weights(layer, head) for head in range(layer.heads)]) for layer in MAP.layers]
+    weights[1][0] = 0
+    weights[0][2] = weights[0][2].mean(0)
+    first, second = (each.mean(0) / 2 + np.eye(25) / 2 for each in weights)
+    np.testing.assert_allclose(found.right, second / second.sum(1, keepdims=True) @ first, atol=1e-6)
 
 
 def test_smallest_weights_are_left_out():
