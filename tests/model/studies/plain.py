@@ -44,7 +44,8 @@ def attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, atte
         if isinstance(edit, Window) and kind is Kind.CAUSAL:
             scores[..., (behind >= edit.width) & (torch.arange(key.shape[2]) >= edit.first)] = -torch.inf
     weights = scores.softmax(-1).nan_to_num()
-    run.captured[kind, layer] = {"query": query, "key": key, "value": value, "raw": raw, "score": score, "weights": weights}
+    run.captured[kind, layer] = {"query": query, "key": key, "value": value, "raw": raw, "score": score,
+                                 "weights": weights}
     return (weights @ value).transpose(1, 2).contiguous(), None
 
 
