@@ -326,7 +326,8 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
 
 
 def _check_size(calls: dict[str, Call], title: str) -> None:
-    size = sum(call.input.nbytes + call.output.nbytes for call in calls.values())
+    arrays = {id(array): array.nbytes for call in calls.values() for array in (call.input, call.output)}
+    size = sum(arrays.values())
     if size > LARGEST:
         raise UserError(f"All activations of {title} for this text take {size / 2**20:,.0f} MB and the limit is "
                         f"{LARGEST / 2**20:,.0f}; choose a shorter text.")

@@ -167,7 +167,7 @@ class Step:
 
     def added(self, output: np.ndarray) -> np.ndarray:
         """Return what the attention layer adds to the stream, (t, d_model), if its output is this."""
-        return (output if self.inner is None else self.inner.apply(output)) * self.factor
+        return np.asarray((output if self.inner is None else self.inner.apply(output)) * self.factor)
 
 
 @with_arrays
@@ -188,6 +188,34 @@ class Block:
     def __post_init__(self) -> None:
         _freeze(self, before=2, after=2)
         check_finite(f"behind block {self.index}", self.after)
+
+    @property
+    def followed(self) -> tuple[Step, ...]:
+        """The block's steps. Raises UserError if it is unclear what its attention layers add to the stream."""
+        if self.steps is None:
+            raise UserError(f"What layer {self.index} adds to the residual stream is no multiple of its attention's "
+                            f"output, so it cannot be divided among its heads; choose another model.")
+        return self.steps
+
+    @property
+    def fed_forward(self) -> np.ndarray:
+        """What all modules besides attention add to the stream, usually the feed-forward layer, (t, d_model)."""
+        written = [step.wrote for step in self.followed if step.wrote is not None]
+        return np.asarray(sum(written, np.zeros_like(self.before)))
+
+    def sum_at(self, attention: AttentionTrace) -> tuple[np.ndarray, np.ndarray]:
+        """Return the stream to which an attention layer adds, and what it adds, both (t, d_model)."""
+        stream = self.before
+        for step in self.followed:
+            stream = stream if step.scale is None else stream * step.scale
+            if step.attention is not None:
+                added = step.added(self.attentions[step.attention].output)
+                if self.attentions[step.attention] is attention:
+                    return stream, added
+                stream = stream + added
+            stream = stream if step.wrote is None else stream + step.wrote
+            stream = stream if step.norm is None else step.norm.output
+        raise KeyError(f"no such attention in block {self.index}")
 
 
 def norm_of(norms: Iterable[Norm], read: np.ndarray) -> Norm | None:

@@ -37,16 +37,19 @@ def boxes(block: Block) -> list[Box]:
     *add & norm* if its input is their sum and the model is post-LN."""
     left, stream = list(block.norms), block.before
     stack = [Box("in", "in", stream)]
-    parts: list[tuple[str, np.ndarray | None]] = [("cross" if each.kind is Kind.CROSS else "attention", each.output)
-                                                  for each in block.attentions]
-    parts.append(("feed_forward", block.feed_forward.output if block.feed_forward else None))
-    for number, (name, output) in enumerate(parts, 1):
+    feed_forward = block.feed_forward.output if block.feed_forward else None
+    for number, attention in enumerate((*block.attentions, None), 1):
+        name = "feed_forward" if attention is None else "cross" if attention.kind is Kind.CROSS else "attention"
+        output = feed_forward if attention is None else attention.output
         before = _reading(left, stream)
         stack += [Box(f"norm{number}", "norm", before.output, before)] if before else []
         stack.append(Box(name, name, output))
         behind = _reading(left, output)
         stack += [Box(f"behind{number}", "norm", behind.output, behind)] if behind else []
-        stream = block.after if output is None else stream + (behind.output if behind else output)
+        if attention is not None:
+            stream = np.add(*block.sum_at(attention))
+        else:
+            stream = block.after if output is None else stream + block.fed_forward
         after = None if block.norm_first else _reading(left, stream)
         stream = after.output if after else stream
         stack.append(Box(f"add{number}", "add_norm" if after else "add", stream, after))

@@ -65,14 +65,14 @@ class Lengths:
     """Euclidean lengths of the last token's vectors, one per layer."""
 
     before: tuple[float, ...]         # residual stream before the layer
-    attention: tuple[float, ...]      # output of attention
-    feed_forward: tuple[float, ...]   # output of the feed-forward layer
+    attention: tuple[float, ...]      # what attention adds
+    feed_forward: tuple[float, ...]   # what the feed-forward layer adds
     after: tuple[float, ...]          # residual stream after the layer
 
 
 def lengths(trace: Trace) -> Lengths:
     """Measure the lengths of the last token's vectors in every layer."""
-    parts = [(block.before, block.attentions[0].output, _feed_forward(block).output, block.after)
+    parts = [(block.before, block.sum_at(block.attentions[0])[1], block.fed_forward, block.after)
              for block in trace.blocks]
     return Lengths(*(tuple(float(np.linalg.norm(rows[-1].astype(np.float64))) for rows in each)
                      for each in zip(*parts, strict=True)))

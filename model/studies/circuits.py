@@ -126,11 +126,8 @@ class Walk:
     def through(self, block: Block, stream: Stream) -> list[tuple[Step, Stream]]:
         """Return every step of a block with the stream after it: attention layers add their heads, all other modules
         "mlp L". Raises UserError if the block's steps are unknown."""
-        if block.steps is None:
-            raise UserError(f"What layer {block.index} adds to the residual stream is no multiple of its attention's "
-                            f"output, so it cannot be divided among its heads; choose another model.")
         found = []
-        for step in block.steps:
+        for step in block.followed:
             stream = stream.scaled(step.scale, self.tokens)
             if step.attention is not None:
                 stream = stream.join(self.added(step, block.attentions[step.attention]))

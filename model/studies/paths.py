@@ -144,10 +144,7 @@ def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, chan
     sender, carried = trace.attention(kind, layer), np.zeros_like(change)
     for block in (block for block in trace.blocks if block.kind is kind):
         if layer <= block.index and (receiver is None or block.index < receiver[0]):
-            if block.steps is None:
-                raise UserError(f"What layer {block.index} adds to the residual stream cannot be traced; choose "
-                                f"another model.")
-            for step in block.steps:
+            for step in block.followed:
                 carried = carried if step.scale is None else step.scale * carried
                 if step.attention is not None and block.attentions[step.attention] is sender:
                     carried = carried + step.added(sender.output + change) - step.added(sender.output)

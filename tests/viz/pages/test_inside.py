@@ -16,7 +16,7 @@ from tests.fabricate import D_K, HEADS, QUERIES, layer, record
 from tests.lesson_pages import shown
 from viz.pages import inside
 from viz.pages.inside import steps
-from viz.pages.inside.steps import STEPS, TRACED, StepContext, addition, stream_before
+from viz.pages.inside.steps import STEPS, TRACED, StepContext
 from viz.text import strings
 
 PROSE = strings("lessons/inside")
@@ -87,5 +87,5 @@ def test_mix_is_not_described_before_the_answer():
 def test_stream_and_addition_equal_the_norm_input(kind):
     trace = sources.ask(TraceQuery(sources.open_query("translator", headline.TIRED))).result()
     block, around = trace.block(kind, 0), trace.attention(kind, 0)
-    total = stream_before(block, around) + addition(block, around)
+    total = np.add(*block.sum_at(around))
     assert min(np.abs(norm.input - total).max() for norm in block.norms) < 1e-5

@@ -165,7 +165,7 @@ def step_mix(here: StepContext, words: Texts) -> dict:
 
 def mixed_of_all(here: StepContext) -> np.ndarray:
     """Return the outputs of all heads of the layer for this token, float64 (head, d_v)."""
-    return np.stack([head_steps.head_steps(here.layer, head, here.at).mixed for head in range(here.layer.heads)])
+    return here.layer.head_outputs(np.array([here.at]))[:, 0].astype(np.float64)
 
 
 def step_concat(here: StepContext, words: Texts) -> dict:
@@ -191,25 +191,10 @@ def step_out(here: StepContext, words: Texts) -> dict:
             "error": np.abs(handed.sum(0) + bias - output).max(), "whole": np.linalg.norm(output)}
 
 
-def addition(block: Block, around: AttentionTrace) -> np.ndarray:
-    """Return the attention layer's contribution to the residual stream, (q, d_model): its output, which some models
-    (Gemma 2) normalise first."""
-    return next((norm.output for norm in block.norms if np.array_equal(norm.input, around.output)), around.output)
-
-
-def stream_before(block: Block, around: AttentionTrace) -> np.ndarray:
-    """Return the vectors to which an attention layer's output is added, (q, d_model). For cross-attention, this is the
-    stream after self-attention, normalised in post-LN models."""
-    first = block.attentions[0]
-    if around is first:
-        return block.before
-    return block.before + addition(block, first) if block.norm_first else around.x
-
-
 def step_stream(here: StepContext, words: Texts) -> dict:
     """Draw the residual stream before and after the attention layer."""
     block, at = here.block, here.at
-    before, added = stream_before(block, here.around)[at], addition(block, here.around)[at]
+    before, added = (vectors[at] for vectors in block.sum_at(here.around))
     here.strips([(words["before"], before), (words["added"], added), (words["sum"], before + added),
                  (words["after"], block.after[at])], "stream", words("alt", layer=block.index))
     return {"norm": words["pre" if block.norm_first else "post"], "before": np.linalg.norm(before),
