@@ -274,9 +274,9 @@ def induction_heads(asked: NamesModel, models: Models, report: Progress) -> Meas
 
 
 def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Measure whether an induction head forms during the shipped training run, and what share of the decrease in loss
-    occurs between the two snapshots around its formation. The independent units are draws of random tokens, half of
-    which choose the head; there is only one training run."""
+    """Measure whether an induction head forms during the shipped training run, over draws of random tokens, half of which
+    choose the head, and what share of the decrease in loss occurs between the two snapshots around its formation. The
+    independent unit of that share is the training run, of which there is one."""
     film, prefix = read_film(FILM), []
     for _, step in counted(film.frames, report, "snapshot"):
         opened = models.open(Query(f"{asked.model}@{step}", asked.revision, SEEN), quiet)
@@ -295,8 +295,9 @@ def together(film: Film, prefix: np.ndarray) -> Finding:
     windows = [emergence_interval(film.frames, column) for column in prefix.T]
     shares = np.array([np.nan if window is None else fall(film, *window) for window in windows])
     lengths = [window[1] - window[0] for window in windows if window is not None]
-    found = mean_finding("induction_loss", shares, float(np.mean(lengths)) / film.frames[-1] if lengths else math.nan,
-                         "share", "draws")
+    baseline = float(np.mean(lengths)) / film.frames[-1] if lengths else math.nan
+    found = Finding("induction_loss", float(np.nanmean(shares)) if lengths else math.nan, math.nan, math.nan, baseline,
+                    1, "runs", "share")
     if not lengths:
         return found
     length = round(float(np.mean(lengths)))
