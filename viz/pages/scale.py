@@ -88,9 +88,9 @@ def _see(page: PageContext, words: Section) -> bool:
         if not revealed:
             drawn, dots = drawn[:1], {0: dots[0]}
         elif crossing is not None:
-            marks.append((crossing, words("crossing", crossing=_rough(crossing))))
+            marks.append((crossing, words("crossing", **_between(crossing))))
         words.tell(keys=rest[0], d_k=d_k, **told,
-                   crosses="" if crossing is None else words("crosses", crossing=_rough(crossing)))
+                   crosses="" if crossing is None else words("crosses", **_between(crossing)))
         words.figure(standing, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots), marks=marks, y_range=(1e-4, 40),
                      axes=words["axes"], height=290, kind="" if revealed else "before", key="scale-see")
         if revealed:
@@ -98,9 +98,10 @@ def _see(page: PageContext, words: Section) -> bool:
     return revealed
 
 
-def _rough(number: float) -> float:
-    """Round to one digit, because the crossing moves by a tenth from draw to draw."""
-    return float(f"{number:.1g}")
+def _between(crossing: float) -> dict[str, int]:
+    """Return the measured widths around a crossing, which moves by a tenth from draw to draw."""
+    place = int(np.searchsorted(sqrt_dk.WIDTHS, crossing))
+    return {"below": sqrt_dk.WIDTHS[max(place - 1, 0)], "above": sqrt_dk.WIDTHS[place]}
 
 
 @section
