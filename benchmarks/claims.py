@@ -33,8 +33,8 @@ all its numbers do. A claim that does not hold here, on small models and our own
 
 
 def measured(row: Row, again: bool) -> dict:
-    """Measure a row, unless its answer ships for this model, and return it as in `clearhead claims --json`, with a short citation and the duration in
-    seconds."""
+    """Measure a row, unless its answer ships for this model. Return it as in `clearhead claims --json`, with a short
+    citation and the duration in seconds."""
     begun, revision, answer, error = time.perf_counter(), sources.revision(row.model) if row.model else None, None, ""
     if revision is not None:
         question = ClaimQuery(row.claim.name, row.model, revision)

@@ -274,9 +274,9 @@ def induction_heads(asked: NamesModel, models: Models, report: Progress) -> Meas
 
 
 def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Measure whether an induction head forms during the shipped training run, over draws of random tokens, half of which
-    choose the head, and what share of the decrease in loss occurs between the two snapshots around its formation. The
-    independent unit of that share is the training run, of which there is one."""
+    """Measure whether an induction head forms during the shipped training run, over draws of random tokens, half of
+    which choose the head, and what share of the decrease in loss occurs between the two snapshots around its formation.
+    The independent unit of that share is the training run, of which there is one."""
     film, prefix = read_film(FILM), []
     for _, step in counted(film.frames, report, "snapshot"):
         opened = models.open(Query(f"{asked.model}@{step}", asked.revision, SEEN), quiet)
