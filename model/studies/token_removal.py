@@ -201,7 +201,7 @@ def explained_answer(opened: OpenModel, query: Query, at: int | None, words: tup
         raise UserError(f"{title} only reports its weights and cannot be edited, so there is nothing to compare with "
                         f"it; choose a verified model.")
     if query.edits:
-        raise UserError("Tokens can only be removed without other edits; remove the edits.")
+        raise UserError("Only the answer of a pass without edits can be explained; remove the edits.")
     asked = opened.tokens(query)
     if "input_ids" not in asked.tensors or opened.task == "none" or (opened.task == "label" and not opened.ours):
         raise UserError(f"{title} has no answer to a text to explain, neither a word nor a sentence vector; choose "
