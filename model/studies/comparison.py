@@ -264,6 +264,19 @@ def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int
     return [(name, found[0].get(name, float("nan")), found[1].get(name, float("nan"))) for name in names]
 
 
+def target_texts(first: AttentionRecord, second: AttentionRecord) -> list[list[str]]:
+    """Return the most probable token after each target token, of both records.
+
+    If both read the same target, such as before and after an edit, the second would go on differently after its first
+    token that differs, so it ends there, with "…".
+    """
+    texts = [[best[0] for best in side.prediction.texts] for side in (first, second) if side.prediction is not None]
+    differ = [place for place, (one, other) in enumerate(zip(*texts, strict=False)) if one != other]
+    if differ and first.maps[-1].queries == second.maps[-1].queries:
+        texts[1] = [*texts[1][:differ[0] + 1], "…"]
+    return texts
+
+
 def cosine(first: AttentionRecord, second: AttentionRecord) -> float | None:
     """Return the cosine of the two sentence vectors, or None unless both records have vectors of the same length."""
     sides = [record.prediction for record in (first, second)]

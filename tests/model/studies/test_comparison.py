@@ -56,6 +56,18 @@ def test_predictions_equal_the_record():
     assert cosine(one, other) == pytest.approx(float(np.dot(a, b) / np.linalg.norm(a) / np.linalg.norm(b)), abs=1e-6)
 
 
+def test_text_of_an_edited_translator_ends_where_it_differs(tmp_path):
+    """transformers' models read the target of the unedited pass, and ours the one that the edited model writes."""
+    folder, heads = str(tiny.save(tmp_path / "t5", "t5")), [Silence(Kind.CROSS, layer, 0) for layer in range(3)]
+    plain, edited = (sources.ask(sources.open_query(folder, "a cat sat on mat", edits=edits)).result(120)
+                     for edits in ((), [*heads, *(Silence(Kind.CAUSAL, layer, 1) for layer in range(3))]))
+    texts, ids = comparison.target_texts(plain, edited), [each.prediction.ids for each in (plain, edited)]
+    same = next(place for place, (one, other) in enumerate(zip(*ids, strict=True)) if one[0] != other[0])
+    assert texts[0] == [best[0] for best in plain.prediction.texts]
+    assert texts[1] == [*texts[0][:same], edited.prediction.texts[same][0], "…"]
+    assert comparison.target_texts(plain, plain)[1] == texts[0]
+
+
 def test_models_differ_by_the_mean_over_texts(tmp_path):
     """A fine-tuned model has its base's heads, and one of another family does not; batches combine to the whole."""
     base, other, family = (str(tiny.save(tmp_path / name, kind, seed=seed))

@@ -13,7 +13,14 @@ from model.core.query import Edit, HeadId, Hide, Kind, Patch, Silence, Window, w
 from model.core.record import AttentionRecord
 from model.core.view import SCALES, DisplayedHead, View
 from model.studies.alignment import Group
-from model.studies.comparison import Alignment, Comparison, cosine, difference_views, prediction_table
+from model.studies.comparison import (
+    Alignment,
+    Comparison,
+    cosine,
+    difference_views,
+    prediction_table,
+    target_texts,
+)
 from model.studies.patching import PatchEffects
 from viz.components.component import Selection
 from viz.components.head_grid import HeadValues
@@ -331,7 +338,7 @@ def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, 
     if angle is not None:
         st.markdown(WORDS("cosine", cosine=angle))
     elif kinds == ["target", "target"]:
-        texts = [" ".join(escape_markdown(best[0]) for best in each.texts) for each in predictions if each is not None]
+        texts = [" ".join(map(escape_markdown, each)) for each in target_texts(first, second)]
         st.markdown(WORDS("answers_text", first=texts[0], second=texts[1], **sides))
     elif not prediction_table(first, second):
         st.markdown(WORDS("answers_none", first=WORDS["kinds"][kinds[0]], second=WORDS["kinds"][kinds[1]], **sides))
