@@ -1,12 +1,14 @@
 """The lesson *Softmax*: a row of logits at every temperature, dragged by hand or read from a real head."""
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from model.ask import sources
 from model.core import heads
-from model.core.query import Temper, with_arrays
+from model.core.query import Kind, Temper, with_arrays
 from model.core.record import Layer
 from model.core.statistics import entropy, x_log_x
 from model.lessons import softmax
@@ -221,7 +223,11 @@ def _inside(page: PageContext, words: Section) -> None:
     layers = [layer for layer in record[view.kind].layers if scope == "all" or layer.index == view.layer]
     edits = [Temper(view.kind, layer.index, head, temperature) for layer in layers
              for head in ([view.head] if scope == "head" else range(layer.heads))]
-    after = page.ask(page.query(edits if temperature != 1 else ()))
+    asked = page.query(edits if temperature != 1 else ())
+    if Kind.CROSS in record.kinds and asked.target is None and sources.vocabulary(asked.model):
+        # our translator would write another target, whose rows could not be compared
+        asked = replace(asked, continuation=record[Kind.CROSS].queries.ids[1:])
+    after = page.ask(asked)
     moved = softmax.head_changes(record, after, view.kind)
     grid, numbers = softmax.by_layer(moved)
     compared, change = softmax.answer_change(record.prediction, after.prediction)

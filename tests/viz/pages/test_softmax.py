@@ -60,3 +60,11 @@ def test_temperature_inside_the_model_moves_weights_as_scipy(scope, t):
     assert [found["own"], found["later"]] == pytest.approx([moved[layer, head], moved[layer + 1:].max()], abs=1e-5)
     turned = distance.cosine(before.prediction.vector, after.prediction.vector)
     assert f"{turned:.2e}" in found["answer"] or turned < 1e-6
+
+
+def test_tempered_translator_reads_the_same_target(monkeypatch):
+    """By itself it would write another target, whose rows could not be compared."""
+    monkeypatch.setattr("viz.state.State", lambda **given: State(**given).with_question(
+        model="translator", text="the cat is tired because it is wide .").with_view(kind=Kind.CROSS))
+    found = shown("softmax", guess="a", row="head", inside=True, scope="all", t=0.05, drawn=CURVE).numbers["inside"]
+    assert found["own"] > 0.01
