@@ -23,9 +23,11 @@ from model.core.record import Layer
 from model.studies.circuits import WhyQuery
 from model.studies.contributions import AddsQuery, CosineQuery, LensQuery, WritesQuery
 from model.studies.known_circuits import MODELS, KnownCircuitsQuery
+from model.studies.mechanisms import MechanismsQuery
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
 OTHER = "A dog slept beside the road."
+COMPOSED = ("minilm", "smollm2", "induction")
 IDENTITIES = ("minilm", "smollm2", "induction", "stories", "resolver-narrow", "resolver-wide", "translator", "scratch")
 FAMILIES = ("bert", "roberta", "distilbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")   # tiny ones
 CELLS, PLACES = 40, 4   # numbers of random cells and of last positions for measuring errors
@@ -34,7 +36,9 @@ ABOUT = """\
 *Found*: the measured value, with its whole interval where there is one, is beyond chance or the control. *patched* is
 the head that patching names for a small model's answer and *written* the head that attribution names; where the two
 differ, neither counts as found, and the page shows both. *effect* is a median: one head, 16·0 (4.74 nats), decides
-the mean, whose verdict depended on the seed. The median was chosen after both had been seen.
+the mean, whose verdict depended on the seed. The median was chosen after both had been seen. Intervals are over random
+sequences, or over the twelve templates of the sentences; *agree* and *effect* are compared with 95% of the values when
+whole layers are exchanged at random.
 """
 
 
@@ -48,6 +52,18 @@ def table(model: str, again: bool) -> Iterator[str]:
         chance = "" if np.isnan(finding.chance) else f"{finding.chance:.3f}"
         yield (f"| {model} | {finding.name} | {heads} | {finding.value:.3f} | {interval} | {chance} | "
                f"{'yes' if finding.holds else 'no'} |")
+
+
+def compositions(again: bool) -> Iterator[str]:
+    """Yield the rows of each model's composing pairs, observed and by chance."""
+    for model in COMPOSED:
+        asked = MechanismsQuery(model, sources.revision(model))
+        known = None if again else sources.measured_before(asked)
+        found = known or asked.answer(sources.models, quiet)
+        for kind, null in found.null.items():
+            pairs = int(np.isfinite(found.composition[kind]).sum())
+            yield (f"| {model} | {kind} | {pairs:,} | {null.mean:.3f} | {null.high:.3f} | {null.chance:.1%} | "
+                   f"{found.share(kind):.1%} |")
 
 
 def errors(query: Query) -> tuple[float, float]:
@@ -127,6 +143,11 @@ def main() -> None:
     with one_thread():
         for model in asked.models:
             say(table(model, asked.again))
+        say(["", "Pairs of heads that compose more than the limit, which all but the share *by chance* of the model's "
+             "pairs in the impossible order (a later head read by an earlier one) stay below:", "",
+             "| model | read with | pairs | mean of impossible pairs | limit | by chance | observed |",
+             "|---|---|---:|---:|---:|---:|---:|"])
+        say(compositions(asked.again))
         say(["", "Largest errors of the two identities:", "", "| model | score | logit or cosine |", "|---|---:|---:|"])
         for name, query in queries():
             score, logit = errors(query)

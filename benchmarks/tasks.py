@@ -130,6 +130,7 @@ def look_at_induction(folder: Path) -> dict:
     plain = induction.mean_scores(opened)
     trace = opened.trace(Query(opened.card.id, opened.card.revision, induction.START), quiet)
     copying = head_weights.copying(opened, trace, head_weights.head_weights(trace, Kind.CAUSAL), Kind.CAUSAL)
+    assert copying is not None   # it has an unembedding
     strongest = int(plain.prefix.argmax())
     costs = {}
     for layer, head in plain.heads:

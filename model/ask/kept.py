@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from model.core import record_file
 from model.core.files import ASSETS
@@ -120,7 +119,9 @@ def difference(kept: AttentionRecord, live: AttentionRecord) -> float:
     layers = [[layer for part in record.maps for layer in part.layers] for record in (kept, live)]
     if sides[0] != sides[1] or len(layers[0]) != len(layers[1]):
         return float("inf")
-    pairs = _answers(kept.prediction, live.prediction)
+    if _best(kept.prediction) != _best(live.prediction):
+        return float("inf")
+    pairs = list(zip(_numbers(kept.prediction), _numbers(live.prediction), strict=True))
     for ours, theirs in zip(*layers, strict=True):
         if not (isinstance(ours, Layer) and isinstance(theirs, Layer)) or ours.scale != theirs.scale or not (
                 np.array_equal(ours.sees_nothing, theirs.sees_nothing)):
@@ -133,21 +134,12 @@ def difference(kept: AttentionRecord, live: AttentionRecord) -> float:
                 if one.size), default=0.0)
 
 
-def _answers(one: Prediction | None, other: Prediction | None) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the pairs of arrays to compare of two answers; those of different kinds have different shapes. Candidates
-    are compared by their probabilities, since rounding may exchange two that are equally likely."""
-    kinds = [None if each is None else (each.kind, each.positions) for each in (one, other)]
-    if one is None or other is None or kinds[0] != kinds[1]:
-        return [(np.zeros(0), np.zeros(int(kinds[0] != kinds[1])))]
-    pairs = [_arrays(*values) for values in ((one.vector, other.vector), (one.vectors, other.vectors), (
-        one.probabilities, other.probabilities), (one.cosines, other.cosines))]
-    for ids, more, shares, others in zip(one.ids, other.ids, one.probabilities, other.probabilities, strict=False):
-        ours, theirs = dict(zip(ids, shares, strict=False)), dict(zip(more, others, strict=False))
-        # a candidate that is not listed is at most as likely as the last one that is
-        pairs.append(_arrays([ours.get(each, min(shares)) for each in {*ours, *theirs}],
-                             [theirs.get(each, min(others)) for each in {*ours, *theirs}]))
-    return pairs
+def _best(answer: Prediction | None) -> object:
+    """Return what two equal answers have in common exactly: of the candidates only the best, because rounding may
+    exchange two that are equally likely."""
+    return None if answer is None else (answer.kind, answer.positions, [ids[0] for ids in answer.ids])
 
 
-def _arrays(one: ArrayLike | None, other: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    return np.asarray([] if one is None else one), np.asarray([] if other is None else other)
+def _numbers(answer: Prediction | None) -> list[np.ndarray]:
+    return [] if answer is None else [np.array([] if each is None else each, np.float64) for each in (
+        answer.probabilities, answer.cosines, answer.vector, answer.vectors)]

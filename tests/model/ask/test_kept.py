@@ -76,12 +76,6 @@ def test_wrong_record_is_replaced_with_a_sentence(record):
     assert any((one != other).any() for one, other in zip(sources.ask(overview).result().cells, drawn.cells))
 
 
-def swapped(answer):
-    """Return the answer with the last two candidates of its first position exchanged, as rounding may do."""
-    *ids, one, other = answer.ids[0]
-    return replace(answer, ids=((*ids, other, one), *answer.ids[1:]))
-
-
 WRONG_ANSWERS = {
     "other probabilities": lambda answer: replace(answer, probabilities=((0.5, *answer.probabilities[0][1:]),
                                                                          *answer.probabilities[1:])),
@@ -96,12 +90,6 @@ def test_record_with_a_wrong_answer_is_replaced(record, change):
     sources.ask(record.query).result()
     live = sources.ask(sources.CheckQuery(record.query)).result()
     assert sources.REPLACED in live.notes and not file_of(record).exists()
-
-
-def test_exchange_of_equally_likely_candidates_is_no_difference(record):
-    shares = record.prediction.probabilities
-    equal = replace(record.prediction, probabilities=((*shares[0][:-1], shares[0][-2]), *shares[1:]))
-    assert kept.difference(replace(record, prediction=swapped(equal)), replace(record, prediction=equal)) == 0
 
 
 def test_changed_vector_is_a_difference(record):
