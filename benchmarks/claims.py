@@ -69,9 +69,10 @@ def numbers(finding: dict) -> list[str]:
         return (f"{value:z.1%}" if share else f"{value:z.3f}").replace("-", "−")
 
     unit = "" if finding["unit"] == "share" else f" {words()['units'][finding['unit']]}"
-    interval = "" if finding["interval"] is None else f" ({' to '.join(map(written, finding['interval']))})"
+    ends = [finding["low"], finding["high"]]
+    interval = "" if None in ends else f" ({' to '.join(map(written, ends))})"
     luck = "–" if finding["luck"] is None else f"{written(finding['luck'])} ({written(finding['best'])})"
-    return [finding["what"], written(finding["effect"]) + interval + unit, written(finding["baseline"]), luck,
+    return [words()["findings"][finding["name"]]["what"], written(finding["effect"]) + interval + unit, written(finding["baseline"]), luck,
             f"{finding['n']} {words()['counted'][finding['counted']]}"]
 
 
