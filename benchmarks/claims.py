@@ -72,7 +72,8 @@ def numbers(finding: dict) -> list[str]:
     ends = [finding["low"], finding["high"]]
     interval = "" if None in ends else f" ({' to '.join(map(written, ends))})"
     luck = "–" if finding["luck"] is None else f"{written(finding['luck'])} ({written(finding['best'])})"
-    return [words()["findings"][finding["name"]]["what"], written(finding["effect"]) + interval + unit, written(finding["baseline"]), luck,
+    what = words()["findings"][finding["name"]]["what"]
+    return [what, written(finding["effect"]) + interval + unit, written(finding["baseline"]), luck,
             f"{finding['n']} {words()['counted'][finding['counted']]}"]
 
 
