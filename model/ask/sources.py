@@ -15,7 +15,7 @@ from model.ask import kept
 from model.ask.jobs import MISSING, Cache, Job, JobQueue
 from model.ask.shipped import find as shipped
 from model.core.limits import LIMITS, byte_cache, home
-from model.core.models import NamesModel, OpenModel, Trace, TraceQuery
+from model.core.models import NamesModel, OpenModel, TooLarge, Trace, TraceQuery
 from model.core.query import Edit, Progress, Query, UnknownModel, UserError, frozen, pictures_only, text_only
 from model.core.record import AttentionRecord
 from model.imported import source as imported_source
@@ -71,9 +71,15 @@ class CachedModels:
         """Return the answer to a query, computing it if it is not cached."""
         return self._cached(query, report)
 
-    def trace(self, query: Query, report: Progress) -> Trace:
-        """Return the answer to the query's TraceQuery, computing it if it is not cached."""
-        return self._cached(TraceQuery(query), report)
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+        """Return the answer to the query's TraceQuery, computing it if it is not cached; if it is too large, one that
+        holds these tokens alone."""
+        try:
+            return self._cached(TraceQuery(query), report)
+        except TooLarge:
+            if not tokens:
+                raise
+        return self._cached(TraceQuery(query, tokens), report)
 
     def _cached(self, question: Query | TraceQuery, report: Progress) -> Any:
         answer = self.cache.get(question, MISSING)

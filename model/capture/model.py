@@ -203,10 +203,10 @@ class NetworkModel:
         output."""
         raise NotImplementedError
 
-    def trace(self, query: Query, report: Progress) -> Trace:
-        """Return the trace of the pass that answers the query. Raises UserError if the model's structure cannot be
-        followed."""
-        return trace.trace(self, query, report)
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+        """Return the trace of the pass that answers the query, with these tokens alone if any are given. Raises
+        UserError if the model's structure cannot be followed, and TooLarge if all of it takes too much memory."""
+        return trace.trace(self, query, report, tokens)
 
     def check_edits(self, edits: Iterable[Edit], lengths: tuple[int, int | None]) -> None:
         """Raise UserError for an edit of a head or token that does not exist."""

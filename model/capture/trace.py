@@ -6,14 +6,14 @@ is the matrix whose input is the heads' outputs, perhaps after a gate. A norm, g
 output. Everything found is therefore verified, and everything else is refused with a reason.
 """
 import itertools
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from model.capture.forward_pass import Slot
+from model.capture.forward_pass import Slot, sample_rows
 from model.capture.stream import Passage, Vectors
 from model.core.limits import for_this_thread
 from model.core.models import (
@@ -25,6 +25,7 @@ from model.core.models import (
     Norm,
     Pairs,
     Projection,
+    TooLarge,
     Trace,
     Transform,
     Unembedding,
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 
     from model.capture.model import NetworkModel
     from model.capture.verify import Wiring
+
+
+class TooMuch(BaseException):
+    """The activations of a pass exceed a limit. A BaseException, so that no model's `except Exception` swallows it."""
 
 
 class Unfollowed(Exception):
@@ -136,22 +141,50 @@ class Call:
         return _numbers(getattr(self.module, "bias", None))
 
 
-def trace(model: "NetworkModel", query: Query, report: Progress) -> Trace:
-    """Return the trace of the pass that answers the query. Raises UserError if the model's structure cannot be
-    followed."""
-    title = model.card.title
+class Mixed(dict[tuple[Kind, int], "Tensor"]):
+    """Every head's output (q, head, d_v) by kind and layer, of the rows to keep alone."""
+
+    def __init__(self, rows: Mapping[int, np.ndarray]) -> None:
+        super().__init__()
+        self.rows = rows
+
+    def __setitem__(self, layer: tuple[Kind, int], output: "Tensor") -> None:
+        super().__setitem__(layer, output[self.rows[len(output)]] if len(output) in self.rows else output)
+
+
+def trace(model: "NetworkModel", query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+    """Return the trace of the pass that answers the query, with these tokens of each stack and a few others if any are
+    given, else with all. Raises UserError if the model's structure cannot be followed, and TooLarge if the activations
+    of all tokens take too much memory."""
     if model.wiring is None:
-        raise UserError(f"{title} only reports its weights, so its layers cannot be traced; choose a verified "
-                        f"model.")
-    mixed: dict[tuple[Kind, int], Tensor] = {}
+        raise UserError(f"{model.card.title} only reports its weights, so its layers cannot be traced; choose a "
+                        f"verified model.")
+    found = _traced(model, model.wiring, query, report, tokens)
+    if isinstance(found, UserError):   # raised here, since an error keeps what its frames hold
+        raise found
+    return found
+
+
+def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progress,
+            tokens: tuple[int, ...]) -> Trace | UserError:
+    title, rows = model.card.title, dict[int, np.ndarray]()
+    mixed = Mixed(rows)
+    if tokens and model.task != "label":   # whose answer may depend on all tokens
+        asked, mask = model.tokens(query), getattr(model.tokenizer, "mask_token_id", None)
+        masked = [place for place, number in enumerate(asked.source.ids) if number == mask]
+        for length in filter(None, asked.lengths):
+            some = {0, *sample_rows(length), *masked, *tokens, length - 1}
+            rows[length] = np.array(sorted(token for token in some if token < length))
     try:
-        names = {slot.module: _block_name(slot.module) for slot in model.wiring.slots.values()}
-        with watch_calls(model.network, set(names.values())) as calls:
+        names = {slot.module: _block_name(slot.module) for slot in wiring.slots.values()}
+        with watch_calls(model.network, set(names.values()), rows, float("inf") if rows else LARGEST) as calls:
             record = model.record(query, report, mixed)
-        return _assemble(record, mixed, model, model.wiring, names, calls)
+        return _assemble(record, mixed, model, wiring, names, calls, rows)
+    except TooMuch:
+        return TooLarge(f"All activations of {title} for this text take more than {LARGEST / 2**20:,.0f} MB; choose "
+                        f"a shorter text.")
     except Unfollowed as error:
-        raise UserError(f"The layers of {title} cannot be traced because {error}; its attention can still be "
-                        f"shown.") from error
+        return UserError(f"The layers of {title} cannot be traced because {error}; its attention can still be shown.")
 
 
 def _block_name(module: str) -> str:
@@ -164,20 +197,32 @@ def _block_name(module: str) -> str:
 
 
 @contextmanager
-def watch_calls(network: "nn.Module", blocks: Collection[str] = ()) -> Iterator[dict[str, Call]]:
+def watch_calls(network: "nn.Module", blocks: Collection[str] = (),
+                rows: Mapping[int, np.ndarray] | None = None,
+                largest: float = float("inf")) -> Iterator[dict[str, Call]]:
     """Yield a dictionary that passes in this thread fill with the last call of every norm, of every module with its own
-    weights except the output embeddings and, if blocks are named, of every module that contains others in them."""
+    weights except the output embeddings and, if blocks are named, of every module that contains others in them.
+
+    rows: the tokens to keep of a side with this number of tokens; by default all. Passes raise TooMuch once the calls
+    take more than `largest` bytes, or if the first blocks take more than twice their share of them.
+    """
     import torch
 
     calls: dict[str, Call] = {}
     order, last = itertools.count(), network.get_output_embeddings()
     known: dict[tuple, np.ndarray] = {}
+    rows, size, done = rows or {}, 0, 0
 
     def kept(tensor: "Tensor") -> np.ndarray:
         """Return a copy (token, d), because some models add to a tensor in place; one copy while its numbers last."""
-        rows, place = _rows(tensor), (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
-        if place not in known or not np.array_equal(known[place], rows):
-            known[place] = rows.copy()
+        nonlocal size
+        array, place = _numbers(tensor), (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
+        axis = next((axis for axis, length in enumerate(array.shape[:-1]) if length in rows), None)
+        array = array if axis is None else array.take(rows[array.shape[axis]], axis)
+        array = array.reshape(-1, array.shape[-1]) if array.ndim > 1 else array
+        if place not in known or not np.array_equal(known[place], array):
+            known[place] = array.copy()
+            size += array.nbytes
         return known[place]
 
     def hook(name: str) -> Callable[..., None]:
@@ -188,6 +233,10 @@ def watch_calls(network: "nn.Module", blocks: Collection[str] = ()) -> Iterator[
                 read = made   # of a container, only the output is needed
             if isinstance(read, torch.Tensor) and isinstance(made, torch.Tensor):
                 calls[name] = Call(name, module, next(order), kept(read), kept(made))
+            nonlocal done
+            done += name in blocks
+            if size > largest or (done and size * len(blocks) > 2 * largest * done):
+                raise TooMuch
         return for_this_thread(watch)
 
     def is_watched(name: str, module: "nn.Module") -> bool:
@@ -210,21 +259,14 @@ def _numbers(tensor: "Tensor | None") -> Any:
     return None if tensor is None else tensor.detach().float().numpy()
 
 
-def _rows(tensor: "Tensor") -> np.ndarray:
-    """Return a tensor (1, token, d) or (token, d) as (token, d)."""
-    array = _numbers(tensor)
-    return array.reshape(-1, array.shape[-1]) if array.ndim > 1 else array
-
-
 def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", model: "NetworkModel",
-              wiring: "Wiring", names: dict[str, str], calls: dict[str, Call]) -> Trace:
+              wiring: "Wiring", names: dict[str, str], calls: dict[str, Call], rows: dict[int, np.ndarray]) -> Trace:
     slots: dict[str, list[Slot]] = {}
     for slot in (slot for slot in wiring.slots.values() if slot.kind in record.kinds):
         slots.setdefault(names[slot.module], []).append(slot)
         if slot.occurrence:
             raise Unfollowed("its layers share one module")
-    _check_size(calls, model.card.title)
-    blocks = tuple(_block(record, mixed, name, members, calls) for name, members in slots.items())
+    blocks = tuple(_block(record, mixed, name, members, calls, rows) for name, members in slots.items())
     kinds = [kind for kind in (Kind.SELF, Kind.CAUSAL) if any(block.kind is kind for block in blocks)]
     lasts = [[block for block in blocks if block.kind is kind][-1] for kind in kinds]
     final = []
@@ -238,10 +280,13 @@ def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", 
     if said is not None and said.kind == "label" and len(said.positions) == 1 and (
             found := _classifier(outside, read, said)) is not None:
         return Trace(record.query, embedded, blocks, tuple(final), *found)
+    held = {kind: rows[len(record[kind].queries)] for kind in kinds} if rows else None
+    tokens = np.arange(len(read)) if held is None else held[kinds[-1]]
     _, read, transform = next((each for each in _transforms(outside)
                                if each[2].norm and each[2].weight is not None and close(each[0], read)),
                               (read, read, None))
-    return Trace(record.query, embedded, blocks, tuple(final), _unembedding(record, model, read), transform)
+    return Trace(record.query, embedded, blocks, tuple(final), _unembedding(record, model, read, tokens.tolist()),
+                 transform, rows=held)
 
 
 def _outside(names: list[str], calls: dict[str, Call]) -> list[Call]:
@@ -306,17 +351,19 @@ def _logits_of(said: Prediction) -> np.ndarray:
     return np.log(np.maximum(said.probabilities[-1], 1e-30)) + said.log_normaliser[-1]
 
 
-def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarray) -> Unembedding | None:
-    """Return W_U with its bias and scale if these reproduce the record's logits from the vectors before it (t, d),
-    else None. Without a masked word, a masked-word model has no logits in its record; its scale is then 1."""
+def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarray,
+                 tokens: Sequence[int]) -> Unembedding | None:
+    """Return W_U with its bias and scale if these reproduce the record's logits from the vectors before it of these
+    tokens (t, d), else None. Without a masked word, a masked-word model has no logits in its record; its scale is
+    then 1."""
     module, said = model.network.get_output_embeddings(), record.prediction
     weight = None if module is None else getattr(module, "weight", None)
     if weight is None or weight.ndim != 2 or weight.shape[1] != read.shape[1]:
         return None
     found = Unembedding(_numbers(weight), _numbers(getattr(module, "bias", None)))
-    if said is None or not said.ids or max(said.positions) >= len(read):
+    if said is None or not said.ids or said.positions[-1] not in tokens:
         return found if model.task == "mask" else None
-    ids, wanted, vector = list(said.ids[-1]), _logits_of(said), read[said.positions[-1]]
+    ids, wanted, vector = list(said.ids[-1]), _logits_of(said), read[tokens.index(said.positions[-1])]
     cap = getattr(model.network.config, "final_logit_softcapping", None)
     raw = wanted if not cap else cap * np.arctanh(np.clip(wanted / cap, -1 + 1e-12, 1 - 1e-12))
     made = found.logits(vector, ids)
@@ -325,25 +372,19 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
     return scaled if close(scaled.logits(vector, ids), wanted) else None
 
 
-def _check_size(calls: dict[str, Call], title: str) -> None:
-    arrays = {id(array): array.nbytes for call in calls.values() for array in (call.input, call.output)}
-    size = sum(arrays.values())
-    if size > LARGEST:
-        raise UserError(f"All activations of {title} for this text take {size / 2**20:,.0f} MB and the limit is "
-                        f"{LARGEST / 2**20:,.0f}; choose a shorter text.")
-
-
 def _block(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", name: str, slots: list[Slot],
-           calls: dict[str, Call]) -> Block:
+           calls: dict[str, Call], rows: dict[int, np.ndarray]) -> Block:
     inside = sorted((call for path, call in calls.items() if path.startswith(name + ".")), key=lambda call: call.order)
     leaves = [call for call in inside if _is_leaf(call.module)]
     linears = list(filter(_is_linear, leaves))
     attentions, orders, used = [], [], set()
     for slot in slots:
-        layer = record[slot.kind].layer(slot.index)
+        layer = cast(Layer, record[slot.kind].layer(slot.index))
+        looking, looked_at = (rows.get(length, slice(None)) for length in layer.shape[1:])
+        seen = layer.query[:, looking], layer.key[:, looked_at], layer.value[:, looked_at]
         norms_of_heads = [call for call in leaves if _is_norm(call) and call.name.startswith(slot.module + ".")]
-        attention, order, matrices = _attention(slot, cast(Layer, layer), mixed[slot.kind, slot.index].numpy(), linears,
-                                         norms_of_heads)
+        attention, order, matrices = _attention(slot, seen, mixed[slot.kind, slot.index].numpy(), linears,
+                                                norms_of_heads)
         attentions.append(attention)
         orders.append(order)
         used |= matrices
@@ -383,21 +424,22 @@ def _is_linear(call: Call) -> bool:
     return weight is not None and weight.ndim == 2 and call.matrix.shape == sizes
 
 
-def _attention(slot: Slot, layer: Layer, mixed: np.ndarray, linears: list[Call],
+def _attention(slot: Slot, seen: tuple[np.ndarray, np.ndarray, np.ndarray], mixed: np.ndarray, linears: list[Call],
                norms: list[Call]) -> tuple[AttentionTrace, int, set[str]]:
-    """Return the matrices around one attention layer, when W_O was applied, and the names of their modules. mixed: the
-    heads' outputs, edits included, (q, head, d_v). norms: those inside the attention module."""
+    """Return the matrices around one attention layer, when W_O was applied, and the names of their modules. seen: its
+    queries, keys and values. mixed: the heads' outputs, edits included, (q, head, d_v). norms: those inside the
+    attention module."""
     own = [call for call in linears if call.name.startswith(slot.module + ".")]
-    query, q_layout, q_scale = _before_rotation("queries", own, norms, layer.query)
+    query, q_layout, q_scale = _before_rotation("queries", own, norms, seen[0])
     others = [call for call in own if call is not query or q_layout[1]]
-    key, k_layout, k_scale = _before_rotation("keys", others, norms, layer.key)
-    value, v_layout = _find_matrix("values", own, layer.value, exact=True)
+    key, k_layout, k_scale = _before_rotation("keys", others, norms, seen[1])
+    value, v_layout = _find_matrix("values", own, seen[2], exact=True)
     output, gate = reader_of(mixed, [call for call in linears if call is not value])
     if output is None:
         raise Unfollowed("no matrix takes its heads' outputs as input")
     scaled = q_layout[0](query.output) * (1 if q_scale is None else q_scale)
-    pairs = pairs_of(scaled.swapaxes(0, 1), layer.query)
-    weight = output.matrix.reshape(layer.heads, -1, output.matrix.shape[1])
+    pairs = pairs_of(scaled.swapaxes(0, 1), seen[0])
+    weight = output.matrix.reshape(len(seen[0]), -1, output.matrix.shape[1])
     attention = AttentionTrace(slot.kind, slot.index, query.input, value.input, _projection(query, q_layout[0]),
                                _projection(key, k_layout[0]), _projection(value, v_layout[0]), weight, output.bias,
                                output.output, pairs, q_scale, k_scale, gate)

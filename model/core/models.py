@@ -25,6 +25,7 @@ from model.core.query import (
     check_finite,
     frozen,
     quiet,
+    slices,
     with_arrays,
 )
 from model.core.record import AttentionMap, AttentionRecord, Card, Omission, Tokens
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 Pairs = tuple[tuple[int, int], ...]   # dimensions that are rotated together
 # largest difference between equal vectors, relative to a vector's largest number; rounding errors are smaller
 CLOSE = 1e-4
+WORDS = 4096   # rows of an unembedding that are converted to float64 at once
 FLOOR = 1e-2   # a vector smaller than this share of the largest one may be a difference of large ones
 
 
@@ -256,7 +258,8 @@ class Unembedding:
 
     def logits(self, x: np.ndarray, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
         """Compute logits of vectors x (…, d_model) for all words or for these ids, float64 (…, id)."""
-        found = x.astype(np.float64) @ self.weight[ids].T * self.scale
+        x, weight = x.astype(np.float64), self.weight[ids]
+        found = np.concatenate([x @ weight[some].T for some in slices(len(weight), WORDS)], -1) * self.scale
         found = found if self.bias is None else found + self.bias[ids]
         return found if self.softcap is None else self.softcap * np.tanh(found / self.softcap)
 
@@ -285,6 +288,11 @@ class Transform:
         return made if self.norm is None else self.norm.apply(made)
 
 
+def _stack(kind: Kind) -> Kind:
+    """Return the kind of the stack that computes queries; for cross-attention, the decoder."""
+    return Kind.CAUSAL if kind is Kind.CROSS else kind
+
+
 @with_arrays
 class Trace:
     """The answer to a TraceQuery: one `Embedded` per stack, every block, the final norms and the unembedding."""
@@ -298,6 +306,12 @@ class Trace:
     # (part, t): the weights of the tokens in the vector of which a classifier computes its only logits; the parts, such
     # as [CLS] and the mean of all patches, are joined. None for logits at each token
     pool: np.ndarray | None = None
+    # {kind of a stack: the tokens (t) that its arrays hold}; None if they hold all
+    rows: dict[Kind, np.ndarray] | None = None
+
+    def at(self, kind: Kind, tokens: Sequence[int]) -> np.ndarray:
+        """Return the rows of a stack's arrays that hold these tokens, int (token)."""
+        return np.asarray(tokens) if self.rows is None else np.searchsorted(self.rows[_stack(kind)], tokens)
 
     def plain(self) -> "Trace":
         """Return this trace. Raises UserError if a norm or a gate inside its attention makes equation (1) between the
@@ -326,21 +340,20 @@ class Trace:
 
     def start(self, kind: Kind) -> Embedded:
         """Return the embedding of the stack that the queries belong to; for cross-attention, the decoder."""
-        stack = Kind.CAUSAL if kind is Kind.CROSS else kind
-        return next(embedded for embedded in self.embedded if embedded.kind is stack)
+        return next(embedded for embedded in self.embedded if embedded.kind is _stack(kind))
 
     def last(self, kind: Kind) -> tuple[Block, Norm | None]:
         """Return the last block of a stack and the norm of its output; for cross-attention, the decoder's."""
-        stack = Kind.CAUSAL if kind is Kind.CROSS else kind
-        block = [block for block in self.blocks if block.kind is stack][-1]
+        block = [block for block in self.blocks if block.kind is _stack(kind)][-1]
         return block, norm_of(self.final, block.after)
 
     def readout(self, vectors: np.ndarray, position: int, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
         """Compute the logits of all words or of these ids for residual streams after the last block, (t, d_model), at
         one position, float64 (id). A classifier's only logits do not depend on the position."""
         assert self.unembedding is not None
-        _, norm = self.last(self.blocks[-1].kind)
-        pool = np.eye(len(vectors))[[position]] if self.pool is None else self.pool
+        kind = self.blocks[-1].kind
+        _, norm = self.last(kind)
+        pool = np.eye(len(vectors))[self.at(kind, [position])] if self.pool is None else self.pool
         tokens = np.flatnonzero(pool.any(0))
         read = vectors[tokens] if norm is None else norm.apply(vectors[tokens])
         joined = (pool[:, tokens] @ read).reshape(-1)
@@ -489,8 +502,9 @@ class OpenModel(Protocol):
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """Return the record of the query's pass."""
 
-    def trace(self, query: Query, report: Progress) -> Trace:
-        """Return the trace of the same pass, from the embeddings to the last block."""
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+        """Return the trace of the same pass, from the embeddings to the last block. If tokens are given, it may hold
+        these alone. Raises `TooLarge` if all of it takes too much memory."""
 
 
 def check_lengths(other: Query, there: int, here: int) -> None:
@@ -498,6 +512,10 @@ def check_lengths(other: Query, there: int, here: int) -> None:
     if there != here:
         raise UserError(f"A head's output is copied token by token, but there are {there} tokens in "
                         f"“{other.text[:60]}” and {here} here; choose a text with the same number of tokens.")
+
+
+class TooLarge(UserError):
+    """All activations of a pass take too much memory."""
 
 
 class Models(Protocol):
@@ -509,8 +527,8 @@ class Models(Protocol):
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """Return the answer to a query."""
 
-    def trace(self, query: Query, report: Progress) -> Trace:
-        """Return the answer to its TraceQuery."""
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+        """Return the answer to its TraceQuery; if that is too large, one that holds these tokens alone."""
 
 
 @frozen
@@ -538,7 +556,9 @@ class TraceQuery:
     """A request for everything from the embeddings to the last block in one query's pass."""
 
     query: Query
+    tokens: tuple[int, ...] = ()   # the tokens that the trace must hold, in each stack that has them; () for all
 
     def answer(self, models: Models, report: Progress) -> Trace:
         """Return the trace of the pass that the query's record comes from."""
-        return models.open(self.query, report).trace(self.query, report)
+        opened = models.open(self.query, report)
+        return opened.trace(self.query, report, self.tokens) if self.tokens else opened.trace(self.query, report)

@@ -249,7 +249,7 @@ class ScratchModel(NetworkModel):
         positions = self.positions(asked)
         return output[row][positions], positions
 
-    def trace(self, query: Query, report: Progress) -> Trace:
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
         """Return the trace with the embeddings' parts, which are known even if they are not separate modules."""
         found, asked = super().trace(query, report), self.tokens(query)
         return replace(found, embedded=tuple(self._embedded(asked, start) for start in found.embedded))

@@ -87,7 +87,7 @@ class Walk:
     """The residual stream of one stack at some tokens, before each block and after the last block."""
 
     def __init__(self, record: AttentionRecord, trace: Trace, kind: Kind, tokens: list[int]) -> None:
-        self.record, self.trace, self.tokens = record, trace, np.array(tokens)
+        self.record, self.trace, self.tokens, self.rows = record, trace, np.array(tokens), trace.at(kind, tokens)
         self.stack = Kind.CAUSAL if kind is Kind.CROSS else kind
 
     def __iter__(self) -> Iterator[tuple[Block, Stream]]:
@@ -98,8 +98,8 @@ class Walk:
             if block.kind is self.stack:
                 scale = (block.before * after).sum(keepdims=True) / (after * after).sum()
                 if not same_numbers(after, block.before) and same_numbers(after * scale, block.before):
-                    stream = stream.scaled(scale, self.tokens)
-                gap = block.before[self.tokens] - stream.total
+                    stream = stream.scaled(scale, self.rows)
+                gap = block.before[self.rows] - stream.total
                 if np.abs(gap).max() > CLOSE * np.abs(block.before).max():
                     stream = stream.add(f"{BEFORE}{block.index}", gap)
                 yield block, stream
@@ -114,10 +114,10 @@ class Walk:
 
     def _start(self) -> Stream:
         start = self.trace.start(self.stack)
-        wanted = start.output[self.tokens].astype(np.float64)
+        wanted = start.output[self.rows].astype(np.float64)
         if start.parts:
             names, parts = zip(*start.parts, strict=True)
-            stream = Stream(names, np.array(parts, np.float64)[:, self.tokens]).through(start.norm, self.tokens)
+            stream = Stream(names, np.array(parts, np.float64)[:, self.rows]).through(start.norm, self.rows)
             if same_numbers(stream.total, wanted):
                 return stream
         first = next(block.index for block in self.trace.blocks if block.kind is self.stack)
@@ -128,26 +128,26 @@ class Walk:
         "mlp L". Raises UserError if the block's steps are unknown."""
         found = []
         for step in block.followed:
-            stream = stream.scaled(step.scale, self.tokens)
+            stream = stream.scaled(step.scale, self.rows)
             if step.attention is not None:
                 stream = stream.join(self.added(step, block.attentions[step.attention]))
             if step.wrote is not None:
-                stream = stream.add(f"mlp {block.index}", step.wrote[self.tokens])
-            stream = stream.through(step.norm, self.tokens)
+                stream = stream.add(f"mlp {block.index}", step.wrote[self.rows])
+            stream = stream.through(step.norm, self.rows)
             found.append((step, stream))
         return found
 
     def added(self, step: Step, attention: AttentionTrace) -> Stream:
         """Return what each head of an attention layer adds to the stream in this step, before the norm of the sum."""
-        return self.heads(attention).through(step.inner, self.tokens).scaled(step.factor, self.tokens)
+        return self.heads(attention).through(step.inner, self.rows).scaled(step.factor, self.rows)
 
     def heads(self, attention: AttentionTrace) -> Stream:
         """Return each head's output at these tokens after W_O, and the output bias."""
         layer = self.record[attention.kind].captured(attention.index, "its heads cannot be traced")
-        total = attention.output[self.tokens]
+        total = attention.output[self.rows]
         mixed = np.asarray(layer.head_outputs(self.tokens), np.float64)
         if attention.gate is not None:
-            mixed *= attention.gate[self.tokens].swapaxes(0, 1)
+            mixed *= attention.gate[self.rows].swapaxes(0, 1)
         out = mixed @ attention.w_output
         prefix = "cross " if attention.kind is Kind.CROSS else ""
         names = tuple(prefix + head_label(attention.index, head) for head in range(layer.heads))
@@ -167,7 +167,8 @@ class WhyQuery(MapQuestion):
 
     def answer(self, models: Models, report: Progress) -> "Why":
         """Decompose the score. Raises UserError if the cell is masked or the model cannot be traced."""
-        record, trace = models.record(self.query, report), models.trace(self.query, report)
+        record = models.record(self.query, report)
+        trace = models.trace(self.query, report, (self.looking, self.looked_at))
         block, attention = trace.find(self.kind, self.layer)
         layer = record[self.kind].captured(self.layer, "no score can be split")
         row, column = slice(self.looking, self.looking + 1), slice(self.looked_at, self.looked_at + 1)
@@ -177,9 +178,11 @@ class WhyQuery(MapQuestion):
         queries = _side(record, trace, self.kind, block, attention.x, self.looking)
         keys = (_memory(record, trace, attention.memory, self.looked_at) if self.kind is Kind.CROSS
                 else _side(record, trace, self.kind, block, attention.memory, self.looked_at))
-        query = _projected(queries, attention.query, attention.query_scale, self.looking, self.head,
+        places = trace.at(self.kind, [self.looking])[0], trace.at(
+            Kind.SELF if self.kind is Kind.CROSS else self.kind, [self.looked_at])[0]
+        query = _projected(queries, attention.query, attention.query_scale, places[0], self.head,
                            layer.query[self.head, self.looking], attention.pairs)
-        key = _projected(keys, attention.key, attention.key_scale, self.looked_at, group,
+        key = _projected(keys, attention.key, attention.key_scale, places[1], group,
                          layer.key[group, self.looked_at], attention.pairs)
         parts = query.parts[:, 0] @ key.parts[:, 0].T * layer.scale
         own = float(layer.scores(slice(self.head, self.head + 1), row, column)[0, 0, 0])
@@ -233,23 +236,24 @@ class Why:
 
 
 def _side(record: AttentionRecord, trace: Trace, kind: Kind, block: Block, read: np.ndarray, token: int) -> Stream:
-    """Return the contributions to read[token], the input of a block's projection at one token."""
+    """Return the contributions to read, the input of a block's projection at one token."""
     walk = Walk(record, trace, kind, [token])
     stream = next(entering for each, entering in walk if each is block)
-    return _reading(stream, block.norms, read, token) or _after_attention(walk, block, stream, read, token)
+    row = walk.rows[0]
+    return _reading(stream, block.norms, read, row) or _after_attention(walk, block, stream, read, row)
 
 
-def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, token: int) -> Stream | None:
-    """Return the stream, after a norm if necessary, if it equals read[token]; otherwise None."""
-    tried = stream, stream.through(norm_giving(norms, read), np.array([token]))
-    return next((each for each in tried if same_numbers(each.total, read[[token]])), None)
+def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, row: int) -> Stream | None:
+    """Return the stream, after a norm if necessary, if it equals read[row]; otherwise None."""
+    tried = stream, stream.through(norm_giving(norms, read), np.array([row]))
+    return next((each for each in tried if same_numbers(each.total, read[[row]])), None)
 
 
-def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray, token: int) -> Stream:
+def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray, row: int) -> Stream:
     """Return the contributions to the input of cross-attention: the stream after the block's self-attention. Raises
-    UserError if its sum does not equal read[token]."""
+    UserError if its sum does not equal read[row]."""
     for _, after in walk.through(block, stream):
-        if (found := _reading(after, block.norms, read, token)) is not None:
+        if (found := _reading(after, block.norms, read, row)) is not None:
             return found
     raise UserError(f"The input of layer {block.index} is not the residual stream or its norm, so its scores cannot be "
                     f"split; choose another model.")
@@ -257,20 +261,20 @@ def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray,
 
 def _memory(record: AttentionRecord, trace: Trace, memory: np.ndarray, token: int) -> Stream:
     """Return the contributions to one vector of the encoder's output, which cross-attention reads."""
-    stream = Walk(record, trace, Kind.SELF, [token]).whole()
-    found = _reading(stream, trace.final, memory, token)
+    walk = Walk(record, trace, Kind.SELF, [token])
+    found = _reading(walk.whole(), trace.final, memory, walk.rows[0])
     if found is None:
         raise UserError("The input of cross-attention is not the encoder's final vectors or their norm, so its scores "
                         "cannot be split; choose another model.")
     return found
 
 
-def _projected(stream: Stream, projection: Projection, scale: np.ndarray | None, token: int, head: int,
+def _projected(stream: Stream, projection: Projection, scale: np.ndarray | None, row: int, head: int,
                seen: np.ndarray, pairs: Pairs) -> Stream:
     """Project the stream at a token to a head's query or key, parts (writer, 1, d_k). Each part is scaled and rotated
     as the norm and RoPE did with the whole. seen: the rotated query or key, (d_k)."""
     made = Stream(stream.names, stream.parts @ projection.weight[head])
     if projection.bias is not None:
         made = made.add(BIAS, projection.bias[head])
-    parts = made.parts if scale is None else made.parts * scale[token, head]
+    parts = made.parts if scale is None else made.parts * scale[row, head]
     return Stream(made.names, turned(parts, parts.sum(0), seen, pairs))

@@ -52,7 +52,7 @@ class AddsQuery(MapQuestion):
     def answer(self, models: Models, report: Progress) -> "Adds":
         """Measure the vector's length, its share of the stream and its effect on logits. Raises UserError if the model
         cannot be traced."""
-        record, trace = models.record(self.query, report), models.trace(self.query, report)
+        record, trace = models.record(self.query, report), models.trace(self.query, report, (self.position,))
         name_of = models.open(self.query, report).vocabulary.name
         wanted, attention = trace.find(self.kind, self.layer)
         walk = Walk(record, trace, self.kind, [self.position])
@@ -62,7 +62,7 @@ class AddsQuery(MapQuestion):
                 break
             stream = after
         added = walk.added(step, attention)
-        whole, own = stream.scaled(step.scale, walk.tokens).total[0] + added.total[0], added.parts[self.head, 0]
+        whole, own = stream.scaled(step.scale, walk.rows).total[0] + added.total[0], added.parts[self.head, 0]
         promoted: tuple[tuple[str, float], ...] = ()
         demoted = promoted
         if trace.unembedding is not None and trace.pool is None and trace.blocks[-1].kind is walk.stack:
@@ -102,15 +102,18 @@ class WritesQuery:
 
     def answer(self, models: Models, report: Progress) -> "Writes":
         """Decompose the logit. Raises UserError if it is not computed from the final vectors in a known way."""
-        record, trace = models.record(self.query, report), models.trace(self.query, report)
+        record, trace = models.record(self.query, report), models.trace(self.query, report, (self.position,))
         opened, unembedding = models.open(self.query, report), trace.unembedding
         if unembedding is None:
             raise UserError(NO_LOGITS)
         count = len(unembedding.weight)
         ids = [token_id(opened, self.token, count)]
         ids += [] if self.rival is None else [token_id(opened, self.rival, count)]
-        done = opened.run(opened.tokens(self.query), self.query.edits, every=True)
-        logits = done.outputs()[0, self.position].numpy() if trace.pool is None else done.answer(0).numbers[0]
+        asked = opened.tokens(self.query)
+        last = self.position == len(asked.target or asked.source) - 1   # whose logits a decoder computes anyway
+        done = opened.run(asked, self.query.edits, every=not last)
+        row = -1 if last else self.position
+        logits = done.outputs()[0, row].numpy() if trace.pool is None else done.answer(0).numbers[0]
         stream, signs = last_stream(record, trace, self.position), np.array([1.0, -1.0])[:len(ids)]
         signs *= unembedding.slopes(stream.total[0], ids)
         values = dict(zip(stream.names, stream.parts[:, 0] @ (signs @ unembedding.weight[ids]) * unembedding.scale,
@@ -206,10 +209,11 @@ class Writes:
 def final_stream(record: AttentionRecord, trace: Trace, tokens: list[int]) -> Stream:
     """Return the contributions to the final vectors at these tokens, after the last norm."""
     kind = trace.blocks[-1].kind
-    stream, (block, norm) = Walk(record, trace, kind, tokens).whole(), trace.last(kind)
-    if not same_numbers(stream.total, block.after[tokens]):
-        stream = stream.add(REST, block.after[tokens] - stream.total)
-    return stream.through(norm, np.array(tokens))
+    walk, (block, norm) = Walk(record, trace, kind, tokens), trace.last(kind)
+    stream, after = walk.whole(), block.after[walk.rows]
+    if not same_numbers(stream.total, after):
+        stream = stream.add(REST, after - stream.total)
+    return stream.through(norm, walk.rows)
 
 
 def pooled_stream(record: AttentionRecord, trace: Trace, weights: np.ndarray, report: Progress = quiet) -> Stream:
@@ -225,7 +229,7 @@ def pooled_stream(record: AttentionRecord, trace: Trace, weights: np.ndarray, re
 
 def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
     """Return the contributions to the unembedding's input at one position or, in a classifier, to its only one."""
-    row, transform = position if trace.pool is None else 0, trace.transform
+    row, transform = trace.at(trace.blocks[-1].kind, [position])[0] if trace.pool is None else 0, trace.transform
     stream = (final_stream(record, trace, [position]) if trace.pool is None
               else pooled_stream(record, trace, trace.pool))
     if transform is None:
@@ -262,7 +266,8 @@ class LensQuery:
     def answer(self, models: Models, report: Progress) -> "Lens":
         """Compute the logit lens, with the final norm's scale recomputed for every block. Raises UserError if the
         logits are not a linear function of the final vectors."""
-        trace, name_of = models.trace(self.query, report), models.open(self.query, report).vocabulary.name
+        trace = models.trace(self.query, report, (self.position,))
+        name_of = models.open(self.query, report).vocabulary.name
         if trace.unembedding is None:
             raise UserError(NO_LOGITS)
         kind = trace.blocks[-1].kind

@@ -22,7 +22,7 @@ class Only:
         """Return the model's record of a query."""
         return self.model.record(query, report)
 
-    def trace(self, query: Any, report: Any) -> Any:
+    def trace(self, query: Any, report: Any, tokens: Any = ()) -> Any:
         """Return the model's trace of a query."""
         return self.model.trace(query, report)
 

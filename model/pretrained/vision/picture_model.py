@@ -202,7 +202,7 @@ class PictureModel(PretrainedModel):
         found = super().prediction(query, asked, output)
         return found and replace(found, vectors=output.last_hidden_state[0].float().numpy().copy())
 
-    def trace(self, query: Query, report: Progress) -> Trace:
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
         """Return the trace. The embeddings' parts are measured if they are not separate modules."""
         found = super().trace(query, report)
         asked, start = self.tokens(query, report), found.start(Kind.SELF)
@@ -247,6 +247,6 @@ class TwoTowers:
         """Return the record of the query's tower."""
         return self.tower(query).record(query, report)
 
-    def trace(self, query: Query, report: Progress) -> Trace:
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
         """Return the trace of the query's tower."""
-        return self.tower(query).trace(query, report)
+        return self.tower(query).trace(query, report, tokens)

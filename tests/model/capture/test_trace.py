@@ -1,11 +1,15 @@
 """The trace compared with transformers' hidden states, the record of the same pass, and its own sums."""
+import traceback
+
 import numpy as np
 import pytest
 import torch
 
+from model.ask.jobs import Cache
+from model.ask.sources import CachedModels
 from model.capture import trace
 from model.capture.trace import pairs_of
-from model.core.models import turned
+from model.core.models import TooLarge, turned
 from model.core.query import Kind, Query, UserError
 from model.lessons.block import boxes
 from model.pretrained import load
@@ -146,13 +150,29 @@ def hide(name):
         lambda module, arguments, output: output * 1.5 + 1), "its input_layernorm normalises in an unknown way"),
     (hide("v_proj"), "no single matrix produces its values"), (hide("q_proj"), "no single matrix produces its queries"),
     (hide("o_proj"), "no matrix takes its heads' outputs as input"),
-    (lambda network, patch: patch.setattr(trace, "LARGEST", 1000), "MB and the limit is .* choose a shorter text")])
+    (lambda network, patch: patch.setattr(trace, "LARGEST", 1000), "MB; choose a shorter text")])
 def test_untraceable_module_is_named(tmp_path, report, monkeypatch, plant, named):
     model = load.open_model(str(tiny.save(tmp_path / "mine", "llama")), report)
     plant(model.network, monkeypatch)
     with pytest.raises(UserError, match=named):
         model.trace(asked(model), report)
     assert model.record(asked(model), report).verification.status == "verified"   # the way out
+
+
+def test_pass_that_is_too_large_is_traced_at_the_tokens_asked_about(opened, report, monkeypatch):
+    model, models = opened("llama"), CachedModels(1, Cache(2**20))
+    whole = model.trace(asked(model), report)
+    monkeypatch.setattr(models, "open", lambda *_: model)
+    monkeypatch.setattr(trace, "LARGEST", 1000)
+    found = models.trace(asked(model), report, (5, 9))
+    rows = found.at(Kind.CAUSAL, [5, 9])
+    assert found.nbytes < whole.nbytes / 2 and found.unembedding is not None
+    for one, other in zip(found.blocks, whole.blocks, strict=True):
+        np.testing.assert_allclose(one.after[rows], other.after[[5, 9]], atol=1e-5)
+    with pytest.raises(TooLarge) as refused:
+        models.trace(asked(model), report)
+    kept = {frame.f_code.co_name for frame, _ in traceback.walk_tb(refused.tb)}   # with all that they hold
+    assert "trace" in kept and "_traced" not in kept and refused.value.__context__ is None
 
 
 def test_rotary_positions_turn():

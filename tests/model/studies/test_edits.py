@@ -106,7 +106,7 @@ class Models:
     def __init__(self, model: Any) -> None:
         self.model = model
         self.record = functools.cache(lambda query, _report: model.record(query, quiet))
-        self.trace = functools.cache(lambda query, _report: model.trace(query, quiet))
+        self.trace = functools.cache(lambda query, _report, tokens=(): model.trace(query, quiet, tokens))
 
     def open(self, _asked: Any, _report: Any) -> Any:
         return self.model
