@@ -33,12 +33,13 @@ Dependencies (UD_English-EWT and UD_Chinese-GSDSimp, CC BY-SA 4.0), which are no
 
 A head is right about a relation if the word that it looks at most, apart from the word itself and special tokens, is
 the one to which the tree links the word. Weights are summed over the pieces looked at and averaged over the pieces that
-look (Clark et al. 2019). *Held out*: the best of all heads and both directions, chosen on the even-numbered sentences
-and tested on the odd ones, and vice versa, with a 95% bootstrap interval over sentences. *Offset*: the best fixed
-offset from −10 to 10 words, chosen and tested in the same way. *Chance*: what the best of all heads and directions
-reaches on average over all sentences when sentences of equal length exchange their trees. *Chosen*: layer·head from 0
-and the word that looks, on even and on odd sentences. *Possible*: the share of tests that the model's mask allows, from
-the dependent and from the head; what it forbids counts as wrong. Relations with fewer than {fewest} tests are left out.
+look (Clark et al. 2019). *Held out*: the best of all heads and both directions, chosen on the even-numbered documents
+and tested on the odd ones, and vice versa, with a 95% bootstrap interval over documents; over sentences if the file
+marks no documents. *Offset*: the best fixed offset from −10 to 10 words, chosen and tested in the same way. *Chance*:
+what the best of all heads and directions reaches on average over all sentences when sentences of equal length exchange
+their trees. *Chosen*: layer·head from 0 and the word that looks, in the even and the odd half. *Possible*: the share of
+tests that the model's mask allows, from the dependent and from the head; what it forbids counts as wrong. Relations
+with fewer than {fewest} tests are left out.
 """
 
 
