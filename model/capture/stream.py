@@ -7,6 +7,7 @@ multiple of the layer's output, within rounding.
 """
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +16,8 @@ from model.core.models import CLOSE, AttentionTrace, Norm, Step, same_numbers
 from model.core.query import with_arrays
 
 ROUNDING = 1e-6   # error of float32 sums, relative to each number
-SAMPLE = 8        # tokens on which a fit is tried before all tokens
+SAMPLE = 8        # tokens on which factors are measured
 MOST_STEPS = 6    # of one block
-ONE, ANY = ("",), ("", "t", "d")   # kinds of factors: one number, one per token, one per channel
 
 
 class Vectors(NamedTuple):
@@ -38,102 +38,72 @@ class Passage:
     norms: tuple[Norm, ...]
     read: tuple[Vectors, ...]               # inputs of modules, in the order of the pass; the last one is `after`
     made: tuple[Vectors, ...]               # outputs of modules other than attention, the last one first
+    each: bool = False                      # whether factors may differ between channels
+    remainder: bool = False                 # whether all that no module's output explains may be the last step
 
     def steps(self) -> tuple[Step, ...] | None:
         """Return the steps from `before` to `after`, or None if it is unclear what an attention layer adds. If only the
         part after the last attention layer is unclear, all other modules together wrote it."""
-        for ways, kept, remainder in ((ONE, False, False), (ANY, False, False), (ONE, True, False), (ANY, False, True)):
-            found = _Search(self, ways, kept, remainder).follow(self.before, 0, MOST_STEPS)
-            if found is not None:
-                return found
-        return None
+        ways = ((False, False), (True, False), (True, True))
+        return next(filter(None, (replace(self, each=each, remainder=remainder).follow(self.before, 0, MOST_STEPS)
+                                  for each, remainder in ways)), None)
 
-
-class _Search(NamedTuple):
-    block: Passage
-    ways: tuple[str, ...]   # kinds of factors to try
-    kept: bool              # whether the stream may be scaled, too
-    remainder: bool         # whether the last step may be what no module's output explains
-
-    def follow(self, stream: np.ndarray, done: int, most: int, normed: bool = False) -> tuple[Step, ...] | None:
+    def follow(self, stream: np.ndarray, done: int, most: int) -> tuple[Step, ...] | None:
         """Return at most `most` steps from this stream to the block's end, or None. done: number of attention layers
-        before. normed: whether the last step was a norm."""
-        block, last = self.block, done == len(self.block.attentions)
-        if last and same_numbers(stream, block.after):
+        before."""
+        last = done == len(self.attentions)
+        if last and same_numbers(stream, self.after):
             return ()
-        if not most:
-            return None
-        norms = [] if normed else [each for each in block.norms if same_numbers(each.input, stream)]
-        if not (last and self.remainder):
-            for step, total in self.sums(stream, done):
-                found = self.follow(total, done + (step.attention is not None), most - 1)
-                if found is not None:
-                    return step, *found
-        elif (final := next((each for each in block.norms if same_numbers(each.output, block.after)), None)) is None:
-            return (Step(wrote=block.after - stream),)
-        elif not norms:
-            return (Step(wrote=final.input - stream, norm=final),)
-        for norm in norms:
-            found = self.follow(norm.output, done, most - 1, normed=True)
+        norms = [norm for norm in self.norms if same_numbers(norm.input, stream)] if most else []
+        for step, total in itertools.chain(self.sums(stream, done) if most else (),
+                                           ((Step(norm=norm), norm.output) for norm in norms)):
+            found = self.follow(total, done + (step.attention is not None), most - 1)
             if found is not None:
-                return Step(norm=norm), *found
+                return step, *found
+        if last and self.remainder and not any(same_numbers(norm.output, self.after) for norm in self.norms):
+            return (Step(wrote=self.after - stream),)
         return None
 
     def sums(self, stream: np.ndarray, done: int) -> Iterator[tuple[Step, np.ndarray]]:
         """Yield each later vector that is the stream plus the next attention layer's output, another module's, or both,
         with the step to it."""
-        block, attended = self.block, []
-        if done < len(block.attentions):
-            output = block.attentions[done].output
-            # norms first: one without a gain could also be taken for a factor per token, which a change would not alter
-            attended = [*((norm, norm.output) for norm in block.norms if same_numbers(norm.input, output)),
-                        (None, output)]
-        known = [output for _, output in attended]
-        known += [norm.output for norm in block.norms if same_numbers(norm.input, stream)]
-        others = [each for each in block.made if not any(same_numbers(each.numbers, other) for other in known)]
-        pairs = [*itertools.product(attended, (None, *others)), *itertools.product([(None, None)], others)]
-        for target, ((inner, output), other) in itertools.product(block.read, pairs):
-            if (output is not None and block.orders[done] >= target.order) or (other and other.order >= target.order):
-                continue
-            factors = self.fit(target.numbers, stream, [each for each in (output, other and other.numbers)
-                                                        if each is not None])
-            # the sum itself is no part of it, and a part is no sum
-            if factors is None or any(same_numbers(each, target.numbers) for each in (
-                    *known, *([other.numbers] if other else []), *([stream] if output is None else []))):
-                continue
-            yield Step(factors[0] if self.kept else None, None if output is None else done,
-                       None if output is None else factors[1], inner,
-                       None if other is None else (factors[-1] * other.numbers).astype(np.float32)), target.numbers
+        made = [each for each in self.made if not same_numbers(each.numbers, stream)]   # some modules return the sum
+        pairs = [*itertools.product([(None, None)], made)]
+        if done < len(self.attentions):
+            output = self.attentions[done].output
+            attended = [(norm, Vectors(self.orders[done], norm.output)) for norm in self.norms
+                        if same_numbers(norm.input, output)]
+            pairs = [*itertools.product([(None, Vectors(self.orders[done], output)), *attended], (None, *made)),
+                     *pairs]
+        for target, ((inner, attention), other) in itertools.product(self.read, pairs):
+            terms = [each for each in (attention, other) if each is not None]
+            if all(each.order < target.order for each in terms):
+                factors = self.fit(target.numbers, stream, *(each.numbers for each in terms))
+                if factors is not None and not (attention is None and same_numbers(target.numbers, stream)):
+                    yield Step(None if np.abs(factors[0] - 1).max() < CLOSE else factors[0],
+                               None if attention is None else done, None if attention is None else factors[1], inner,
+                               None if other is None else (factors[-1] * other.numbers).astype(np.float32)
+                               ), target.numbers
 
-    def fit(self, target: np.ndarray, stream: np.ndarray, terms: list[np.ndarray]) -> list[np.ndarray] | None:
-        """Return factors for the stream and for each term (t, d_model) with which their sum is the target, or None. The
-        factor of a term that is smaller than rounding errors cannot be measured and is 1."""
+    def fit(self, target: np.ndarray, *parts: np.ndarray) -> np.ndarray | None:
+        """Return the factors (part, 1, d_model or 1) with which the stream and other parts (t, d_model) add up to the
+        target, or None. The factor of a part that is smaller than rounding errors cannot be measured and is 1."""
         tokens = np.unique(np.linspace(0, len(target) - 1, SAMPLE).astype(int))
-        for way in self.ways:
-            if (way == "t" and len(terms) > 1) or (way == "d" and len(tokens) < len(terms) + 2):
-                continue   # anything fits
-            for some in (tokens, slice(None)):
-                parts = np.stack([each[some] for each in (stream, *terms)]).astype(np.float64)
-                if self.kept:
-                    factors = _least_squares(target[some].astype(np.float64), parts, way)
-                else:
-                    factors = _least_squares(target[some] - parts[0], parts[1:], way)
-                    factors = np.concatenate([np.ones_like(factors[:1]), factors])
-                gain, added = target[some] - factors[0] * parts[0], factors * parts
-                slack = CLOSE / 4 * np.abs(gain).max() + ROUNDING * np.abs(target[some])
-                if (np.abs(gain - added[1:].sum(0)) > slack).any():
-                    break
-            else:
-                seen, left = ([bool((np.abs(each) > slack).any()) for each in some] for some in (parts[1:], added))
-                if left[0] and all(np.less_equal(seen, left[1:])):
-                    return [factors[0], *(factor if own else np.ones((1, 1))
-                                          for own, factor in zip(seen, factors[1:], strict=True))]
-        return None
-
-
-def _least_squares(gain: np.ndarray, parts: np.ndarray, way: str) -> np.ndarray:
-    """Return the factors (part, t or 1, d_model or 1) of the parts (part, t, d_model) whose sum is closest to the
-    gain."""
-    products = np.einsum(f"atd,btd->{way}ab", parts, parts)
-    found = np.linalg.pinv(products, hermitian=True) @ np.einsum(f"atd,td->{way}a", parts, gain)[..., None]
-    return found.reshape(-1, len(parts)).T.reshape(len(parts), *{"": (1, 1), "t": (-1, 1), "d": (1, -1)}[way])
+        free, channels = (1, "d") if self.each else (0, "")   # the stream's channels are not scaled
+        if self.each and len(tokens) < len(parts) + 1:
+            return None
+        known = np.stack([part[tokens] for part in parts]).astype(np.float64)
+        gain = target[tokens] - known[:free].sum(0)
+        squares = np.einsum(f"atd,btd->{channels}ab", known[free:], known[free:])   # least squares
+        products = np.einsum(f"atd,td->{channels}a", known[free:], gain)
+        found = np.linalg.pinv(squares, hermitian=True) @ products[..., None]
+        factors = found.reshape(-1, len(parts) - free).T[:, None]
+        factors = np.concatenate([np.ones((free, *factors.shape[1:])), factors])
+        for some in (tokens, slice(None)):
+            added = np.stack([factor * part[some] for factor, part in zip(factors, parts, strict=True)])
+            gain = np.abs(target[some] - added[0])
+            slack = CLOSE / 4 * gain.max() + ROUNDING * np.abs(target[some])
+            if (np.abs(target[some] - added.sum(0)) > slack).any():
+                return None
+        small, gone = ((np.abs(each) <= slack).all((1, 2)) for each in (np.stack(parts), added))
+        return None if (small != gone).any() else np.where(small[:, None, None], 1, factors)

@@ -339,11 +339,10 @@ def _pool(vector: np.ndarray, read: np.ndarray) -> np.ndarray | None:
     """Return the weights (part, t) of the final vectors (t, d_model) whose sums, joined, are this vector, or None: each
     part is one token, or the mean of all tokens after the first few."""
     means = np.tri(len(read)).T
-    ways = np.concatenate([np.eye(len(read)), means / means.sum(1, keepdims=True)])
-    made, parts = ways @ read, []
-    for part in vector.reshape(-1, read.shape[1]) if vector.size % read.shape[1] == 0 else ():
-        parts.append(next((way for way, each in zip(ways, made, strict=True) if close(each, part)), None))
-    return None if not parts or any(part is None for part in parts) else np.array(parts)
+    ways = [*np.eye(len(read)), *(means / means.sum(1, keepdims=True))]
+    parts = [*vector.reshape(-1, read.shape[1])] if vector.size % read.shape[1] == 0 else []
+    found = [next((way for way in ways if close(way @ read, part)), None) for part in parts]
+    return np.array(found) if parts and all(way is not None for way in found) else None
 
 
 def _logits_of(said: Prediction) -> np.ndarray:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 BIAS = "bias"
 BEFORE = "before layer "   # with a number: layers without softmax attention before it
-REST = "rest"        # the remainder that no named writer accounts for
 OTHERS = "others"    # the sum of all smaller writers in a grouped matrix
 
 
@@ -144,16 +143,13 @@ class Walk:
     def heads(self, attention: AttentionTrace) -> Stream:
         """Return each head's output at these tokens after W_O, and the output bias."""
         layer = self.record[attention.kind].captured(attention.index, "its heads cannot be traced")
-        total = attention.output[self.rows]
         mixed = np.asarray(layer.head_outputs(self.tokens), np.float64)
         if attention.gate is not None:
             mixed *= attention.gate[self.rows].swapaxes(0, 1)
         out = mixed @ attention.w_output
         prefix = "cross " if attention.kind is Kind.CROSS else ""
         names = tuple(prefix + head_label(attention.index, head) for head in range(layer.heads))
-        added = Stream(names, out).add(BIAS, attention.b_output)
-        gap = total - added.total
-        return added if np.abs(gap).max() <= 1e-3 * np.abs(total).max() else added.add(REST, gap)
+        return Stream(names, out).add(BIAS, attention.b_output)
 
 
 @frozen

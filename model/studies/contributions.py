@@ -27,7 +27,7 @@ from model.core.query import (
 )
 from model.core.record import AttentionRecord, number_of
 from model.core.statistics import entropy
-from model.studies.circuits import BEFORE, BIAS, REST, Stream, Walk
+from model.studies.circuits import BEFORE, BIAS, Stream, Walk
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -198,22 +198,16 @@ class Writes:
     def frame(self) -> "DataFrame":
         """Return one row per head with map (the kind of its attention), layer, head and value, sorted by absolute value
         in descending order."""
-        grids = [(kind, *np.indices(grid.shape).reshape(2, -1), grid.ravel())
-                 for kind, grid in ((self.kind, self.heads), (Kind.CROSS, self.cross)) if grid.size]
-        return ranked_frame({"map": np.repeat([str(kind) for kind, *_ in grids], [len(grid[-1]) for grid in grids]),
-                             "layer": np.take(self.layers, np.concatenate([layers for _, layers, _, _ in grids])),
-                             "head": np.concatenate([heads for _, _, heads, _ in grids]),
-                             "value": np.concatenate([values for *_, values in grids])}, "value")
+        rows = [(str(kind), self.layers[layer], head, value) for kind, grid in ((self.kind, self.heads),
+                (Kind.CROSS, self.cross)) for (layer, head), value in np.ndenumerate(grid)]
+        return ranked_frame(dict(zip(("map", "layer", "head", "value"), zip(*rows, strict=True), strict=True)), "value")
 
 
 def final_stream(record: AttentionRecord, trace: Trace, tokens: list[int]) -> Stream:
     """Return the contributions to the final vectors at these tokens, after the last norm."""
     kind = trace.blocks[-1].kind
-    walk, (block, norm) = Walk(record, trace, kind, tokens), trace.last(kind)
-    stream, after = walk.whole(), block.after[walk.rows]
-    if not same_numbers(stream.total, after):
-        stream = stream.add(REST, after - stream.total)
-    return stream.through(norm, walk.rows)
+    walk = Walk(record, trace, kind, tokens)
+    return walk.whole().through(trace.last(kind)[1], walk.rows)
 
 
 def pooled_stream(record: AttentionRecord, trace: Trace, weights: np.ndarray, report: Progress = quiet) -> Stream:
@@ -251,7 +245,7 @@ def _by_writer(record: AttentionRecord, trace: Trace, values: dict[str, float]) 
              for each, prefix in ((kind, ""), (Kind.CROSS, "cross "))]
     layers = tuple(block.index for block in trace.blocks if block.kind is kind)
     feed_forward = np.array([values.pop(f"mlp {layer}", 0.0) for layer in layers])
-    bias, _ = values.pop(BIAS, 0.0), values.pop(REST, 0.0)
+    bias = values.pop(BIAS, 0.0)
     others = float(sum(values.pop(name) for name in [*values] if name.startswith(BEFORE)))
     return float(sum(values.values())), layers, grids[0], grids[1], feed_forward, float(bias), others, kind
 

@@ -32,14 +32,15 @@ def steps(before, output, others, read, after, norms=()):
     return Passage(before, after.astype(np.float32), (attention(output),), (1,), norms, read, made).steps()
 
 
-CHANNELS, TOKENS = numbers(1, D), numbers(T, 1)
+CHANNELS = numbers(1, D)
 
 
-@pytest.mark.parametrize(("keep", "factor"), [(1, 1), (1, 0.22), (1, CHANNELS), (1, TOKENS), (2.5, 1), (0.3, 0.7)])
+@pytest.mark.parametrize(("keep", "factor"), [(1, 1), (1, 0.22), (1, CHANNELS), (2.5, 1), (0.3, 0.7)])
 def test_factors_are_measured(keep, factor):
     x, a, m = numbers(), numbers(), numbers()
     middle = keep * x + factor * a
-    first, second = steps(x, a, [m, numbers()], [norm(middle).input], middle + 0.5 * m, (norm(x), norm(middle)))
+    first, second = steps(x, a, [m, middle.astype(np.float32), numbers()], [norm(middle).input], middle + 0.5 * m,
+                          (norm(x), norm(middle)))
     np.testing.assert_allclose(np.broadcast_to(first.factor, (T, D)), np.broadcast_to(factor, (T, D)), rtol=1e-4)
     np.testing.assert_allclose(1 if first.scale is None else first.scale, keep, rtol=1e-5)
     np.testing.assert_allclose(second.wrote, 0.5 * m, atol=1e-5)
@@ -81,7 +82,8 @@ def test_silent_attention_leaves_the_stream():
 
 def test_unknown_sums_are_not_attributed():
     x, a, m = numbers(), numbers(), numbers()
-    assert steps(x, a, [m], [x + np.tanh(a)], x + np.tanh(a) + m) is None
+    for unknown in (np.tanh(a), a * numbers(T, 1)):   # a factor for each token
+        assert steps(x, a, [m], [x + unknown], x + unknown + m) is None
     assert steps(x, a, [], [], x + a + m) is None   # nothing tells attention from the rest
     first, rest = steps(x, a, [], [x + a], x + a + m)   # but here its sum is read
     assert first.factor == pytest.approx(1) and rest.wrote == pytest.approx(m, abs=1e-5)

@@ -23,7 +23,8 @@ RUNNING: list["Plain"] = []
 
 
 def attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None = None,
-              scaling: float | None = None, softcap: float | None = None, **_options: Any) -> tuple[Tensor, None]:
+              scaling: float | None = None, softcap: float | None = None, position_bias: Tensor | float = 0,
+              **_options: Any) -> tuple[Tensor, None]:
     """Compute attention as the model's own eager function does, with temperatures, hidden keys and windows."""
     run = RUNNING[-1]
     kind, layer = next(place for place, (own, _) in run.attentions.items() if run.network.get_submodule(own) is module)
@@ -31,7 +32,7 @@ def attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, atte
     query, key, value = (run.taken.get((kind, layer), {}).get(name, each)
                          for name, each in (("query", query), ("key", key), ("value", value)))
     raw = query @ key.mT * (query.shape[-1] ** -0.5 if scaling is None else scaling)
-    score = raw if softcap is None else softcap * (raw / softcap).tanh()
+    score = (raw if softcap is None else softcap * (raw / softcap).tanh()) + position_bias
     scores = score.clone()
     if attention_mask is not None:
         scores = (scores + attention_mask).masked_fill(attention_mask < -1e30, -torch.inf)

@@ -273,6 +273,13 @@ OTHERS = {   # blocks of other forms, and classifiers
     "Cohere": llama_like("cohere", "CohereForCausalLM", divided=16),
     "Gemma 2": llama_like("gemma2", "Gemma2ForCausalLM", softcap=2.0, changes={"final_logit_softcapping": 2.0},
                           unembedded=lambda network, x: 2 * (network.lm_head(network.model.norm(x)) / 2).tanh()),
+    "T5": Family("t5", "T5ForConditionalGeneration", *(
+        {Kind.SELF: f"encoder.block.{{}}.layer.0.SelfAttention{end}",
+         Kind.CAUSAL: f"decoder.block.{{}}.layer.0.SelfAttention{end}",
+         Kind.CROSS: f"decoder.block.{{}}.layer.1.EncDecAttention{end}"} for end in ("", ".o")),
+        {Kind.SELF: "encoder.block.{}.layer.1.DenseReluDense.wo",
+         Kind.CAUSAL: "decoder.block.{}.layer.2.DenseReluDense.wo"}, "decoder.block.{}",
+        lambda network, x: network.lm_head(network.decoder.final_layer_norm(x) * 48**-0.5), position=3),
     "BERT's classes": bert_like("BertForSequenceClassification", "bert.", position=0, changes=LABELS,
                                 activation=("bert.pooler.dense", "classifier"),
                                 unembedded=lambda network, x: network.classifier(network.bert.pooler(x))[:, None]),
