@@ -1,16 +1,20 @@
 """Run a torch module twice with the same random numbers, once observed and once not, and leave it unchanged."""
 import math
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from copy import copy
 from dataclasses import is_dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
 
 from model.capture.forward_pass import Unsupported
+from model.capture.order import tensors_in
 from model.capture.torch_attention import Attention, as_numbers
 from model.capture.transformers_internals import attention_of
 from model.capture.verify import differences, recompute
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     from model.capture.torch_attention import Observer
 
 
+Forward = Callable[[], object]
+Run = Callable[[Forward], list[Tensor]]
 FUSED = "sdpa"   # transformers' name for torch's fused attention
 
 
@@ -50,33 +56,33 @@ class Observation:
         return self.difference is not None and self.difference <= self.tolerance
 
 
-def observe(network: "nn.Module", forward: Callable[[], object], batch: int, inputs: "list[Tensor]") -> Observation:
-    """Observe the attention of text number `batch` in forward(), which calls the network on its inputs. Models of
-    transformers with another attention implementation are switched to torch's for the observed pass, if this leaves
-    their output unchanged."""
+def observe(network: "nn.Module", args: tuple, options: dict[str, Any], batch: int) -> Observation:
+    """Observe the attention of text number `batch` in a call of the network. Models of transformers with another
+    attention implementation are switched to torch's for the observed pass, if this leaves their output unchanged."""
     from model.capture.torch_attention import Observer
 
-    new = partial(Observer, network, batch, inputs)
-    with _evaluating(network):
-        plain = _once(network, forward)
-        if attention_of(network) not in (None, FUSED):
-            for look in (_fused, _registered) if batch == 0 else (_fused,):
-                with suppress(Unsupported, ValueError, KeyError, TypeError, RuntimeError):   # unsupported family
-                    found = look(network, forward, new, plain)
-                    if found.found and found.agrees:
-                        return found
-        return _observed(network, forward, new, plain)
+    new = partial(Observer, network, batch, list(tensors_in([*args, *options.values()])))
+    forward = partial(network, *args, **options)
+    run = partial(_once, network, inputs=(args, options))
+    plain = run(forward)
+    if attention_of(network) not in (None, FUSED):
+        for look in (_fused, _registered) if batch == 0 else (_fused,):
+            with suppress(Unsupported, ValueError, KeyError, TypeError, RuntimeError):   # unsupported family
+                found = look(network, forward, run, new, plain)
+                if found.found and found.agrees:
+                    return found
+    return _observed(network, forward, run, new, plain)
 
 
-def _fused(network: "PreTrainedModel", forward: Callable[[], object], new: "Callable[[], Observer]",
-           plain: object) -> Observation:
+def _fused(network: "PreTrainedModel", forward: Forward, run: Run, new: "Callable[[], Observer]",
+           plain: list[Tensor]) -> Observation:
     """Observe a model of transformers with torch's fused attention."""
     with _attention(network, FUSED):
-        return _observed(network, forward, new, plain)
+        return _observed(network, forward, run, new, plain)
 
 
-def _registered(network: "PreTrainedModel", forward: Callable[[], object], new: "Callable[[], Observer]",
-                plain: object) -> Observation:
+def _registered(network: "PreTrainedModel", forward: Forward, run: Run, new: "Callable[[], Observer]",
+                plain: list[Tensor]) -> Observation:
     """Observe a model of transformers with the attention function registered for models from a folder, which supports
     soft-caps and sinks. Reads only the first text of a batch."""
     from model.capture import forward_pass
@@ -86,7 +92,7 @@ def _registered(network: "PreTrainedModel", forward: Callable[[], object], new: 
     session = forward_pass.Session(forward_pass.names_of(network))
     observer = new()
     with _attention(network, forward_pass.IMPLEMENTATION), observer.watching(network):
-        seen = _once(network, lambda: forward_pass.run(session, forward))
+        seen = run(lambda: forward_pass.run(session, forward))
     dtype = next(network.parameters()).dtype
     found = [Attention(call.module, call, None, True, 1, dtype,
                        reasons=[f"the capture does not know the keyword {word}" for word in call.unknown])
@@ -100,52 +106,102 @@ def _registered(network: "PreTrainedModel", forward: Callable[[], object], new: 
     return Observation(found, [], results_differ(seen, plain, any(each.sees_nothing.any() for each in found)))
 
 
-def _observed(network: "nn.Module", forward: Callable[[], object], new: "Callable[[], Observer]",
-              plain: object) -> Observation:
+def _observed(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[], Observer]",
+              plain: list[Tensor]) -> Observation:
     observer = new()
     with observer.watching(network):
-        seen = _once(network, forward)
+        seen = run(forward)
     blind = any(each.sees_nothing.any() for each in observer.found)
     return Observation(observer.found, observer.unread, results_differ(seen, plain, blind) if observer.found else None)
 
 
-def _once(network: "nn.Module", forward: Callable[[], object]) -> object:
-    """Call forward() without gradients or compiled code and return its result. Every call uses the same random numbers
-    and leaves the caller's generators and the modules' attributes unchanged."""
+def _once(network: "nn.Module", forward: Callable[[], object], inputs: object) -> list[Tensor]:
+    """Call forward() in evaluation mode, without gradients or compiled code, and return copies of its numeric tensors.
+    Every call uses the same random numbers and leaves the caller's generators, the modules' attributes and the inputs
+    as they were."""
     import torch
 
     devices = {each.device for each in (*network.parameters(), *network.buffers()) if each.device.type == "cuda"}
     compiled = torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
-    with seeded(0, devices), torch.no_grad(), compiled, _restoring(network):
-        return forward()
-
-
-@contextmanager
-def _restoring(network: "nn.Module") -> Iterator[None]:
-    """Restore the modules' attributes after the block, with the contents of lists and dictionaries, such as caches.
-    Lazy modules keep what their first pass initialises."""
-    modules = [vars(module) for module in network.modules() if not hasattr(module, "cls_to_become")]
-    held = [each for module in modules for name, each in module.items()
-            if type(each) in (list, dict) and (name == "_buffers" or not name.startswith("_"))]
-    before = [(each, each.copy()) for each in (*modules, *held)]
-    try:
-        yield
-    finally:
-        for each, content in before:
-            each.clear()
-            (each.extend if isinstance(each, list) else each.update)(content)
-
-
-@contextmanager
-def _evaluating(network: "nn.Module") -> Iterator[None]:
-    """Put the network into evaluation mode (no dropout) within the block, then restore each module's mode."""
     learning = [module for module in network.modules() if module.training]
     try:
-        network.eval()
-        yield
+        for module in learning:
+            module.training = False   # not by eval(), which exported modules refuse and some adapters use to merge
+        with seeded(0, devices), torch.no_grad(), compiled, restoring(network, inputs):
+            return [each.clone() for each in _tensors(forward())]
     finally:
         for module in learning:
             module.training = True
+
+
+@contextmanager
+def restoring(*objects: object) -> Iterator[None]:
+    """Restore objects after the block, bit for bit, with all tensors, arrays, lists, dictionaries, sets, deques and
+    torch generators that can be reached from their attributes. Parameters are not copied. Lazy modules keep what their
+    first pass initialises."""
+    import torch
+
+    kept: dict[int, tuple[Any, Any]] = {}
+    waiting: list[Any] = list(objects)
+    while waiting:
+        each = waiting.pop()
+        if id(each) in kept or isinstance(each, torch.nn.Parameter | type | ModuleType) or hasattr(
+                type(each), "cls_to_become"):
+            continue
+        held = getattr(each, "__dict__", None)
+        if isinstance(each, Tensor):
+            content = each.detach().clone() if has_bytes(each) else None
+        elif isinstance(each, torch.Generator):
+            content = each.get_state()
+        elif isinstance(each, dict | list | set | deque | np.ndarray):
+            content = copy(each)
+        elif isinstance(each, tuple) or isinstance(held, dict):
+            content = None
+        else:
+            continue
+        kept[id(each)] = each, content
+        if isinstance(each, dict | list | deque | tuple):
+            waiting += each.values() if isinstance(each, dict) else each
+        if isinstance(held, dict) and not isinstance(each, Tensor):
+            waiting.append(held)
+    try:
+        yield
+    finally:
+        for each, content in kept.values():
+            _restore(each, content)
+
+
+def _restore(each: Any, content: Any) -> None:
+    """Give an object the content that it had, if it has another."""
+    if content is None:
+        return
+    if isinstance(each, Tensor):
+        if each.shape != content.shape:
+            each.data = content
+        elif not np.array_equal(bytes_of(each), bytes_of(content)):
+            each.data.copy_(content)
+    elif isinstance(each, np.ndarray):
+        if each.tobytes() != content.tobytes():
+            each[...] = content
+    elif isinstance(each, dict | list | set | deque):
+        each.clear()
+        (each.update if isinstance(each, dict | set) else each.extend)(content)
+    else:
+        each.set_state(content)
+
+
+def has_bytes(tensor: Tensor) -> bool:
+    """Return whether the tensor's numbers are in memory as they are, not sparse, nested, quantised or absent."""
+    import torch
+
+    return tensor.layout is torch.strided and not (tensor.is_nested or tensor.is_quantized or tensor.is_meta)
+
+
+def bytes_of(tensor: Tensor) -> np.ndarray:
+    """Return the bytes of a tensor."""
+    import torch
+
+    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
 
 
 @contextmanager
@@ -185,14 +241,13 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
     return error if math.isfinite(error) else math.inf
 
 
-def results_differ(observed: object, unobserved: object, blind: bool = False) -> float | None:
+def results_differ(all_ours: list[Tensor], all_theirs: list[Tensor], blind: bool = False) -> float | None:
     """Return the largest difference between a module's outputs in two passes, relative to the tensor's largest number:
     NaN if a number is not finite, None if there are no numbers.
 
     All-zero vectors, which torch's fast path writes for padding, are skipped. If some row has no allowed key (`blind`),
     vectors with NaN are skipped too, because only some of torch's kernels write NaN.
     """
-    all_ours, all_theirs = list(_tensors(observed)), list(_tensors(unobserved))
     if not all_ours and not all_theirs:
         return None
     if [each.shape for each in all_ours] != [each.shape for each in all_theirs]:

@@ -43,7 +43,7 @@ POINTWISE = frozenset({"softmax", "log_softmax", "layer_norm", "rms_norm", "norm
                        "alpha_dropout", "feature_dropout", "prelu", "softsign", "tanhshrink", "logsigmoid",
                        "gumbel_softmax", "__truediv__", "__rtruediv__", "__itruediv__", "__floordiv__", "__and__",
                        "__or__", "__xor__", "__invert__", "batch_norm", "group_norm", "instance_norm", "tril", "triu",
-                       "fill_", "zero_"})
+                       "fill_", "zero_", "_softmax", "native_layer_norm"})
 # the axis of the vectors that operations on neighbours mix
 CHANNELS = {f"{name}{axes}d": -1 - axes for axes in (1, 2, 3)
             for name in ("conv", "conv_transpose", "avg_pool", "max_pool", "adaptive_avg_pool", "adaptive_max_pool")}
@@ -105,10 +105,11 @@ def rows_after(func: Callable, name: str, args: tuple, options: dict[str, object
     if name in VECTORS and not number:
         vectors = options.get("query", given[0])
         return rows_of_vectors(every[next(place for place, each in enumerate(given) if each is vectors)]).expand(shape)
-    if name == "embedding" and known(given[1]) is not None:   # a table that is computed
-        return every[1][given[0]]
     if name in WIDENING:
-        return rows[..., None].expand(shape)
+        ids = next((place for place, each in enumerate(given) if not each.is_floating_point()), 0)
+        if len(given) > 1 and known(given[1 - ids]) is not None:   # a table that is computed
+            return every[1 - ids][given[ids]]
+        return every[ids][..., None].expand(shape)
     if name == "view_as_complex":
         return rows[..., 0]
     if name in MOVES | JOINING:

@@ -60,6 +60,11 @@ class Stream(NamedTuple):
     roots: frozenset         # numbers of inputs, or `Derived`; empty if they belong to no input
     calls: frozenset[int]    # numbers of the attention calls passed through as a query
 
+    @property
+    def inputs(self) -> frozenset:
+        """The numbers of the inputs that the positions are derived from."""
+        return frozenset().union(*map(_inputs_of, self.roots))
+
     def of_item(self, batch: int, count: int, length: int) -> "tuple[Stream, frozenset[frozenset]]":
         """Return the stream of batch item `batch` of `count`, each with `length` positions, if inputs were joined into
         a batch; and the roots of all items."""
@@ -157,7 +162,7 @@ class Origins:
         else:
             sources = frozenset().union(*(each.sources for each in before if name not in ATTENTION))
             if queries and keys and keys.roots and self._moves_cells(name, args, given, outputs[0]):
-                both = frozenset().union(*map(_inputs_of, queries.roots | keys.roots))
+                both = queries.inputs | keys.inputs
                 queries = keys = Stream(frozenset({Derived((name, next(self._next)), both)}), queries.calls)
                 same = False
             elif name in SHAPING and keys:
@@ -218,7 +223,7 @@ class Origins:
         looked_up = name == "embedding" and found and found[0][0].is_floating_point()   # in a table that is computed
         if not found or (name in SAME_POSITIONS and name not in JOINING and not looked_up):
             return joined
-        parent, inputs = given[0], frozenset().union(*map(_inputs_of, joined.roots))
+        parent, inputs = given[0], joined.inputs
         of_features = _of_features(name, args, options, parent) and (parent.ndim > 2 or bool(self._of(parent).sources))
         told = repr([each for each in (*_index(args), *options.values()) if not isinstance(each, Tensor)])
         pieces: tuple = ()
@@ -265,7 +270,7 @@ class Origins:
         known = self._of(tensor)
         if axis is None or known.rows is None:
             return known.stream
-        inputs = frozenset().union(*map(_inputs_of, known.stream.roots))
+        inputs = known.stream.inputs
         if order.in_order(known.rows, axis):
             found = order.rows_of_positions(known.rows, axis)
             whole = len(inputs) == 1 and found.numel() == found.max() == self._counts[min(inputs)]

@@ -211,14 +211,7 @@ def compare_output(found: Attention, output: object, batch_first: bool, batch: i
         found.reasons.append("it returns something other than the attention that it computed")
 
 
-class Detaching(TorchFunctionMode):
-    """Let deepcopy copy tensors that have a gradient's graph, which it otherwise refuses."""
-
-    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> Any:
-        return args[0].detach().clone() if func is Tensor.__deepcopy__ else func(*args, **kwargs or {})
-
-
-SOFTMAX = frozenset({"softmax", "special_softmax", "_safe_softmax"})
+SOFTMAX = frozenset({"softmax", "special_softmax", "_safe_softmax", "_softmax"})
 MIXING = frozenset({"matmul", "bmm", "einsum", "__matmul__"})
 
 
@@ -282,7 +275,7 @@ class Observer(TorchFunctionMode):
     def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        name, before = getattr(func, "__name__", "").removesuffix(".default"), len(self.found)
+        name, before = getattr(func, "__name__", "").partition(".")[0], len(self.found)
         if name == "scaled_dot_product_attention":
             self._read(lambda: self._fused(result, *args, **kwargs))
         elif name == "multi_head_attention_forward":

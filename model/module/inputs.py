@@ -1,7 +1,5 @@
 """Prepare a module's inputs: tensors, moved to its device."""
 from collections.abc import Mapping
-from contextlib import suppress
-from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from model.core.query import UserError, with_arrays
@@ -25,16 +23,6 @@ class Inputs:
         from model.capture.order import tensors_in
 
         return list(tensors_in([*self.args, *self.kwargs.values()]))
-
-    def run(self, network: "nn.Module") -> object:
-        """Call the network with copies of all objects other than tensors, because a pass may change them, such as a
-        cache."""
-        from model.capture.torch_attention import Detaching
-
-        args, kwargs = self.args, self.kwargs
-        with suppress(Exception), Detaching():   # an object that cannot be copied
-            args, kwargs = deepcopy((args, kwargs), {id(each): each for each in self.tensors()})
-        return network(*args, **kwargs)
 
     def sizes(self) -> frozenset[int]:
         """Return the possible batch sizes: the sizes of each tensor's first two axes, and 1."""

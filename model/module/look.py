@@ -1,5 +1,6 @@
 """Capture the attention of any torch module and verify each layer against the module's real output."""
 import hashlib
+import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -49,12 +50,13 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, b
     _check(network, batch)
     called = given(network, inputs)
     source, target = _names(tokens)
-    name = name_of(network)
+    name, before = name_of(network), _versions(network)
     try:
-        seen = observe(network, lambda: called.run(network), batch, called.tensors())
+        seen = observe(network, called.args, called.kwargs, batch)
     except Exception as error:
         raise UserError(f"{name} could not run on these inputs ({first_line(error, 300)}); give them in the form that "
                         f"the module accepts.") from error
+    _refuse_steps(name, seen.found)
     found, unread = _readable(seen, called, batch)
     proofs = _proofs(name, found, unread)
     try:
@@ -62,9 +64,21 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, b
     except ValueError as error:
         raise UserError(f"{name} is not shown because {first_line(error, 300)}") from error
     notes = arranged.notes + _circumstances(network, [each for each, _ in arranged.shown], batch)
+    changed = [name for name, version in _versions(network).items() if version != before.get(name, version)]
+    if changed:
+        notes += (f"The pass changes parameters in place, which look does not undo: {', '.join(changed[:5])}"
+                  f"{' …' if len(changed) > 5 else ''}.",)
     if unread:
         notes += (f"Not shown: {'; '.join(unread[:5])}{' …' if len(unread) > 5 else ''}.",)
     return _record(network, arranged, _verification(arranged, dict(proofs), seen), notes)
+
+
+def _versions(network: "nn.Module") -> dict[str, int]:
+    """Return how often each parameter was changed in place."""
+    from torch.nn.parameter import is_lazy
+
+    return {name: each._version for name, each in network.named_parameters()   # noqa: SLF001
+            if not (is_lazy(each) or each.is_inference())}
 
 
 def name_of(network: "nn.Module") -> str:
@@ -109,6 +123,21 @@ def _readable(seen: "Observation", called: Inputs, batch: int) -> "tuple[list[At
             unread.append(f"{each.module} (it attends within {each.batch} pieces at once, which are not the items of "
                           f"the inputs)")
     return found, unread
+
+
+def _refuse_steps(name: str, found: "list[Attention]") -> None:
+    """Raise UserError if a decoder is called again with its own output, with a cache or without."""
+    for module in dict.fromkeys(each.module for each in found):
+        calls = [each for each in found if each.module == module]
+        for one, other in itertools.pairwise(calls):
+            (rows, keys), read = other.shape, [each.queries.inputs for each in (one, other)]
+            more = keys - one.shape[1]
+            alone = rows == more or rows == 1 < one.shape[0]   # new tokens only, with a cache
+            if more > 0 and (alone or (more == 1 and rows == keys and read[0] == read[1])):
+                counts = ", ".join(str(each.shape[1]) for each in calls[:3]) + " …" * (len(calls) > 3)
+                raise UserError(f"{name} runs {module} {len(calls)} times, over {counts} keys, as generate() does step "
+                                f"by step; look shows one pass, so give it the model that is called in each step, with "
+                                f"all tokens at once.")
 
 
 def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tuple[Attention, Proof]]":
@@ -197,7 +226,7 @@ def _circumstances(network: "nn.Module", shown: "list[Attention]", batch: int) -
     if count > 1:
         other = "the other" if count == 2 else "another"
         notes.append(f"Item {batch} of {count} is shown; batch={(batch + 1) % count} shows {other}.")
-    if any(module.training for module in network.modules()):
+    if network.training and "eval" not in vars(network):   # exported modules have no mode
         notes.append("The module was in training mode; dropout was off while looking.")
     return tuple(notes)
 
@@ -241,6 +270,8 @@ def _fingerprint(network: "nn.Module") -> str:
     are numbers, strings and tensors, also those in lists and dictionaries."""
     import torch
 
+    from model.capture.module_pass import bytes_of
+
     digest = hashlib.sha256(type(network).__name__.encode())
     attributes = [(f"{path}.{name}", each) for path, module in network.named_modules()
                   for name, value in vars(module).items() if name != "training" for each in _leaves(name, value)]
@@ -249,5 +280,5 @@ def _fingerprint(network: "nn.Module") -> str:
     for name, values in (*network.named_parameters(), *network.named_buffers(), *tensors):
         digest.update(f"{name} {tuple(values.shape)} {values.dtype}\n".encode())
         with suppress(RuntimeError, NotImplementedError, TypeError):   # quantised, sparse or another tensor class
-            digest.update(values.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+            digest.update(bytes_of(values))
     return digest.hexdigest()[:40]
