@@ -349,6 +349,10 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
     fingerprint = revision(model)
     reads = sides(model)
     if (image is not None and "image" not in reads) or (image is None and reads == {"image"}):
+        from model.pretrained import load
+
+        if source_of(model) is load:
+            load.check_inputs(model)
         raise pictures_only(model) if "image" in reads else text_only(model)
     if image is None and not text.strip():
         raise UserError("The text is empty; type a sentence or choose an example.")

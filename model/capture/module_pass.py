@@ -178,7 +178,7 @@ def _restore(each: Any, content: Any) -> None:
     if isinstance(each, Tensor):
         if each.shape != content.shape:
             each.data = content
-        elif not np.array_equal(bytes_of(each), bytes_of(content)):
+        elif not bytes_of(each).equal(bytes_of(content)):
             each.data.copy_(content)
     elif isinstance(each, np.ndarray):
         if each.tobytes() != content.tobytes():
@@ -197,11 +197,11 @@ def has_bytes(tensor: Tensor) -> bool:
     return tensor.layout is torch.strided and not (tensor.is_nested or tensor.is_quantized or tensor.is_meta)
 
 
-def bytes_of(tensor: Tensor) -> np.ndarray:
-    """Return the bytes of a tensor."""
+def bytes_of(tensor: Tensor) -> Tensor:
+    """Return the bytes of a tensor. They are no array, because memory that numpy has seen cannot be resized."""
     import torch
 
-    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
 
 
 @contextmanager

@@ -130,10 +130,10 @@ def _refuse_steps(name: str, found: "list[Attention]") -> None:
     for module in dict.fromkeys(each.module for each in found):
         calls = [each for each in found if each.module == module]
         for one, other in itertools.pairwise(calls):
-            (rows, keys), read = other.shape, [each.queries.inputs for each in (one, other)]
-            more = keys - one.shape[1]
+            (rows, keys), more = other.shape, other.shape[1] - one.shape[1]
             alone = rows == more or rows == 1 < one.shape[0]   # new tokens only, with a cache
-            if more > 0 and (alone or (more == 1 and rows == keys and read[0] == read[1])):
+            grown = more > 0 and one.keys.inputs == other.keys.inputs and one.queries.inputs == other.queries.inputs
+            if grown and (alone or (more == 1 and rows == keys)):
                 counts = ", ".join(str(each.shape[1]) for each in calls[:3]) + " …" * (len(calls) > 3)
                 raise UserError(f"{name} runs {module} {len(calls)} times, over {counts} keys, as generate() does step "
                                 f"by step; look shows one pass, so give it the model that is called in each step, with "
@@ -280,5 +280,5 @@ def _fingerprint(network: "nn.Module") -> str:
     for name, values in (*network.named_parameters(), *network.named_buffers(), *tensors):
         digest.update(f"{name} {tuple(values.shape)} {values.dtype}\n".encode())
         with suppress(RuntimeError, NotImplementedError, TypeError):   # quantised, sparse or another tensor class
-            digest.update(bytes_of(values))
+            digest.update(bytes_of(values).clone().numpy())
     return digest.hexdigest()[:40]

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from model.pretrained import Config, Network
 
 LOOK = "open it in a notebook with look(model, inputs)"
-# arguments of a forward pass besides text
-OTHER_INPUTS = frozenset({"pixel_values", "pixel_values_videos", "input_values", "input_features", "past_values"})
-READ = {"input_ids": "text", "pixel_values": "picture"}
+# what a model reads besides text, by the arguments of its forward pass
+OTHER_INPUTS = {"pixel_values": "pictures", "pixel_values_videos": "videos", "input_values": "sound",
+                "input_features": "sound", "past_values": "time series", "visual_feats": "features of pictures",
+                "visual_embeds": "features of pictures"}
+INPUTS = {"input_ids": "text"} | OTHER_INPUTS
 VIDEO = ("video", ("video",))   # how transformers' classes declare that they only read videos
 PICTURE_KEYS = ("image_size", "patch_size")
 # keys of the part that reads the picture, in models that predict depth or classes per pixel
@@ -85,15 +87,24 @@ def check_inputs(title: str, config: "Config", argument: str) -> None:
     if _class_of(config) is None:
         raise UserError(f"The configuration of {title} names no class of transformers, which has no base model of the "
                         f"type {config.model_type}; add the class as architectures to its config.json, or {LOOK}.")
-    of_videos = argument == "pixel_values" and getattr(_class_of(config), "input_modalities", "") in VIDEO
-    if of_videos or argument not in _arguments(config):
-        raise not_alone(title, config, argument)
+    arguments = _arguments(config)   # LXMERT reads no text without features of a picture
+    if argument not in arguments or "visual_feats" in arguments or (
+            argument == "pixel_values" and _reads_videos(config)):
+        raise not_alone(title, config)
 
 
-def not_alone(title: str, config: "Config", argument: str) -> UserError:
-    """Return an error about a model that needs more than this argument."""
-    return UserError(f"{title}, of the type {config.model_type}, does not read a {READ[argument]} alone, so Clearhead "
-                     f"does not show it yet; {LOOK}.")
+def not_alone(title: str, config: "Config") -> UserError:
+    """Return the error for a model that needs other inputs than a text or a picture."""
+    reads = dict.fromkeys(word for name, word in INPUTS.items() if name in _arguments(config))
+    said = "videos" if _reads_videos(config) else " and ".join(reads) or (
+        f"other inputs, such as {getattr(_class_of(config), 'main_input_name', 'tensors')}")
+    return UserError(f"{title}, of the type {config.model_type}, reads {said}, and not one text or one picture alone; "
+                     f"{LOOK}.")
+
+
+def _reads_videos(config: "Config") -> bool:
+    return "pixel_values" in _arguments(config) and (
+        getattr(_class_of(config), "input_modalities", "") in VIDEO or hasattr(config, "num_frames"))
 
 
 def _class_of(config: "Config") -> "type[Network] | None":
@@ -112,7 +123,7 @@ def _arguments(config: "Config") -> Collection[str]:
 
 def unread(config: "Config") -> tuple[str, ...]:
     """Return a clause about inputs besides text, which are missing when the model reads only a text."""
-    if OTHER_INPUTS.isdisjoint(_arguments(config)):
+    if not OTHER_INPUTS.keys() & _arguments(config):
         return ()
     return ("it reads more than text, and its language model alone is run here",)
 

@@ -276,7 +276,7 @@ def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str
             verify.layers_of(forward(output_attentions=True), lengths, ahead)
     except Exception as error:
         if ids is not None and accounting.unread(network.config) and not isinstance(error, Unsupported):
-            raise accounting.not_alone(place.title, network.config, "input_ids") from error
+            raise accounting.not_alone(place.title, network.config) from error
         found = "" if isinstance(error, Unsupported) else "asked for its weights, it fails: "
         said = ", and ".join(dict.fromkeys((reasons[-1], found + first_line(error, 200))))
         raise UserError(f"{place.title} was refused because its picture cannot be trusted: {said}; choose another "

@@ -1,6 +1,7 @@
 """Open a pretrained model safely: only known files, no pickles, no third-party code, no network access, and
 verification before the first answer."""
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -100,6 +101,20 @@ def _sides(folder: Path, changed: tuple[int, ...]) -> frozenset[str]:
     config = files.read_json(folder / "config.json")
     return frozenset(("target" if config.get("is_encoder_decoder") else "text_b",
                       *(("chat",) if has_chat_template(folder) else ())))
+
+
+def check_inputs(model_id: str) -> None:
+    """Raise UserError for a model that was given a text or a picture and reads something else, such as sound."""
+    from transformers import AutoConfig
+
+    place = locate(model_id)
+    pictures = accounting.reads_pictures(place.folder)
+    with suppress(OSError, ValueError, KeyError):   # opening it names the fault of its configuration
+        config = AutoConfig.from_pretrained(place.folder)
+        accounting.check_inputs(place.title, config, "pixel_values" if pictures else "input_ids")
+        if not pictures and accounting.unread(config):
+            raise UserError(f"{place.title} is shown with text only, though it reads more; leave the picture out, or "
+                            f"{accounting.LOOK}.")
 
 
 def _fingerprint(model_id: str, place: ModelFiles) -> str:

@@ -8,7 +8,7 @@ from torch import nn
 from transformers.utils import logging
 
 from model.core import heads
-from model.core.query import Kind
+from model.core.query import Kind, UserError
 from model.module.look import look
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "on", "mat", "##s", "."]
@@ -104,3 +104,40 @@ def test_cache_is_read_in_each_pass_and_left_as_it_is():
     network(ids, past_key_values=cache)   # with gradients
     (found,) = look(network, {"input_ids": ids, "past_key_values": cache}, tokens=(list("abcdef"), list("def"))).maps
     assert found.keys.texts == tuple("abcdef") and cache.get_seq_length() == 3
+
+
+class Writing(nn.Module):
+    """Generates inside its forward pass."""
+
+    def __init__(self, **options) -> None:
+        super().__init__()
+        config = transformers.GPT2Config(vocab_size=9, n_embd=16, n_layer=1, n_head=2, eos_token_id=8)
+        self.model, self.options = transformers.GPT2LMHeadModel(config), options
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return self.model.generate(ids, max_new_tokens=3, min_new_tokens=3, do_sample=False, **self.options)
+
+
+@pytest.mark.parametrize("options", [{}, {"use_cache": False}, {"cache_implementation": "static"}, {"num_beams": 2}])
+def test_generating_is_refused_and_its_way_out_works(options):
+    network, ids = Writing(**options), torch.tensor([[3, 4, 5]])
+    with pytest.raises(UserError, match=r"runs model.transformer.h.0.attn 3 times, over 3, .* with all tokens at once"):
+        look(network, ids)
+    record = look(network.model, network(ids), tokens=list("abcdef"))
+    assert record.kinds == (Kind.CAUSAL,) and record.maps[0].queries.texts == tuple("abcdef")
+
+
+def test_chosen_patches_and_queries_are_numbered_with_a_note():
+    sizes = {"hidden_size": 24, "num_hidden_layers": 1, "num_attention_heads": 3, "intermediate_size": 32}
+    mae = transformers.ViTMAEModel(transformers.ViTMAEConfig(**sizes, image_size=16, patch_size=4, mask_ratio=0.5))
+    given = {"pixel_values": torch.randn(1, 3, 16, 16), "noise": torch.rand(1, 16)}
+    (found,) = (record := look(mae, given, tokens=["[CLS]", *map(str, range(8))])).maps
+    assert found.queries.texts == tuple("012345678") and "not proved which positions" in record.notes[1]
+    informer = transformers.InformerModel(transformers.InformerConfig(
+        prediction_length=4, context_length=12, lags_sequence=[1, 2], num_time_features=1, d_model=16,
+        encoder_layers=1, decoder_layers=1, encoder_ffn_dim=16, decoder_ffn_dim=16))
+    record = look(informer, {"past_values": torch.randn(1, 14), "past_time_features": torch.randn(1, 14, 1),
+                             "past_observed_mask": torch.ones(1, 14), "future_values": torch.randn(1, 4),
+                             "future_time_features": torch.randn(1, 4, 1)})
+    assert {each.base for each in record.kinds} == {Kind.CROSS}, "its rows are the chosen queries, of each head"
+    assert any("not proved which positions" in note for note in record.notes)

@@ -1,4 +1,8 @@
 """The attention of any torch module compared with weights obtained in another way."""
+import math
+from collections import deque
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -175,16 +179,90 @@ def test_unproved_call_is_left_out():
     assert len(record[Kind.SELF].layers) == 1 and "Not shown: bad" in record.notes[-1]
 
 
+class Keeping(Decoder):
+    """A decoder that writes to whatever it holds, and to its input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("steps", torch.zeros(2))
+        self.mean, self.array, self.count, self.seen = torch.zeros(3), np.zeros(2), 0, set()
+        self.cache = SimpleNamespace(keys=[], inner={"values": (deque([1]), torch.tensor([math.nan, -0.0]))})
+        self.random = torch.Generator().manual_seed(5)
+
+    def forward(self, ids: torch.Tensor) -> dict[str, torch.Tensor]:
+        self.steps += 1
+        self.mean.resize_(4).fill_(torch.rand(1, generator=self.random).item())
+        self.array += 1
+        self.seen.add(self.count)
+        self.count += 1
+        self.cache.keys.append(ids)
+        self.cache.inner["values"][0].append(2)
+        self.cache.inner["values"][1].mul_(-1)
+        self.cache.inner["more"] = self.cache.length = 3
+        out = super().forward(ids)
+        ids += 1
+        return out
+
+
 def test_look_leaves_no_trace():
-    network, x = Decoder(), torch.arange(5)[None]
-    network.drop = type("Keeping", (nn.Dropout,), {"forward": lambda self, x: setattr(self, "kept", x) or x})()
+    network, ids = Keeping(), torch.arange(5)[None]
+    held = [network.cache, network.cache.keys, network.cache.inner, network.mean, network.array]
     expected = torch.rand(2, generator=torch.Generator().manual_seed(3))
     torch.manual_seed(3)
-    look(network, x)
-    assert (torch.rand(2) == expected).all() and torch.is_grad_enabled() and not hasattr(network.drop, "kept")
-    network(x)["logits"].sum().backward()
+    verified(look(network, ids))
+    assert (torch.rand(2) == expected).all() and torch.is_grad_enabled() and network.training
+    assert ids.tolist() == [[0, 1, 2, 3, 4]] and network.steps.tolist() == [0, 0] and network.mean.tolist() == [0] * 3
+    assert network.array.tolist() == [0, 0] and network.count == 0 and not network.seen and not network.cache.keys
+    assert set(vars(network.cache)) == {"keys", "inner"} and set(network.cache.inner) == {"values"}
+    queue, odd = network.cache.inner["values"]
+    assert list(queue) == [1] and odd.isnan()[0] and odd[1].signbit() and not odd[0].signbit()
+    assert torch.rand(1, generator=network.random) == torch.rand(1, generator=torch.Generator().manual_seed(5))
+    assert all(one is other for one, other in zip(held, [
+        network.cache, network.cache.keys, network.cache.inner, network.mean, network.array], strict=True))
+    Decoder.forward(network, ids)["logits"].sum().backward()
     assert network.wte.weight.grad is not None
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in network.modules())
+
+
+def test_changed_parameters_are_named():
+    network = Decoder()
+
+    def change(module, args):
+        network.h[0].c_attn.bias.add_(1)
+
+    network.drop.register_forward_pre_hook(change)
+    record = look(network, torch.arange(5)[None])
+    assert any("in place, which look does not undo: h.0.c_attn.bias." in note for note in record.notes)
+
+
+@pytest.mark.filterwarnings("ignore")   # torch's own remarks
+@pytest.mark.parametrize(("network", "given", "words"), [
+    (Decoder(), torch.arange(5)[None], "abcde"), (ByHand(), torch.randn(1, 5, 16), "abcde"),
+    (nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), torch.randn(1, 5, 16), "abcde"),
+    (Vision(), torch.randn(1, 3, 12, 12), "C123456789")])
+def test_exported_module_is_shown_like_its_source(network, given, words):
+    network.eval()
+    exported, record = torch.export.export(network, (given,)), look(network, given, tokens=list(words))
+    for module in (exported.module(), exported.run_decompositions().module())[:1 + (type(network) is not Vision)]:
+        found = look(module, given, tokens=list(words))
+        assert module.training and not any("training" in note for note in found.notes)
+        assert found.kinds == record.kinds and found.maps[0].queries == record.maps[0].queries
+        for number in range(len(record.maps[0].layers)):
+            close(weights_of(found, found.kinds[0], number), weights_of(record, record.kinds[0], number))
+
+
+@pytest.mark.parametrize("dtype", [torch.qint8, torch.float16])
+@pytest.mark.parametrize(("network", "given", "words"), [
+    (Decoder(), torch.arange(5)[None], "abcde"), (Grouped(), torch.randn(1, 5, 24), "abcde"),
+    (ByHand(), torch.randn(1, 5, 16), "abcde"), (ByHand(), (torch.randn(1, 4, 16), torch.randn(1, 5, 16)), "abcde"),
+    (Vision(), torch.randn(1, 3, 12, 12), "C123456789")])
+@pytest.mark.filterwarnings("ignore")   # torch's own remarks
+def test_quantised_module_is_named_like_its_source(network, given, words, dtype):
+    network.eval()
+    record = look(network, given, tokens=list(words))
+    found = look(torch.ao.quantization.quantize_dynamic(network, {nn.Linear}, dtype=dtype), given, tokens=list(words))
+    assert found.kinds == record.kinds and found.notes == record.notes
+    assert [(each.queries, each.keys) for each in found.maps] == [(each.queries, each.keys) for each in record.maps]
 
 
 def test_revision_is_the_hash_of_every_byte():

@@ -181,10 +181,10 @@ CAUSES = {
     "numbers for MLX": Cause(packed, ("holds lm_head.weight as", "choose the unquantised"), restored),
     "text and pictures": Cause(saved(llava), ("shown with text only",), transformer, image=True),
     "text beside a picture": Cause(saved(lambda: made("ViltForMaskedLM", "ViltConfig", vocab_size=70, **SEEN)),
-                                   ("vilt", "not read a text alone", NOTEBOOK), transformer),
-    "speech with words": Cause(saved(whisper), ("whisper", "not read a text alone", NOTEBOOK), transformer),
+                                   ("vilt", "reads text and pictures, and not one text", NOTEBOOK), transformer),
+    "speech with words": Cause(saved(whisper), ("whisper", "reads sound, and not one text", NOTEBOOK), transformer),
     "videos": Cause(saved(lambda: made("VideoMAEModel", "VideoMAEConfig", **SEEN, num_frames=2), False),
-                    ("videomae", "not read a picture alone", NOTEBOOK), transformer, image=True),
+                    ("videomae", "reads videos, and not one text", NOTEBOOK), transformer, image=True),
     "convolutions": Cause(saved(lambda: made("ResNetForImageClassification", "ResNetConfig", depths=[1]),
                                 False), ("resnet", "no attention", "choose a Trans"), transformer, image=True),
 }
