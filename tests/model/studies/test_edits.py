@@ -182,7 +182,9 @@ def writes(case: Case) -> Pairs:
 def cosine(case: Case) -> Pairs:
     found = CosineQuery(case.query, case.twin).answer(case.models, quiet)
     other = case.pass_of(case.twin).answer[0, 0]
-    yield from split(case, found, case.without[1][:, 0] @ other / case.plain.answer[0, 0].norm() / other.norm())
+    right = case.without[1][:, 0] @ other / case.plain.answer[0, 0].norm() / other.norm()
+    yield from split(case, found, right)
+    yield CosineQuery(case.twin, case.query).answer(case.models, quiet).total, right[0]   # the other text is edited
 
 
 def why(case: Case) -> Pairs:
