@@ -194,7 +194,8 @@ class Record:
         """Decompose one score before the softmax into a sum over what wrote its query and what wrote its key.
 
         The result has score, total (the sum), terms (such as a position bias), and frame() with query_from, key_from
-        and value. Writers are the embedding, earlier heads (L·H), earlier feed-forward layers (mlp L) and bias.
+        and value. Writers are the embedding, earlier heads (L·H, cross L·H), all other modules of earlier layers (mlp
+        L) and bias.
         """
         self._behind("writers")
         chosen = self.map_named(map)
@@ -203,11 +204,17 @@ class Record:
                                            chosen.keys.index(key)))
 
     def writes(self, answer: str | int, rival: str | int | None = None, *, position: Token = -1) -> Writes:
-        """Decompose a token's logit, or its difference from a rival's logit, by what wrote to the residual stream
-        (direct logit attribution).
+        """Decompose the logit of a token or a class, or its difference from a rival's logit, by what wrote to the
+        residual stream (direct logit attribution).
 
-        answer, rival: tokens of the vocabulary, or their ids. The result has difference, total, embedding, heads
-        (layer, head), feed_forward (layer), bias, and frame() with layer, head and value.
+        Frozen as in this pass are the scales of norms and, as ratios of output and input, a masked-word model's or a
+        classifier's activation before the logits (tanh in BERT's pooler) and a soft cap. A silenced head writes
+        nothing, a patched one what came from the other record.
+
+        answer, rival: tokens of the vocabulary or labels of a classifier, or their ids. position: ignored by
+        classifiers, which pool the text themselves. The result has difference, total, rest (what no part explains),
+        embedding, heads (layer, head), cross (layer, head), feed_forward (layer), bias, and frame() with map, layer,
+        head and value.
         """
         self._behind("writers")
         return answer_to(WritesQuery(self.answer.query, self._position(position), _named(answer),

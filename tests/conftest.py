@@ -120,7 +120,8 @@ def pytest_xdist_auto_num_workers() -> int:
 
 # tests that find faults of the core soonest, in about a minute
 FAST = tuple(ROOT / "tests" / name for name in (
-    "test_rules.py", "model/core", "model/capture", "model/imported", "model/scratch/test_transformer.py",
+    "test_rules.py", "model/core", "model/capture", "model/imported", "model/studies/test_edits.py",
+    "model/scratch/test_transformer.py",
     "viz/export/test_numbers.py", "viz/figures", "viz/test_format.py", "viz/test_link.py", "viz/test_state.py"))
 SLOW = {"playwright", "app"}
 

@@ -74,18 +74,6 @@ def test_temperature_at_both_ends(opened, name):
     assert hot_record.verification.status == "verified"
 
 
-def test_hiding_equals_the_models_own_mask(opened):
-    model = opened("bert")
-    record = ask(model, text="the cat sat on [MASK] mat", edits=[Hide("source", 2)])
-    ids = torch.tensor([record.maps[0].queries.ids])
-    mask = torch.ones_like(ids)
-    mask[0, 2] = 0
-    with torch.inference_mode():
-        expected = model.network(input_ids=ids,
-                                 attention_mask=mask).logits[0, record.prediction.positions[0]].softmax(-1).topk(20)
-    np.testing.assert_allclose(record.prediction.probabilities[0], expected.values, atol=1e-6)
-
-
 def eager_logits(name, ids, width, first, native=0):
     """Logits (token, vocabulary) of eager attention with the window as a mask; native: the family's own."""
     network, count = tiny.network(name, attn_implementation="eager"), len(ids)

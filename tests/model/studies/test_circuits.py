@@ -74,28 +74,6 @@ def test_silenced_head_takes_its_part(tmp_path):
     assert found.promoted[0][1] > 0 > found.demoted[0][1]
 
 
-@pytest.mark.parametrize(("family", "text"), [("llama", TEXT), ("bert", TEXT.replace("animal", "[MASK]"))])
-def test_lens_ends_with_the_model_answer(tmp_path, family, text):
-    folder = tiny.save(tmp_path / family, family)
-    query = sources.open_query(str(folder), text)
-    record = sources.ask(query).result()
-    lens = sources.ask(contributions.LensQuery(query, record.prediction.positions[-1])).result()
-    assert lens.tokens[-1] == record.prediction.texts[-1][:contributions.LENS_TOKENS]
-    np.testing.assert_allclose(lens.probabilities[-1], record.prediction.probabilities[-1][:5], atol=1e-5)
-    assert lens.divergence[-1] == pytest.approx(0, abs=1e-9)
-    assert len(lens.layers) == 4
-
-
-def test_parts_of_a_cosine_sum_to_that_of_the_two_vectors():
-    texts = (TEXT, TEXT.replace("tired", "wide"))
-    one, other = (sources.open_query("minilm", text) for text in texts)
-    vectors = [sources.ask(each).result().prediction.vector for each in (one, other)]
-    found = sources.ask(contributions.CosineQuery(one, other)).result()
-    assert found.difference == pytest.approx(vectors[0] @ vectors[1], abs=1e-5)
-    assert found.total == pytest.approx(found.difference, abs=1e-4) and abs(found.rest) < 1e-4
-    assert sources.ask(contributions.CosineQuery(one, one)).result().total == pytest.approx(1, abs=1e-4)
-
-
 def test_cosine_needs_sentence_vectors(tmp_path):
     query = sources.open_query(str(tiny.save(tmp_path / "gpt2", "gpt2")), TEXT)
     with pytest.raises(UserError, match="no cosine to split"):

@@ -1,7 +1,6 @@
-"""A head's output from another text, compared with an independent hook."""
+"""A head's output from another text, and the effect of each head; `test_edits.py` compares patches with hooks."""
 import numpy as np
 import pytest
-import torch
 
 from model.core.query import Hide, Kind, Patch, Query, Temper, UserError, quiet
 from model.studies.patching import PassAnswer, PatchQuery, measure_of
@@ -17,42 +16,6 @@ def query(text, **more):
 
 def ask(model, text=TEXT, edits=(), **more):
     return model.record(query(text, edits=frozenset(edits), **more), quiet)
-
-
-def hooked(network, ids, path, change):
-    """(logits, input of a module): a pass with that input changed by a hook of the test's own."""
-    given = []
-
-    def hook(module, arguments):
-        given.append(arguments[0].clone())
-        return (change(arguments[0].clone()), *arguments[1:])
-
-    handle = network.get_submodule(path).register_forward_pre_hook(hook)
-    try:
-        with torch.inference_mode():
-            return network(input_ids=torch.tensor([ids])).logits[0], given[0]
-    finally:
-        handle.remove()
-
-
-@pytest.mark.parametrize(("name", "kind", "path", "width"),
-                         [("bert", Kind.SELF, "bert.encoder.layer.1.attention.output.dense", 12),
-                          ("llama", Kind.CAUSAL, "model.layers.1.self_attn.o_proj", 8)])
-def test_patch_equals_a_hook(opened, name, kind, path, width):
-    model, part = opened(name), slice(2 * width, 3 * width)
-    record = ask(model, edits=[Patch(kind, 1, 2, query(TWIN))])
-    ids = [ask(model, text).maps[0].queries.ids for text in (TEXT, TWIN)]
-    _, donor = hooked(model.network, ids[1], path, lambda mixed: mixed)
-
-    def change(mixed):
-        mixed[..., part] = donor[..., part]
-        return mixed
-
-    logits = hooked(model.network, ids[0], path, change)[0][record.prediction.positions[0]]
-    best = logits.softmax(-1).topk(20)
-    np.testing.assert_allclose(record.prediction.probabilities[0], best.values, atol=1e-6)
-    assert record.prediction.ids[0][0] == best.indices[0] and record.verification.status == "verified"
-    assert np.abs(np.array(ask(model).prediction.probabilities[0]) - best.values.numpy()).max() > 1e-5
 
 
 @pytest.mark.parametrize(("name", "kind"), [("bert", Kind.SELF), ("gpt_oss", Kind.CAUSAL), ("t5", Kind.CROSS)])
