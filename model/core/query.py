@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
+import regex
 
 Record = TypeVar("Record", covariant=True)
 Item = TypeVar("Item")
@@ -345,37 +346,34 @@ def largest(errors: Iterable[float]) -> float:
 
 
 APOSTROPHES, JOINER, NON_JOINER = "'’", "\u200d", "\u200c"
+KEYCAPS = "\ufe0f\u20e3"   # ends of clusters that make an emoji of a letter or digit
+CLUSTERS = regex.compile(r"\s|\X")   # white space, or a grapheme cluster
 
 
 @functools.lru_cache(1 << 14)
 def sort_of(character: str) -> str:
-    """Return the character's class: word, mark (attached to its predecessor), space or sign (a separate word)."""
+    """Return the character's class: word, space or sign (a separate word)."""
     if character.isspace() or character == "\ufeff":
         return "space"
-    skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
-    category = unicodedata.category(character)[0]
-    if category == "M" or character in (JOINER, NON_JOINER) or skin_tone:
-        return "mark"
     if "\u2e80" <= character <= "\u9fff" or "\uf900" <= character <= "\ufaff" or character >= "\U00020000":
         return "sign"   # Chinese and Japanese are written without spaces, so each character is a word
-    return "word" if category in "LN" or character == "_" else "sign"
+    return "word" if unicodedata.category(character)[0] in "LN" or character == "_" else "sign"
 
 
 def word_spans(text: str) -> list[Span]:
-    """Return (start, end) of each word and each symbol. "don't" is one word. Combining marks, emoji joiners and skin
-    tones stay with the character that they modify."""
+    """Return (start, end) of each word and each symbol. "don't" is one word. No span cuts a grapheme cluster (Unicode
+    Standard Annex 29), such as é, a flag, a keycap or a family of emoji."""
     spans: list[Span] = []
     before = "space"
-    for i, character in enumerate(text):
-        sort = sort_of(character)
-        if character in APOSTROPHES and before == "word" and sort_of(text[i + 1:i + 2] or " ") == "word":
+    for start, end in (found.span() for found in CLUSTERS.finditer(text)):
+        sort = "sign" if text[end - 1] in KEYCAPS else sort_of(text[start])
+        if text[start] in APOSTROPHES and before == "word" and sort_of(text[end:end + 1] or " ") == "word":
             sort = "word"
-        joined = before != "space" and (sort == "mark" or (text[i - 1] == JOINER and sort == "sign"))
-        if joined or sort == before == "word":
-            spans[-1] = (spans[-1][0], i + 1)
+        if sort == before == "word":
+            spans[-1] = (spans[-1][0], end)
         elif sort != "space":
-            spans.append((i, i + 1))
-        before = before if joined and sort == "mark" else sort
+            spans.append((start, end))
+        before = sort
     return spans
 
 

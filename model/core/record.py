@@ -128,6 +128,19 @@ class Tokens:
             return found
         return self._named(name)[int(number) - 1:][:1]
 
+    def word(self, group: Sequence[int]) -> str:
+        """Return the typed text of consecutive tokens, such as the pieces of one word. A character that several of them
+        share occurs once."""
+        written, end = "", -1
+        for place, token in enumerate(group):
+            (start, stop), text = self.spans[token], self.texts[token].removeprefix("##" * bool(place))
+            if len(text) != stop - start:   # not as typed
+                text = CODE_POINT.sub(lambda found: chr(int(found[1], 16)), text.removeprefix("◌"))
+                text = text[:stop - start] if not text[stop - start:].strip(SUBSCRIPTS) else text
+            written += text[max(0, end - start):] if len(text) == stop - start else text * (stop > end or start == stop)
+            end = max(end, stop)
+        return written
+
     def over(self, span: Span) -> tuple[int, ...]:
         """Return the tokens of the first text that overlap this span."""
         return tuple(token for token, (start, end) in enumerate(self.spans)
@@ -182,6 +195,8 @@ def patch_tokens(rows: int, columns: int, before: Sequence[str] = (CLS,), after:
                   (False,) * count, (*(None for _ in before), *boxes, *(None for _ in after)))
 
 
+CODE_POINT = re.compile("U\\+([0-9A-F]{4,6})")   # an invisible character
+SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"   # the number of a token among those that share a character
 SPECIAL = re.compile(r"\[[A-Z0-9]{2,12}\]|<[^<>\s]{1,24}>")          # [CLS], <s>, <|endoftext|>
 UNKNOWN = ("[UNK]", "<unk>")
 

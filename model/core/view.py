@@ -142,8 +142,7 @@ def axis_items(tokens: Tokens, words: bool) -> tuple[AxisItem, ...]:
 
 
 def _axis_item(tokens: Tokens, group: list[int]) -> AxisItem:
-    texts = [tokens.texts[token] for token in group]
-    return AxisItem("".join(text.removeprefix("##") for text in texts) if len(texts) > 1 else texts[0], tuple(group),
+    return AxisItem(tokens.word(group) if len(group) > 1 else tokens.texts[group[0]], tuple(group),
                     all(tokens.special[token] for token in group), any(tokens.unknown[token] for token in group),
                     _joined(tokens, group[0]))
 

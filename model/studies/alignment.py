@@ -169,7 +169,7 @@ def _ordered(groups: list[TokenGroups]) -> list[TokenGroups]:
 
 
 def _label_group(group: TokenGroups, tokens: list[Tokens]) -> Group:
-    sides = ["".join(side.texts[token].removeprefix("##") for token in mine).strip()
+    sides = [side.word(mine).strip()
             for side, mine in zip(tokens, group, strict=True)]
     same = sides[0].casefold() == sides[1].casefold()
     text = sides[0] if same else " ⇄ ".join(side or "∅" for side in sides)

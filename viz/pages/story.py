@@ -199,7 +199,7 @@ def _numbers(answer: Story, text: str, opened: tuple[int, int]) -> dict:
     gap = float(word.logits[word.ids[0]]) - float(word.logits[word.ids[1]])
     return {"characters": sum(len(letters) for letters, _ in line(answer, text)),
             "pieces": sum(not special for special in tokens.special), "parts": tokens.words.count(most),
-            "word": "".join(piece for piece, place in zip(tokens.texts, tokens.words, strict=True) if place == most),
+            "word": tokens.word([token for token, place in enumerate(tokens.words) if place == most]),
             "width": answer.card.d_model, "last": visible_token(tokens.texts[-1]),
             "share": percent(float(weights[source])), "source": visible_token(tokens.texts[source]),
             "neurons": len(answer.hidden[block]), "count": count, "part": percent(part),

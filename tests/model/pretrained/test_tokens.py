@@ -1,7 +1,10 @@
 """Tokens are the typed text, and ids equal the tokenizer's."""
 import pytest
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
 from model.core.query import Query, UserError
+from model.core.view import axis_items
 from model.pretrained.inputs import tokenize_query
 from model.pretrained.model import bytes_in_hex
 from model.pretrained.tokens import Piece, align, readable, visible, word_numbers
@@ -70,6 +73,18 @@ def test_typed_special_token_is_special(opened):
     assert tokens.special == (True, False, False, True, False, False, False, True)
     assert tokens.words[3] == -1 and tokens.segments == (-1, *[0] * 6, -1)
     assert text[slice(*tokens.spans[3])] == "[SEP]"
+
+
+WRITTEN = "The 猫 é e\u0301 👍🏽 naïve 🇫🇷 👨‍👩‍👧 नमस्ते 한 \u1112\u1161\u11ab 1️⃣ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 שָׁלוֹם می‌خواهم didn't x₁₂"
+
+
+def test_words_of_bytes_are_named_as_typed():
+    byte = Tokenizer(models.BPE({sign: number for number, sign in enumerate(pre_tokenizers.ByteLevel.alphabet())}, []))
+    byte.pre_tokenizer, byte.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    tokens = read(tiny.network("gpt2", vocab_size=257, n_positions=400), WRITTEN, 400,
+                  tokenizer=PreTrainedTokenizerFast(tokenizer_object=byte)).source
+    words = [item.text for item in axis_items(tokens, words=True) if item.text != "␣"]
+    assert len(tokens) == len(WRITTEN.encode()) and words == WRITTEN.split()
 
 
 UNKNOWN = tiny.tokenizer().unk_token_id
