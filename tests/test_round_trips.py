@@ -127,7 +127,7 @@ def test_every_export_of_numbers_is_read_back():
     made = fabricate.record(len(HOSTILE))
     side = replace(made.maps[0].queries, texts=HOSTILE)
     made = replace(made, maps=(replace(made.maps[0], queries=side, keys=side),))
-    table = list(csv.reader(io.StringIO(export(".csv", made, View(layer=1, head=2)).decode("utf-8"), newline="")))
+    table = list(csv.reader(io.StringIO(export(".csv", made, View(layer=1, head=2)).decode("utf-8-sig"), newline="")))
     weights = heads.weights(made[Kind.SELF].layer(1), 2)
     # one apostrophe stands before what a spreadsheet would run, and before what looks as if it had one
     cells = [re.sub(r"(\A|[;\t\r\n])'(?='* *[=+\-@＝＋－＠\t\r\n])", r"\1", cell) for cell in table[0][1:-1]]
@@ -154,5 +154,5 @@ def test_every_shipped_case_file_can_be_read(tmp_path):
     content = Path(coreference.FOLDER, "coreference.csv").read_text(encoding="utf-8")
     saved = tmp_path / "mine.csv"
     frame = pd.read_csv(io.StringIO(content), dtype=str, keep_default_na=False)
-    frame.to_csv(saved, index=False, quoting=csv.QUOTE_ALL, lineterminator="\r\n", encoding="utf-8")
+    frame.to_csv(saved, index=False, quoting=csv.QUOTE_ALL, lineterminator="\r\n", encoding="utf-8-sig")
     assert coreference.read_cases(saved.read_bytes(), saved.name).cases == coreference.shipped_cases("coreference")

@@ -195,12 +195,15 @@ def ranked_frame(columns: Mapping[str, object], by: str) -> "DataFrame":
     return DataFrame(columns).sort_values(by, key=np.abs, ascending=False, kind="stable").reset_index(drop=True)
 
 
-def as_csv(frame: "DataFrame", provenance: str) -> str:
-    """Return the frame with its index as CSV (RFC 4180). Numbers have the fewest digits that restore them exactly;
-    missing ones are empty. The last column of the first row holds the provenance as JSON, its semicolons escaped
-    because some spreadsheets treat them as separators."""
+ENCODING = "utf-8-sig"   # of CSV files: spreadsheets only recognise UTF-8 by a byte order mark
+
+
+def as_csv(frame: "DataFrame", provenance: str) -> bytes:
+    """Return the frame with its index as CSV (RFC 4180, in ENCODING). Numbers have the fewest digits that restore them
+    exactly; missing ones are empty. The last column of the first row holds the provenance as JSON, its semicolons
+    escaped because some spreadsheets treat them as separators."""
     cells = [provenance.replace(";", "\\u003b"), *[""] * (len(frame) - 1)]
-    return frame.assign(provenance=cells).to_csv(lineterminator="\r\n")
+    return frame.assign(provenance=cells).to_csv(lineterminator="\r\n").encode(ENCODING)
 
 
 Block = tuple[slice, slice, np.ndarray]   # rows, keys, weights float32 (head, row, key)

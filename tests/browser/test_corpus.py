@@ -45,7 +45,7 @@ def test_dot_opens_its_card_and_a_frame_lists_heads(seen):
 def saved(seen, key: str) -> list[dict]:
     with seen.page.expect_download() as download:
         seen.main.locator(f".st-key-{key} button").click()
-    with open(download.value.path(), encoding="utf-8", newline="") as file:
+    with open(download.value.path(), encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(io.StringIO(file.read(), newline="")))
 
 

@@ -81,7 +81,7 @@ def test_imported_attention_is_exported_in_every_format(tmp_path, suffix):
         with np.load(out) as arrays:
             np.testing.assert_array_equal(arrays["self"], weights)
     elif suffix == ".csv":
-        rows = list(csv.reader(io.StringIO(out.read_text(encoding="utf-8"), newline="")))
+        rows = list(csv.reader(io.StringIO(out.read_text(encoding="utf-8-sig"), newline="")))
         np.testing.assert_allclose(np.array([row[1:4] for row in rows[1:]], float), weights[1, 3], atol=1e-7)
     elif suffix in (".svg", ".html"):
         assert "imported from a file, not verified" in out.read_text(encoding="utf-8")

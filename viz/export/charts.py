@@ -3,6 +3,7 @@ import csv
 import io
 from collections.abc import Callable
 
+from model.core.heads import ENCODING
 from viz.components.chart import CONFIG
 from viz.export.tables import guard_cell
 from viz.figures.drawing import FigureSpec, figure_rows
@@ -32,9 +33,9 @@ def as_pdf(drawn: FigureSpec) -> bytes:
 
 
 def as_csv(drawn: FigureSpec) -> bytes:
-    """Return the figure's numbers as CSV (UTF-8, CRLF, RFC 4180) with columns series, x, y and value. Strings that a
-    spreadsheet would execute are neutralised."""
+    """Return the figure's numbers as CSV (RFC 4180, UTF-8 with a byte order mark) with columns series, x, y and value.
+    Strings that a spreadsheet would execute are neutralised."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([[guard_cell(cell) if isinstance(cell, str) else cell for cell in row]
                                 for row in figure_rows(drawn)])
-    return text.getvalue().encode("utf-8")
+    return text.getvalue().encode(ENCODING)

@@ -1,6 +1,6 @@
 """Write CSV for spreadsheets and scripts: the open head, a comparison, and the table of heads.
 
-The files are UTF-8 without a byte order mark and use commas and CRLF (RFC 4180). Spreadsheets execute cells that begin
+The files are UTF-8 with a byte order mark and use commas and CRLF (RFC 4180). Spreadsheets execute cells that begin
 with = + - @, so an apostrophe is inserted before such a cell, or before apostrophes followed by such a character; the
 token ' is unchanged. The same applies after semicolons, tabs and line breaks, which separate cells in some locales.
 Removing one apostrophe at each of these positions restores the token. NUL and lone surrogates, which are invalid in
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.core.heads import ENCODING
 from model.core.heads import as_csv as frame_as_csv
 from model.core.query import UserError
 from model.core.record import AttentionRecord
@@ -57,7 +58,7 @@ def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:
     for row, (unit, weights) in enumerate(zip(shown.rows, shown.weights, strict=True)):
         cells = [""] * len(weights) if row in shown.blind else map(str, weights)
         writer.writerow([guard_cell(unit.text), *cells, "" if row else provenance])
-    return table.getvalue().encode("utf-8")
+    return table.getvalue().encode(ENCODING)
 
 
 def comparison_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
@@ -71,7 +72,7 @@ def comparison_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
     frame = frame.reset_index()
     frame.insert(0, "from", np.repeat(rows, len(columns)))
     frame.insert(1, "to", columns * len(rows))
-    return frame.to_csv(index=False, float_format="%.6g", lineterminator="\r\n").encode("utf-8")
+    return frame.to_csv(index=False, float_format="%.6g", lineterminator="\r\n").encode(ENCODING)
 
 
 def head_table(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silencing | None") -> "DataFrame":
@@ -88,4 +89,4 @@ def head_table_csv(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silen
     if silencing is not None:
         table = table.rename(columns={"silenced": f"silenced_{silencing.measure}"})
     table = table.join(measures.uniform_frame().add_prefix("uniform_")).join(fits.frame().add_prefix("fit_"))
-    return frame_as_csv(table, provenance).encode("utf-8")
+    return frame_as_csv(table, provenance)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.core import files, record_file
+from model.core.heads import ENCODING
 from model.core.limits import parse_json
 from model.core.models import Models
 from model.core.query import Progress, UserError, first_line, frozen, quoted
@@ -129,7 +130,7 @@ def write_csv(atlas: Atlas, folder: Path) -> list[Path]:
                  for column in LISTS if column in table}
         places.append(folder / f"{name}.csv")
         text = table.assign(**lists).to_csv(index=False, lineterminator="\r\n")
-        files.write(places[-1], text.encode("utf-8", "surrogatepass"))
+        files.write(places[-1], text.encode(ENCODING, "surrogatepass"))
     places.append(folder / "about.json")
     files.write(places[-1], _as_json(atlas.about))
     return places

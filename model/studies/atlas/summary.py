@@ -116,7 +116,7 @@ class Averages:
         return best.assign(fit_n=fit_n).join(heads.head_frame(self.heads, numbers))
 
 
-def as_csv(found: Averages, provenance: Mapping[str, object]) -> str:
+def as_csv(found: Averages, provenance: Mapping[str, object]) -> bytes:
     """Format `Averages.frame` as CSV (RFC 4180). The last cell of the first row contains the provenance as JSON."""
     frame = found.frame()
     frame.insert(0, "texts", found.texts)

@@ -38,7 +38,7 @@ def _pdf(content: bytes) -> str:
 
 
 def _csv(content: bytes) -> str:
-    rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))
+    rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
     assert rows[0][-1] == "provenance" and all(row[-1] == "" for row in rows[2:])
     return rows[1][-1]
 
@@ -55,7 +55,7 @@ def _npz(content: bytes) -> str:
 def tokens_of(suffix: str, content: bytes) -> list[str] | None:
     """Return the tokens' texts, or None if the format does not store them separately."""
     if suffix == ".csv":
-        return [unguard_cell(cell) for cell in next(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))[1:-1]]
+        return [unguard_cell(cell) for cell in next(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))[1:-1]]
     if suffix == ".npz":
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return arrays["queries_self"].tolist()

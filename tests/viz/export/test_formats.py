@@ -107,7 +107,7 @@ def written(suffix: str, text: str) -> str:
 @pytest.mark.parametrize("name", [*CELLS, *RUNS, "a;=1+1", "a\t=1", "\0\ud800\x1b[31m\u202e", "=" * 5_000])
 def test_name_of_a_picture_is_no_formula_in_tables_and_survives(name):
     made = pictured(image=pictures.keep(png(np.full((28, 28), len(name) % 256, np.uint8)), name).sha256)
-    rows = list(csv.reader(io.StringIO(export(".csv", made, View()).decode("ascii"), newline="")))
+    rows = list(csv.reader(io.StringIO(export(".csv", made, View()).decode("utf-8-sig"), newline="")))
     begun = [part.lstrip(' "') for row in rows for cell in row for part in re.split(r"[;\t\r\n]", cell)]
     assert not [part for part in begun if part.startswith(tuple("=+-@＝＋－＠"))]
     with np.load(io.BytesIO(export(".npz", made, View())), allow_pickle=False) as arrays:

@@ -19,7 +19,7 @@ QUERIES, KEYS = ("a", "b", "a", "c", "d"), ("u", "v", "u", "w", "x", "y", "z")
 
 
 def table(content: bytes) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))
+    return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
 
 
 @pytest.mark.parametrize("transpose", [False, True])
@@ -54,7 +54,7 @@ def test_comparison_file_has_every_weight():
     gone = one.weights.copy()
     gone[3] = np.nan
     shown = replace(one, weights=gone), other, replace(one, weights=other.weights - gone)
-    lines = list(csv.DictReader(io.StringIO(comparison_csv(shown).decode(), newline="")))
+    lines = list(csv.DictReader(io.StringIO(comparison_csv(shown).decode("utf-8-sig"), newline="")))
     assert len(lines) == 49 and (lines[9]["from"], lines[9]["to"]) == ("t1", "t2")
     numbers = np.array([[float(line[name] or "nan") for name in ("first", "second", "difference")] for line in lines])
     np.testing.assert_allclose(numbers, np.column_stack([each.weights.ravel() for each in shown]), rtol=1e-5)

@@ -62,7 +62,7 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
     with flex_row("bottom"):
         provenance = {"model": public_name(result.model), "revision": result.revision, "file": result.name,
                       "versions": versions()}
-        st.download_button(WORDS["many_csv"], lambda: as_csv(averages, provenance).encode("utf-8"),
+        st.download_button(WORDS["many_csv"], lambda: as_csv(averages, provenance),
                            "clearhead-heads-over-texts.csv", "text/csv", on_click="ignore", key="many-csv")
         colour = st.selectbox(WORDS["many_colour"], averages.names, format_func=lambda name: AVERAGES[name],
                               key="many-colour", width=320)
