@@ -30,7 +30,7 @@ from model.cli.heads import compare_command, score_command
 from model.cli.studies import claims_command, coref_command, syntax_command, train_command
 from model.core import pictures, statistics
 from model.core.files import refuse_overwriting
-from model.core.query import NotOnDisk, UserError
+from model.core.query import NotOnDisk, UserError, isolated
 from model.core.record import AttentionRecord
 
 PROBE_TEXT = "The animal didn't cross the street because it was too tired."
@@ -190,7 +190,7 @@ def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
         counts = " or ".join(map(str, sorted({layer.heads for layer in each.layers})))
         lines.append(f"{each.kind}: {len(each.layers)} layers × {counts} heads over {len(each.queries)} × "
                      f"{len(each.keys)} tokens")
-        lines.append("  " + " ".join(each.queries.texts[:60]) + (" …" if len(each.queries) > 60 else ""))
+        lines.append("  " + " ".join(map(isolated, each.queries.texts[:60])) + (" …" if len(each.queries) > 60 else ""))
     if record.omitted is not None:
         lines.append(f"{record.omitted.count:,} tokens at the end were left out; the model's limit is "
                      f"{record.omitted.limit:,}.")
@@ -202,7 +202,7 @@ def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
     if record.prediction is not None and record.prediction.texts:
         last = zip(record.prediction.texts[-1][:5], record.prediction.probabilities[-1][:5], strict=True)
         lines.append(f"{record.prediction.kind}: "
-                     + ", ".join(f"{text} {probability:.3f}" for text, probability in last))
+                     + ", ".join(f"{isolated(text)} {probability:.3f}" for text, probability in last))
     return "\n".join(lines)
 
 

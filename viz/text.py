@@ -10,6 +10,7 @@ import tomllib
 from typing import Any
 
 from model.core.files import ASSETS
+from model.core.query import ISOLATES, isolated
 
 FOLDER = ASSETS / "text" / "en"
 # what Streamlit replaces after parsing Markdown, so that escaping has no effect: icons, addresses, e-mails, arrows and
@@ -53,7 +54,7 @@ class _Fill(string.Formatter):
             sign = spec[:1] if spec[0] in "+- " else ""
             spec = f"{sign}z{spec.removeprefix(sign)}"
         written = format(value, spec)
-        return written if isinstance(value, str) else true_minus(written)
+        return isolated(written) if isinstance(value, str) else true_minus(written)
 
 
 def true_minus(written: str) -> str:
@@ -94,10 +95,11 @@ def _texts(value: object) -> Any:
 
 
 def escape_markdown(text: object) -> str:
-    """Escape typed text, or an error's, for Markdown, so that every character appears literally."""
-    return _REPLACED.sub(JOINER, show_invisibles(str(text))).translate(_MARKDOWN)
+    """Escape typed text, or an error's, for Markdown, so that every character appears literally and reorders nothing
+    around it."""
+    return isolated(_REPLACED.sub(JOINER, show_invisibles(str(text))).translate(_MARKDOWN))
 
 
 def show_invisibles(text: str) -> str:
-    """Replace invisible characters, controls and lone surrogates by their code points."""
-    return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)
+    """Replace invisible characters, controls and lone surrogates by their code points, but for ISOLATES."""
+    return "".join(sign if sign.isprintable() or sign in ISOLATES else f"U+{ord(sign):04X}" for sign in text)

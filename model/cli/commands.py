@@ -18,7 +18,7 @@ import click
 from model.ask import sources
 from model.core import pictures
 from model.core.limits import LIMITS, as_rows
-from model.core.query import Kind, UserError
+from model.core.query import ISOLATES, Kind, UserError
 from model.core.record_file import plain
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ class Fault(Refused):
 
 def in_one_line(text: str) -> str:
     """Join the lines of a text for a terminal, and replace invisible characters by their code points."""
-    isolates = "\u2068\u2069"
-    return "".join(sign if sign.isprintable() or sign in isolates else f"U+{ord(sign):04X}"
+    return "".join(sign if sign.isprintable() or sign in ISOLATES else f"U+{ord(sign):04X}"
                    for sign in " ".join(text.split()))
 
 

@@ -102,11 +102,14 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:80] + "…")
 
 
+ISOLATES = "\u2068\u2069"   # first strong isolate, pop directional isolate
+
+
 def isolated(text: str) -> str:
-    """Isolate a token with right-to-left letters (U+2068 … U+2069), so that it cannot reorder the sentence around
-    it."""
-    right = any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text)
-    return f"\u2068{text}\u2069" if right else text
+    """Isolate a text with right-to-left letters (U+2068 … U+2069), so that it cannot reorder the sentence around it."""
+    if text.isascii() or not any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text):
+        return text
+    return text if text[0] == ISOLATES[0] and text[-1] == ISOLATES[1] else text.join(ISOLATES)
 
 
 class NotOnDisk(UserError):

@@ -545,7 +545,8 @@ class Prediction:
         if not self.texts:
             return f"<Prediction: {self.kind}>"
         best = zip(self.texts[-1][:3], self.probabilities[-1], strict=False)
-        return f"<Prediction: {self.kind} " + ", ".join(f"{text!r} {share:.3f}" for text, share in best) + ">"
+        said = ", ".join(f"{isolated(repr(text))} {share:.3f}" for text, share in best)
+        return f"<Prediction: {self.kind} {said}>"
 
 
 @frozen

@@ -9,7 +9,18 @@ import numpy as np
 
 from model.core import heads
 from model.core.models import MapQuestion, Models
-from model.core.query import HeadId, Kind, Progress, UserError, first_line, frozen, quoted, slices, with_arrays
+from model.core.query import (
+    HeadId,
+    Kind,
+    Progress,
+    UserError,
+    first_line,
+    frozen,
+    isolated,
+    quoted,
+    slices,
+    with_arrays,
+)
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 
 LENSES = ("matrix", "lines", "text", "picture")
@@ -253,7 +264,7 @@ def _blind_notes(blind: list[AxisItem], count: int) -> tuple[str, ...]:
         return ()
     if len(blind) == count:
         return ("masked out: the mask lets no token of this head look at anything",)
-    named = ", ".join(f"{item.text} ({item.tokens[0]})" for item in blind[:BLIND_NAMED])
+    named = ", ".join(f"{isolated(item.text)} ({item.tokens[0]})" for item in blind[:BLIND_NAMED])
     more = f" and {len(blind) - BLIND_NAMED} more" if len(blind) > BLIND_NAMED else ""
     return (f"sees nothing, as the mask allows no key: {named}{more}",)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from model.core import heads
 from model.core.limits import LIMITS
+from model.core.query import isolated
 from model.core.record import AttentionRecord
 from model.core.view import View, displayed_head, overlaid_heads
 from viz import provenance
@@ -184,7 +185,7 @@ def _picture(item: Item) -> str:
     if values.kind == "none":
         return WORDS("picture_plain", label=patches.label)
     numbers, form = np.nan_to_num(values.numbers), "+.3f" if values.kind == "signed" else ".3f"
-    most = ", ".join(f"{patches.texts[token]} {format_signed(float(numbers[token]), form)}"
+    most = ", ".join(f"{isolated(patches.texts[token])} {format_signed(float(numbers[token]), form)}"
                      for token in np.argsort(-np.abs(numbers), kind="stable")[:LARGEST])
     name = "picture_values" if focus is None else "picture_change" if values.kind == "signed" else "picture_row"
     return WORDS(name, name=_sentence(values.name), what=values.what, most=most,

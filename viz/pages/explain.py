@@ -8,7 +8,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core import heads
-from model.core.query import UserError
+from model.core.query import UserError, isolated
 from model.core.record import AttentionMap, AttentionRecord
 from model.core.statistics import FEWEST as FEWEST_UNITS
 from model.core.statistics import MeanInterval, critical_rho
@@ -174,7 +174,7 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
     groups += [[(label(name, view.layer, view.head), measured[name]) for name in group
                 if name in measured and not (flat and name.endswith("_even"))] for group in (GROUPS if whole else FEW)]
     twice = {text for text in attribution.tokens.texts if attribution.tokens.texts.count(text) > 1}
-    names = [visible_token(text) + (f" {place}" if text in twice else "")
+    names = [isolated(visible_token(text)) + (f" {place}" if text in twice else "")
              for place, text in enumerate(attribution.tokens.texts)]
     apart = (~attribution.ranked).tolist()
     most = int(np.abs(np.where(attribution.ranked, attribution.removed["deleted"], 0)).argmax())

@@ -9,7 +9,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.models import TraceQuery
-from model.core.query import Hide, Kind, Query
+from model.core.query import Hide, Kind, Query, isolated
 from model.core.record import AttentionRecord, Tokens
 from model.core.statistics import relative_changes
 from model.lessons import families
@@ -151,7 +151,7 @@ def best_guess(record: AttentionRecord, name: str) -> str:
     if answer is None:
         return "…"
     if name == "both":
-        return " ".join(escape_markdown(best[0]) for best in answer.texts)
+        return " ".join(token_markdown(best[0]) for best in answer.texts)
     return f"**{token_markdown(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:z.3f})"
 
 
@@ -237,7 +237,7 @@ def _product(words: Section, chains: dict[str, SequenceLikelihood], says: str) -
     padded = {title: np.pad(one.log_probabilities, (0, len(places) - len(one.ids)), constant_values=np.nan)
               for title, one in chains.items()}
     factors = {title: np.exp(one) for title, one in padded.items()}
-    labels = [" / ".join(dict.fromkeys(visible_token(one.texts[place]) for one in chains.values()
+    labels = [" / ".join(dict.fromkeys(isolated(visible_token(one.texts[place])) for one in chains.values()
                                        if place < len(one.texts))) for place in places]
     least = int(chain.log_probabilities.argmin())
     total, smallest = float(chain.products[-1]), float(chain.log_probabilities[least])

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.core.query import UserError
+from model.core.query import UserError, isolated
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import glow, theme
@@ -24,7 +24,7 @@ def plan(record: AttentionRecord, view: View) -> PicturePlan:
     if view.token is None:
         raise UserError("The picture lens shows the weights of one token, but none is in focus; choose a token.")
     patches, values = patches_of(record, view.kind), row_of(record, view)
-    beside = ", ".join(f"{text} {weight:z.3f}"
+    beside = ", ".join(f"{isolated(text)} {weight:z.3f}"
                        for text, weight, box in zip(patches.texts, values.numbers, patches.boxes, strict=True)
                        if np.isnan(box[0]) and np.isfinite(weight))
     notes = [WORDS("beside", list=beside)] if beside else []

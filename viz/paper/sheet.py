@@ -20,7 +20,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from model.core.query import UserError
+from model.core.query import ISOLATES, UserError
 from viz import theme
 from viz.format import visible_token
 from viz.provenance import MADE_BY
@@ -90,8 +90,8 @@ def _drawable(mono: bool) -> frozenset[int]:
 def readable(text: str, mono: bool = True) -> str:
     """Replace characters that no font contains, and joiners without effect, with their code points."""
     known = _drawable(mono)
-    return "".join(sign if ord(sign) in known and (sign.isprintable() or _shapes(text, at)) else f"U+{ord(sign):04X}"
-                   for at, sign in enumerate(text))
+    return "".join(sign if sign in ISOLATES or (ord(sign) in known and (sign.isprintable() or _shapes(text, at)))
+                   else f"U+{ord(sign):04X}" for at, sign in enumerate(text))
 
 
 def _shapes(text: str, at: int) -> bool:
@@ -157,7 +157,11 @@ class Sheet:
         """Draw one line of text with its baseline at y. face: see `font`. fill: background colour. SVG text is
         positioned by its anchor, so a different font only moves the other end."""
         behind = {"facecolor": fill, "edgecolor": "none", "pad": 1} if fill else None
-        self.axes.text(x, y, words, fontproperties=font(size, face), color=colour, ha=align, va="baseline",
+        first, *rest = re.split(f"[{ISOLATES}]", words)   # in a PDF, matplotlib would draw what follows too far left
+        for part in rest:
+            self.text(x, y, first, size=size, colour=colour, face=face, fill=fill)
+            x, first = x + width(first, size, face == "mono"), part
+        self.axes.text(x, y, first, fontproperties=font(size, face), color=colour, ha=align, va="baseline",
                        rotation=angle, rotation_mode="anchor", parse_math=False, bbox=behind)
 
     def box(self, x: float, y: float, width: float, height: float, *, fill: str = "none", edge: str = "none",

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from model.core.files import name_for
+from model.core.query import isolated
 from model.core.record import Tokens
 from viz.components.chart import chart
 from viz.figures.drawing import FigureSpec
@@ -101,7 +102,7 @@ def columns_switch(page: PageContext, words: Texts) -> bool:
 
 def token_name(tokens: Tokens, place: int) -> str:
     """Return a token's axis label, with its position."""
-    return f"{visible_token(tokens.texts[place])} {place}"
+    return f"{isolated(visible_token(tokens.texts[place]))} {place}"
 
 
 def vector_strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False,

@@ -55,7 +55,8 @@ def _npz(content: bytes) -> str:
 def tokens_of(suffix: str, content: bytes) -> list[str] | None:
     """Return the tokens' texts, or None if the format does not store them separately."""
     if suffix == ".csv":
-        return [unguard_cell(cell) for cell in next(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))[1:-1]]
+        header = next(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+        return [unguard_cell(cell) for cell in header[1:-1]]
     if suffix == ".npz":
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return arrays["queries_self"].tolist()

@@ -67,9 +67,9 @@ def test_tokens_are_chosen_by_text():
     assert parts(show(made, layer=0, head=0, token="the#2").page, "self") == parts(
         show(made, layer=0, head=0, token=3).page, "self")
     for wrong, said in (({"token": 400}, "no token 400"), ({"token": "dog"}, "no token .dog.*the animal it the"),
-                        ({"token": "the"}, "2 tokens are .the.*the#1 to the#2"), ({"token": True}, "no token True"),
+                        ({"token": "the"}, "2 tokens are .the.*the#1 to the#2"), ({"token": True}, "not by True"),
                         ({"pair": ("it", "dog")}, "no token 'dog'"), ({"pair": "it"}, "must be two tokens"),
-                        ({"pair": (1, -1)}, "no token -1"), ({"head": 1.0}, "cannot be shown"),
+                        ({"pair": (1, -5)}, "no token -5"), ({"head": 1.0}, "cannot be shown"),
                         ({"grid": True, "layer": 99}, "no layer 99"), ({"kind": "cross"}, "no 'cross' attention"),
                         ({"lens": "film"}, "lens"), ({"overlay": ((0, 77),)}, "head 77"),
                         ({"overlay": 3}, "cannot be shown"), ({"tokn": 3}, "cannot be shown .*'tokn'")):

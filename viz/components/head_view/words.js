@@ -1,7 +1,7 @@
 // The texts of an open head: names, numbers, sentences, the row in focus as a table, and the legend of its colours.
 import { weightBar } from "../js/canvas.js";
 import { number } from "../js/messages.js";
-import { figure, fill, fixed, scaleBar, span, table } from "../js/shared.js";
+import { figure, fill, fixed, isolated, scaleBar, span, table } from "../js/shared.js";
 import { valueOf } from "./codes.js";
 import { scored } from "./prediction.js";
 
@@ -12,7 +12,8 @@ import { scored } from "./prediction.js";
  *   fillTable: (table: HTMLElement) => string | undefined}} about: title and rows of the tooltip
  */
 export function wordsOf(view) {
-  const name = (axis, at) => fill(view.body.text.position, { token: axis.texts[at], position: axis.tokens[at] });
+  const name = (axis, at) =>
+    fill(view.body.text.position, { token: isolated(axis.texts[at]), position: axis.tokens[at] });
   const rowName = (row) => {
     const from = name(view.rows, row);
     return view.body.blind.includes(row) ? fill(view.body.text.blind, { from }) : from;

@@ -293,6 +293,14 @@ export const fill = (text, values) => text.replace(/\{(\w+)(?::([^{|}]*)\|([^{|}
   (one === undefined ? values[name] : (values[name] === 1 ? one : other).replace("#", values[name])));
 
 /**
+ * Isolate a token with right-to-left letters, so that it cannot reorder the sentence around it.
+ * @param {string} text
+ * @returns {string}
+ */
+export const isolated = (text) => (/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
+  .test(text) ? `\u2068${text}\u2069` : text);
+
+/**
  * Create the tooltip: a title and rows of [label, value] beside the pointer, inside the window and above everything. It
  * is laid out only when its text changes, and hidden without being closed, because opening a popover is slow.
  * @param {HTMLElement} root

@@ -1,6 +1,6 @@
 // A square of buttons to paint on. The painted square is sent on release, as {allowed}.
 import { ARROWS, dragging, onKeys, presses } from "../js/input.js";
-import { button, clamp, div, fill, framed, node, span } from "../js/shared.js";
+import { button, clamp, div, fill, framed, isolated, node, span } from "../js/shared.js";
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("cells", ({ root, on, draw, send }) => {
@@ -19,7 +19,7 @@ export const mount = framed("cells", ({ root, on, draw, send }) => {
     labels.forEach((row, i) => {
       names.push(node("bdi", square, "name row", row));
       labels.forEach((column, j) => {
-        const ariaLabel = fill(text.cell, { row: `${row} (${i})`, column: `${column} (${j})` });
+        const ariaLabel = fill(text.cell, { row: `${isolated(row)} (${i})`, column: `${isolated(column)} (${j})` });
         buttons.push(Object.assign(button(square), { disabled: frozen, ariaLabel }));
       });
     });

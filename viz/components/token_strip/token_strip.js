@@ -1,6 +1,6 @@
 // The sentence's tokens as buttons. Selections are sent as {token, pair}.
 import { onKeys, stepped } from "../js/input.js";
-import { div, fill, framed, span, token } from "../js/shared.js";
+import { div, fill, framed, isolated, span, token } from "../js/shared.js";
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("strip", ({ root, on, send }) => {
@@ -22,7 +22,8 @@ export const mount = framed("strip", ({ root, on, send }) => {
         span(strip, "letter", words.segments[segment]);
       }
       if (!(flags[at] & 4)) word = span(strip, "word");
-      const made = token(text, flags[at], word, "button"), about = fill(words.token, { token: text, position: at });
+      const made = token(text, flags[at], word, "button");
+      const about = fill(words.token, { token: isolated(text), position: at });
       const notes = [flags[at] & 1 && words.special, flags[at] & 2 && words.unknown];
       made.dir = "auto";
       made.title = made.ariaLabel = [about, ...notes].filter(Boolean).join(", ");
@@ -40,7 +41,7 @@ export const mount = framed("strip", ({ root, on, send }) => {
       each.ariaPressed = at === focus || second;
       each.tabIndex = at === reach ? 0 : -1;   // a single tab stop, which the arrow keys move
     });
-    const [from, to] = (pair ?? [focus]).map((at) => buttons[at] && `${tokens.texts[at]} (${at})`);
+    const [from, to] = (pair ?? [focus]).map((at) => buttons[at] && `${isolated(tokens.texts[at])} (${at})`);
     if (to) hint.textContent = fill(text.pair, { from, to });
     else if (!from || chosen === false) hint.textContent = text.none;
     else hint.textContent = pairs ? fill(text.focus, { from }) : from;

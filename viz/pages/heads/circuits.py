@@ -3,7 +3,7 @@ import numpy as np
 import streamlit as st
 
 from model.core.heads import OverviewQuery
-from model.core.query import Kind
+from model.core.query import Kind, isolated
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.circuits import WhyQuery
@@ -134,7 +134,7 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
     note(words["lens_about"])
     table = DataFrame({
         "layer": [words["embedding"] if layer < 0 else str(layer) for layer in lens.layers],
-        "tokens": [" ".join(map(visible_token, each)) for each in lens.tokens],
+        "tokens": [" ".join(isolated(visible_token(text)) for text in each) for each in lens.tokens],
         "probability": [each[0] for each in lens.probabilities], "entropy": lens.entropy,
         "divergence": lens.divergence})
     data_table(table, words["lens"], words["lens_columns"], key="lens-table",

@@ -21,7 +21,7 @@ from viz.figures.lines import training
 from viz.figures.matrix import tiles
 from viz.format import head_label, token_markdown
 from viz.page import PageContext
-from viz.text import escape_markdown, strings
+from viz.text import strings
 from viz.widgets.fields import bind, segments, select
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, pause
@@ -231,7 +231,7 @@ def _answer(record: AttentionRecord, row: int | None) -> None:
     if prediction is None or row not in prediction.positions:
         return
     place = prediction.positions.index(row)
-    answers = ", ".join(f"**{escape_markdown(text)}** {probability:z.3f}" for text, probability in
+    answers = ", ".join(f"**{token_markdown(text)}** {probability:z.3f}" for text, probability in
                         zip(prediction.texts[place][:ANSWERS], prediction.probabilities[place]))
     tokens = record.maps[-1].queries
     words = WORDS["predicted" if record.picture is None else "predicted_at"]
