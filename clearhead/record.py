@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from viz.notebook import Figure as LiveFigure
+    from viz.paper.columns import Layout
 
 Token = int | str
 HEADS = "[(3, 1), (5, 11)]"   # an example of heads, for errors
@@ -172,11 +173,14 @@ class Record:
 
     def figure(self, heads: Sequence[tuple[int, int]] | tuple[int, int] | None = None, *,
                width: str | float = "one-column", query: Token | None = None, key: Token | None = None,
-               map: str | None = None, title: bool = False, **view: Any) -> "Figure":
+               map: str | None = None, title: bool = False, labels: tuple[str, str] | None = None,
+               **view: Any) -> "Figure":
         """Return a figure for a paper, with one head, several heads on one colour scale, or by default all heads.
 
-        heads: (layer, head) pairs. width: "one-column" (84 mm), "two-column" (174 mm) or millimetres. title: whether
-        the figure names its heads and model. The text of the caption is `Figure.caption`.
+        heads: (layer, head) pairs. width: "one-column" (84 mm), "two-column" (174 mm) or millimetres. The height is at
+        most 230 mm where the heads fit; long texts get smaller cells and fewer labels. title: whether the figure names
+        its heads and model. labels: titles of the axes, for the queries and the keys, such as ("Query", "Key"). The
+        text of the caption is `Figure.caption`.
         """
         chosen = self.map_named(map)
         one = isinstance(heads, tuple) and len(heads) == 2 and not isinstance(heads[0], tuple | list)
@@ -188,7 +192,14 @@ class Record:
         first = drawn[0] if drawn else (chosen.layers[0].index, 0)
         shown = checked_view(self.answer, None, dict(kind=chosen.kind, layer=first[0], head=first[1],
                                                      **view | _focus(chosen, query, key, view)))
-        return Figure(self.answer, shown, tuple(drawn), width, title)
+        from viz.paper.columns import Layout, millimetres
+
+        names = {} if labels is None else {"labels": _axes(labels)}
+        if names and (not drawn or shown.lens not in ("matrix", "lines")):
+            raise UserError("labels= are titles of a head's axes, which this figure lacks; give heads, as a matrix or "
+                            "as lines.")
+        millimetres(width)
+        return Figure(self.answer, shown, Layout(tuple(drawn), width, title, **names))
 
     def why(self, layer: int, head: int, *, query: Token, key: Token, map: str | None = None) -> circuits.Why:
         """Decompose one score before the softmax into a sum over what wrote its query and what wrote its key.
@@ -295,6 +306,14 @@ def listed(name: str, given: Iterable[Item], example: str) -> list[Item]:
     return [*given]
 
 
+def _axes(labels: object) -> tuple[str, str]:
+    """Return the titles of two axes. Raises UserError for anything but two strings."""
+    given = listed("labels", cast(Any, labels), '("Query", "Key")')
+    if len(given) != 2 or not all(isinstance(label, str) for label in given):
+        raise UserError(f"labels= takes two strings, such as (\"Query\", \"Key\"), not {quoted(repr(labels))[1:-1]}.")
+    return given[0], given[1]
+
+
 def head_of(head: object) -> HeadId:
     """Return a (layer, head) pair of whole numbers. Raises UserError for anything else."""
     if not isinstance(head, tuple | list) or len(head) != 2 or not all(
@@ -324,19 +343,16 @@ def _focus(chosen: AttentionMap, query: Token | None, key: Token | None,
 class Figure:
     """A figure for a paper. Notebooks display it; `save` writes it to a file, and `caption` is its caption."""
 
-    def __init__(self, answer: AttentionRecord, view: View, heads: tuple[tuple[int, int], ...], width: str | float,
-                 title: bool) -> None:
-        from viz.paper.columns import millimetres
-
-        millimetres(width)
-        self.answer, self.view, self.heads, self.width, self.title = answer, view, heads, width, title
+    def __init__(self, answer: AttentionRecord, view: View, layout: "Layout") -> None:
+        self.answer, self.view, self.layout = answer, view, layout
 
     @property
     def caption(self) -> str:
-        """A caption with the text, the model and its revision, the verification, and the version of Clearhead."""
+        """A caption with the heads, what rows and columns are, the text, the model and its revision, the verification,
+        and the version of Clearhead."""
         from viz.export import caption
 
-        return caption(self.answer)
+        return caption(self.answer, self.view, self.layout)
 
     def save(self, path: str | Path, *, zoom: int = 4) -> Path:
         """Write the figure as .pdf, .svg or .png with embedded provenance. zoom: pixels per point. Raises Error for any
@@ -356,7 +372,7 @@ class Figure:
         """Return the bytes of the figure as "png", "svg" or "pdf"."""
         from viz import export
 
-        return export.columns(self.answer, self.view, kind, self.heads, self.width, title=self.title, zoom=zoom)
+        return export.columns(self.answer, self.view, kind, self.layout, zoom=zoom)
 
     def _repr_png_(self) -> bytes:
         return self.content("png", 3)

@@ -14,6 +14,7 @@ from model.core.record import AttentionRecord
 from model.core.view import LENSES, SCALES, View, checked_view
 from viz.export import FORMATS, Options, caption, columns
 from viz.export import export as make_file
+from viz.paper.columns import Layout
 from viz.paper.sheet import SUFFIXES
 from viz.provenance import stated_address
 
@@ -88,10 +89,10 @@ def export(out: Path, **asked: Any) -> None:
         if out.suffix.lower() not in SUFFIXES:
             raise UserError(f"A figure for a paper is a {', '.join(SUFFIXES)} file, but {out.name} is not.")
         width = asked["width"] or "two-column"
-        content = columns(record, view, out.suffix.lower()[1:], () if asked["grid"] else several or (view.head_id,),
-                          float(width) if width.replace(".", "", 1).isdigit() else width, title=asked["title"],
-                          zoom=asked["zoom"], paths=asked["paths"])
-        click.echo(caption(record))
+        layout = Layout(() if asked["grid"] else several or (view.head_id,),
+                        float(width) if width.replace(".", "", 1).isdigit() else width, asked["title"])
+        content = columns(record, view, out.suffix.lower()[1:], layout, zoom=asked["zoom"], paths=asked["paths"])
+        click.echo(caption(record, view, layout))
     else:
         content = make_file(out.suffix, record, view, Options(asked["grid"], asked["zoom"], not asked["no_caption"],
                                                                 paths=asked["paths"]))

@@ -10,14 +10,14 @@ import json
 import math
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from model.core import pictures
-from model.core.query import Edit, Hide, Patch, Query, Temper, UserError, Window
+from model.core.query import Edit, HeadId, Hide, Patch, Query, Temper, UserError, Window
 from model.core.record import AttentionRecord
 from model.core.version import VERSION, commit
 from model.core.view import View
@@ -55,9 +55,11 @@ def _is_path(text: str) -> bool:
     return text.startswith((".", "~")) or Path(text).is_absolute()
 
 
-def describe(record: AttentionRecord, view: View, link: str = "", paths: bool = False) -> dict:
+def describe(record: AttentionRecord, view: View, link: str = "", paths: bool = False,
+             heads: Sequence[HeadId] | None = None) -> dict:
     """Return the provenance as plain values: the question, the model and its verification, the view, the versions and
-    the link. paths: include full local paths."""
+    the link. paths: include full local paths. heads: the heads that the file shows, empty for all of
+    them; by default the view's."""
     query, card, named = record.asked, record.card, str if paths else public_name
     return {
         "made_by": MADE_BY, "version": VERSION, "commit": commit(),
@@ -66,7 +68,9 @@ def describe(record: AttentionRecord, view: View, link: str = "", paths: bool = 
         "image": image_of(query), "chat": query.chat,
         "continuation": list(query.continuation), "edits": [_plain(edit, named)
                                                           for edit in sorted(query.edits, key=repr)],
-        "kind": view.kind.value, "layer": view.layer, "head": view.head, "view": dataclasses.asdict(view),
+        "kind": view.kind.value, "layer": view.layer, "head": view.head,
+        "heads": "all" if heads is not None and not heads else [list(head) for head in heads or (view.head_id,)],
+        "view": dataclasses.asdict(view),
         "verification": {name: _number(value) for name, value in dataclasses.asdict(record.verification).items()},
         "omitted": None if record.omitted is None else dataclasses.asdict(record.omitted), "versions": versions(),
         "link": link if opens_elsewhere(link) else ""}
@@ -105,10 +109,12 @@ def _number(value: object) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def dumps(record: AttentionRecord, view: View, link: str = "", paths: bool = False) -> str:
+def dumps(record: AttentionRecord, view: View, link: str = "", paths: bool = False,
+          heads: Sequence[HeadId] | None = None) -> str:
     """Return the provenance as one line of ASCII JSON. It has no semicolons, which some spreadsheets treat as
     separators."""
-    return json.dumps(describe(record, view, link, paths), ensure_ascii=True, allow_nan=False).replace(";", "\\u003b")
+    described = describe(record, view, link, paths, heads)
+    return json.dumps(described, ensure_ascii=True, allow_nan=False).replace(";", "\\u003b")
 
 
 def stated_address() -> str:

@@ -6,12 +6,13 @@ from functools import partial
 
 from model.core.files import name_for
 from model.core.npz import write_npz
-from model.core.query import HeadId, UserError, frozen
+from model.core.query import UserError, frozen
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
 from viz.export.tables import head_csv
 from viz.paper import figure
+from viz.paper.columns import Layout, heading, reading
 from viz.paper.columns import figure as paper_figure
 from viz.paper.sheet import pen, save
 
@@ -73,29 +74,30 @@ def filename(suffix: str, record: AttentionRecord, view: View, options: Options 
     return f"{model}-{view.kind}-layer{view.layer}-head{view.head}{lens}{suffix}"
 
 
-def columns(record: AttentionRecord, view: View, kind: str, chosen: tuple[HeadId, ...], width: str | float, *,
-            title: bool = False, zoom: int = 4, paths: bool = False) -> bytes:
-    """Return a figure for a paper as png, svg or pdf. The provenance is embedded in the file, without a caption.
-
-    chosen: the heads, on one colour scale; empty for all heads. width: a name in `viz.paper.columns.WIDTHS`, or
-    millimetres. Raises UserError if the figure cannot be drawn.
-    """
+def columns(record: AttentionRecord, view: View, kind: str, layout: Layout, *, zoom: int = 4,
+            paths: bool = False) -> bytes:
+    """Return a figure for a paper as png, svg or pdf. The provenance is embedded in the file, without a caption. Raises
+    UserError if the figure cannot be drawn."""
     with pen():
-        drawn = paper_figure(record, view, chosen, width, raster=kind == "png", title=title)
-        return save(drawn, kind, zoom, provenance.dumps(record, view, paths=paths))
+        drawn = paper_figure(record, view, layout, raster=kind == "png")
+        return save(drawn, kind, zoom, provenance.dumps(record, view, paths=paths, heads=layout.heads),
+                    heading(record, view, layout.heads))
 
 
-def caption(record: AttentionRecord) -> str:
-    """Return the caption of a paper figure as text: the query, the model and its revision, how it was verified, and
-    Clearhead's version."""
+def caption(record: AttentionRecord, view: View, layout: Layout) -> str:
+    """Return the caption of a paper figure as text: its heads, rows and columns, the query, the model and its revision,
+    how it was verified, and Clearhead's version."""
     texts, lines = provenance.sentences(record)
-    return " ".join([*texts, "; ".join([*lines, provenance.stamp()]) + "."])
+    with pen():
+        return " ".join([*reading(record, view, layout), *texts, "; ".join([*lines, provenance.stamp()]) + "."])
 
 
 def _picture(kind: str, record: AttentionRecord, view: View, options: Options) -> bytes:
     with pen():
         drawn = figure(record, view, kind == "png", all_heads=options.grid, caption=options.caption, link=options.link)
-        return save(drawn, kind, options.zoom, provenance.dumps(record, view, options.link, options.paths))
+        shown = () if options.grid else (view.head_id,)
+        return save(drawn, kind, options.zoom, provenance.dumps(record, view, options.link, options.paths, shown),
+                    heading(record, view, shown))
 
 
 def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
@@ -120,7 +122,7 @@ def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
         raise UserError(f"The weights of all heads would be {size / 2**20:,.0f} MB, but the limit is "
                         f"{LIMIT / 2**20:,.0f} MB; export one head as CSV, or use a shorter text.")
     target = io.BytesIO()
-    write_npz(record, target, provenance.dumps(record, view, options.link, options.paths))
+    write_npz(record, target, provenance.dumps(record, view, options.link, options.paths, heads=()))
     return target.getvalue()
 
 

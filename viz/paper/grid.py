@@ -12,12 +12,13 @@ from model.core.view import View
 from viz import glow, theme
 from viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids
 from viz.format import head_label, true_minus, weight_ticks
-from viz.paper.page import STRUCK, WORDS, PicturePlan, weight_name
+from viz.paper.page import ANYWHERE, STRUCK, WORDS, PicturePlan, Room, weight_name
 from viz.paper.sheet import Sheet
 from viz.text import strings
 
-# points: gap between thumbnails, height of a name, approximate side of a thumbnail, width of the layer numbers
-GAP, NAME, SIDE, GUTTER = 5, 12, 40, 22
+# points: gap between thumbnails, height of a name, approximate side of a thumbnail, width of the layer numbers and of a
+# name with its number
+GAP, NAME, SIDE, GUTTER, NAMED = 5, 12, 40, 22, 42
 CELLS, LEVELS = 24_000, 20    # for vector files: largest number of cells drawn as shapes; number of colours
 RANKED = 5                    # number of heads marked for the pair
 PAPER = 182, 215              # millimetres available for a grid on A4
@@ -46,16 +47,18 @@ def grid_state(record: AttentionRecord, view: View) -> tuple[GridState, list[str
 
 def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridPicture | None = None,
             notes: Sequence[str] = (), numbers: Mapping[HeadId, float] | None = None,
-            room: float | None = None) -> PicturePlan:
+            room: Room = ANYWHERE) -> PicturePlan:
     """Plan the grid. Thumbnails always use the square-root scale. behind: the picture behind the thumbnails. numbers:
-    written next to the heads' names if the heads are not in layer order. room: available width in points."""
+    written next to the heads' names if the heads are not in layer order. room: with a finite width, the thumbnails fill
+    it."""
     ids, cells, values = head_ids(overview), np.concatenate(overview.cells), shown.values
     high, wide = cells.shape[1:]
     size: float = max(1, round(SIDE / max(high, wide)))   # whole points per cell
-    if room is not None:
-        size = ((room - GUTTER) / max(map(len, overview.cells)) - GAP) / wide
+    per = 0
+    if math.isfinite(room.width):
+        size, per = _arranged(overview, shown, room)
     side = (wide * size, high * size) if behind is None else _fitted(behind)
-    spots = _spots(overview, shown, side, room is not None)
+    spots = _spots(overview, shown, side, per)
     right, below = (max(spot[axis] for spot in spots.values()) + side[axis] for axis in (0, 1))
     drawn = [at for at, head in enumerate(ids) if head in spots]
     corners, levels = np.array([spots[ids[at]] for at in drawn], float), 256 if raster else LEVELS
@@ -111,17 +114,35 @@ def _over(behind: GridPicture, cells: np.ndarray) -> np.ndarray:
     return glow.over(behind.pixels, shares, behind.opacity)
 
 
-def _spots(overview: Overview, shown: GridState, side: tuple[float, float], one_block: bool = False) -> Spots:
-    """Return each head's position: in the given order, or by layer and head. In the latter case, the layers are split
-    into the number of side-by-side blocks that makes the thumbnails largest on PAPER."""
+def _arranged(overview: Overview, shown: GridState, room: Room) -> tuple[float, int]:
+    """Return the largest size of a cell with which all heads fit into the room, in points, and how many layers are
+    below one another, or how many heads side by side if they are in another order."""
+    (high, wide), count = overview.cells[0].shape[1:], len(overview.layers)
+    ways = []
+    if shown.order:
+        for columns in range(1, max(1, int(room.width // NAMED)) + 1):
+            rows = math.ceil(len(shown.order) / columns)
+            ways.append((min((room.width / columns - GAP) / wide, (room.height / rows - GAP - NAME) / high), columns))
+        return max(ways)
+    for per in {math.ceil(count / blocks) for blocks in range(1, 5)}:
+        blocks = math.ceil(count / per)
+        free = (room.width + GAP) / blocks - GUTTER - GAP
+        ways.append((min((free / max(map(len, overview.cells)) - GAP) / wide,
+                         ((room.height - 2 * NAME) / per - GAP) / high), per))
+    return max(ways)
+
+
+def _spots(overview: Overview, shown: GridState, side: tuple[float, float], per: int) -> Spots:
+    """Return each head's position: in the given order, or by layer and head. per: see `_arranged`; by default, the
+    layers are split into the number of side-by-side blocks that makes the thumbnails largest on PAPER."""
     across, down = side[0] + GAP, side[1] + GAP
     if shown.order:
-        columns = math.ceil(math.sqrt(1.6 * len(shown.order)))
-        across = max(across, 42)   # room for the name and its number
+        columns = per or math.ceil(math.sqrt(1.6 * len(shown.order)))
+        across = max(across, NAMED)
         return {head: (at % columns * across, at // columns * (down + NAME)) for at, head in enumerate(shown.order)}
     count, wide = len(overview.layers), GUTTER + max(map(len, overview.cells)) * across + GAP
-    per = max((math.ceil(count / blocks) for blocks in range(1, 2 if one_block else 5)),
-              key=lambda per: min(PAPER[0] / (wide * math.ceil(count / per)), PAPER[1] / (2 * NAME + per * down)))
+    per = per or max((math.ceil(count / blocks) for blocks in range(1, 5)), key=lambda per: min(
+        PAPER[0] / (wide * math.ceil(count / per)), PAPER[1] / (2 * NAME + per * down)))
     rows = {layer: row for row, layer in enumerate(overview.layers)}
     return {(layer, head): (rows[layer] // per * wide + GUTTER + head * across, 2 * NAME + rows[layer] % per * down)
             for layer, head in head_ids(overview)}

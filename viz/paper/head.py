@@ -9,7 +9,7 @@ from model.core.view import AxisItem, DisplayedHead, View
 from viz import theme
 from viz.format import head_label, signed_ticks, weight_ticks
 from viz.paper import sheet as letters
-from viz.paper.page import NO_PICTURE, STRUCK, WORDS, PicturePlan, line_style, weight_name
+from viz.paper.page import ANYWHERE, NO_PICTURE, STRUCK, WORDS, PicturePlan, Room, line_style, weight_name
 from viz.paper.sheet import Dashes, Sheet
 from viz.text import Texts
 
@@ -17,7 +17,9 @@ MOST = 1024       # cells per side; in longer texts, each cell represents severa
 VECTOR = 128      # up to this many tokens per side, vector files use shapes instead of an image
 SHAPES = 16_384   # most coloured cells in a handout's picture; larger matrices show the maximum of each square
 MIDDLE = 0.36     # distance from the baseline to the middle of lower-case letters, as a share of the font size
-GAP, NAME = 4, 14   # points: between a label and its row, and for an axis title
+GAP, NAME, NAMED = 4, 14, 7.5   # points: between a label and its row, for an axis title, and its font size
+# points: length of a tick, and the smallest distance of two; share of the room for labels; smallest cell
+TICK, FEWEST_TICKS, LABELS, LEAST = 3, 2, 0.4, 0.05
 DENSE = 9         # largest number of points per token in a handout, so that three small figures fit on a page
 RULED = 8         # smallest cell, in points, that is separated from others by hairlines
 # lines lens: smallest visible strength, most lines that stay legible, opacity of lines outside the focus
@@ -25,6 +27,7 @@ FLOOR, LINES, FADED = 0.02, 4000, 0.15
 HEADING, LETTERS, PITCH = 16, 7.5, 16.0   # lines lens, in points: above the columns, font size, between tokens
 # text lens, in points: column width, line height, font size, padding of a token, gap between tokens
 COLUMN, LINE, SIZE, PAD, BETWEEN = 460, 30, 10, 3, 3
+SCALES = (1, 0.9, 0.8, 0.7, 0.6, 0.5)   # sizes of the type, tried until the text fits
 NUMBERED = 0.005  # smallest weight that is written; smaller ones would round to 0.00
 Box = tuple[int, int, int, int]   # left, top, width, height in cells
 
@@ -44,6 +47,13 @@ class Labels:
         """Width of the widest label in points."""
         return max((letters.width(text, self.size) for text in self.texts.values()), default=0.0)
 
+    def ticks(self, step: float) -> np.ndarray:
+        """Return (middle of the token, length of its tick) in points, (tick, 2), if labels are left out: long ticks at
+        labels, short ones at the other tokens."""
+        some = range(len(self.units)) if step >= FEWEST_TICKS else self.texts
+        lengths = [[(place + 0.5) * step, TICK if place in self.texts else TICK / 2] for place in some]
+        return np.array(lengths if len(self.texts) < len(self.units) else []).reshape(-1, 2)
+
     def draw(self, sheet: Sheet, x: float, y: float, place: int, **how: Any) -> None:
         """Draw one label: special tokens in grey, unknown tokens highlighted."""
         unit = self.units[place]
@@ -52,18 +62,20 @@ class Labels:
                    fill=theme.UNKNOWN if unit.unknown else None, **how)
 
 
-def labels(units: tuple[AxisItem, ...], step: float, marked: tuple[int | None, ...] = ()) -> Labels:
-    """Return the labels of tokens `step` points apart."""
+def labels(units: tuple[AxisItem, ...], step: float, marked: tuple[int | None, ...] = (),
+           room: float = math.inf) -> Labels:
+    """Return the labels of tokens `step` points apart, cut to a share of the room in points."""
     size = min(10.0, max(6.5, 0.62 * step))
     every = math.ceil((size + 1.5) / step) if step < size + 1 else 1
     accented = frozenset(place for place in marked if place is not None)
-    texts = {place: letters.label(unit.text) for place, unit in enumerate(units)
+    longest = int(min(letters.LONGEST, max(3, LABELS * room / letters.width("m", size))))
+    texts = {place: letters.label(unit.text, longest) for place, unit in enumerate(units)
              if place in accented or (place % every == 0 and all(abs(place - other) >= every for other in accented))}
     notes = [WORDS("thinned", count=len(units), step=_ordinal(every))] if every > 1 else []
     if any(letters.CODE_POINT.search(text) for text in texts.values()):
         notes.append(WORDS["code_points"])
-    if any(len(text) == letters.LONGEST and text.endswith("…") for text in texts.values()):
-        notes.append(WORDS("cut", size=letters.LONGEST))
+    if any(len(text) == longest and text.endswith("…") for text in texts.values()):
+        notes.append(WORDS("cut", size=longest))
     return Labels(texts, size, accented, units, tuple(notes))
 
 
@@ -89,12 +101,12 @@ def _pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
 
 
 def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: float | None = None,
-            shapes: bool = False, room: float | None = None) -> PicturePlan:
+            shapes: bool = False, room: Room = ANYWHERE) -> PicturePlan:
     """Plan a picture of heads over the same rows and columns in the view's lens.
 
     pictures: the heads, the open one first. raster: draw pixels, for PNG. bound: the numbers are differences from
-    −bound to bound, drawn as a matrix. shapes: never use an image, however long the text is. room: available width in
-    points. Raises UserError for the text lens if no token is in focus, and for the picture lens.
+    −bound to bound, drawn as a matrix. shapes: never use an image, however long the text is. Raises UserError for the
+    text lens if no token is in focus, and for the picture lens.
     """
     if view.lens == "picture":
         raise UserError(NO_PICTURE)
@@ -102,11 +114,11 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: f
         return matrix_plan(pictures[0], view, raster, bound, shapes, room)
     if view.lens == "lines":
         return _lines_plan(pictures, view, raster or shapes, room)
-    return _text_plan(pictures[0], view, room or COLUMN)
+    return _text_plan(pictures[0], view, room)
 
 
 def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | None = None,
-                shapes: bool = False, room: float | None = None) -> PicturePlan:
+                shapes: bool = False, room: Room = ANYWHERE) -> PicturePlan:
     """Plan a matrix with queries as rows and keys as columns (or transposed), one cell per weight. bound, shapes, room:
     see `plan_of`. NaN marks tokens that one of two compared heads lacks."""
     weights, across, down, boxes = shown.weights, shown.columns, shown.rows, _boxes(shown, view)
@@ -115,13 +127,15 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
         weights, forbidden, across, down = weights.T, forbidden.T, down, across
         boxes = [(top, left, high, wide) for left, top, wide, high in boxes]
     step = min(_pitch(max(weights.shape)), DENSE if shapes else math.inf)
-    if room is not None:   # labels are widest at the natural step; at a smaller one they do not need more room
-        natural = labels(down, step)
-        step = min(step, (room - natural.width - 2 * GAP - NAME) / weights.shape[1])
-    above = labels(across, step, tuple(left for left, _, wide, _ in boxes if wide == 1))
-    beside = labels(down, step, tuple(top for _, top, _, high in boxes if high == 1))
+    # labels are widest at the natural step; at a smaller one they do not need more room
+    for units, free, count in ((down, room.width, len(across)), (across, room.height, len(down))):
+        step = max(LEAST, min(step, (free - labels(units, step, room=free).width - 2 * GAP - NAME) / count))
+    above = labels(across, step, tuple(left for left, _, wide, _ in boxes if wide == 1), room.height)
+    beside = labels(down, step, tuple(top for _, top, _, high in boxes if high == 1), room.width)
     head, side = above.width + 2 * GAP, beside.width + 2 * GAP + NAME
     width, height = len(across) * step, len(down) * step
+    names = (room.looks, room.looked_at) if view.transpose else (room.looked_at, room.looks)
+    named = [letters.width(f"← {title}", NAMED, mono=False) for title in names]
     size = math.ceil(1 / step)
     while shapes and np.count_nonzero(_steps(pooled(weights, size), view.scale, bound)) > SHAPES:
         size += 1
@@ -129,13 +143,16 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
 
     def paint(sheet: Sheet, x: float, y: float) -> None:
         x, y = round(x + side), round(y + NAME + head)   # whole points, so that cells align with pixels
-        names = (WORDS["looks"], WORDS["looked_at"]) if view.transpose else (WORDS["looked_at"], WORDS["looks"])
-        sheet.text(x, y - head - GAP, names[0] + " →", size=7.5, colour=theme.QUIET)
-        sheet.text(x - side + NAME - GAP, y, "← " + names[1], size=7.5, colour=theme.QUIET, angle=90, align="right")
+        sheet.text(min(x, x - side + max(0.0, room.width - named[0])), y - head - GAP, names[0] + " →", size=NAMED,
+                   colour=theme.QUIET)
+        sheet.text(x - side + NAME - GAP, y, "← " + names[1], size=NAMED, colour=theme.QUIET, angle=90, align="right")
         for place in beside.texts:
             beside.draw(sheet, x - GAP, y + (place + 0.5) * step + beside.size * MIDDLE, place, align="right")
         for place in above.texts:
             above.draw(sheet, x + (place + 0.5) * step + above.size * MIDDLE, y - GAP, place, angle=90)
+        ticks = [[[x + at, y - long], [x + at, y]] for at, long in above.ticks(step)]
+        ticks += [[[x - long, y + at], [x, y + at]] for at, long in beside.ticks(step)]
+        sheet.strokes(np.array(ticks).reshape(-1, 2, 2), theme.QUIET, 0.4)
         as_image = raster or (max(weights.shape) / size > VECTOR and not shapes)
         _cells(sheet, (x, y, width, height), steps, closed, bound is not None, as_image)
         line = 1.2 if step >= 6 else 0.7
@@ -151,7 +168,7 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
     if bound:
         bar, ticks = theme.ramp(stops=theme.SIGNED["light"]), signed_ticks(bound)
         name = f"{WORDS['change']}, {WORDS['scales'][view.scale]}"
-    return PicturePlan(side + width, NAME + head + height, WORDS[kind] + sums, notes, paint, bar,
+    return PicturePlan(side + width, NAME + head + max(height, named[1]), WORDS[kind] + sums, notes, paint, bar,
                        ticks, name, pair=_pair_words(shown, view), signed=bool(bound))
 
 
@@ -217,22 +234,21 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
     sheet.box(x, y, width, height, edge=theme.HAIRLINE)
 
 
-def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: float | None = None) -> PicturePlan:
+def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: Room) -> PicturePlan:
     """Plan the lines lens, with a colour and a dash style per head and queries on the left (on the right if
     transposed). vector: always draw lines as curves."""
     shown = pictures[0]
     row, cell = shown.row_of(view.token), shown.cell_of(view.pair) if view.pair else None
     focus = row, cell[1] if cell and cell[0] == row else None
     count = max(shown.weights.shape)
-    step = min(PITCH, 720 / count)
-    looking, looked_at = labels(shown.rows, step, focus[:1]), labels(shown.columns, step, focus[1:])
+    step = min(PITCH, 720 / count, (room.height - HEADING) / count)
+    looking = labels(shown.rows, step, focus[:1], room.width)
+    looked_at = labels(shown.columns, step, focus[1:], room.width)
     left, right = (looked_at, looking) if view.transpose else (looking, looked_at)
-    headings = [WORDS[name] for name in (("looked_at", "looks") if view.transpose else ("looks", "looked_at"))]
+    headings = [room.looked_at, room.looks] if view.transpose else [room.looks, room.looked_at]
     sides = [max(names.width, letters.width(heading, LETTERS))
              for names, heading in zip((left, right), headings, strict=True)]
-    between = min(260.0, max(190.0, 0.5 * count * step))
-    if room is not None:
-        between = min(between, room - sum(sides) - 2 * GAP)
+    between = min(260.0, max(190.0, 0.5 * count * step), room.width - sum(sides) - 2 * GAP)
     ends, which, (colours, widths), notes = _lines(pictures, focus, view.scale)
     styles: list[Dashes] = [(0, theme.DASHES[place % len(theme.DASHES)] or None) for place in range(len(pictures))]
 
@@ -243,11 +259,14 @@ def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: f
                            heights[:, [0, 0, 1, 1]]], -1)   # horizontal at both ends
         sheet.curves(points, colours, widths * (0.4 + 0.6 * step / PITCH), as_image=not vector and count > VECTOR,
                      dashes=[styles[place] for place in which] or styles)
-        for at, names, align, heading in ((edges[0] - GAP, left, "right", headings[0]),
-                                          (edges[1] + GAP, right, "left", headings[1])):
+        for edge, out, names, heading in ((edges[0], -1, left, headings[0]), (edges[1], 1, right, headings[1])):
+            at, align = edge + out * GAP, "right" if out < 0 else "left"
             sheet.text(at, y + 6, heading, size=LETTERS, colour=theme.QUIET, align=align)
             for place in names.texts:
                 names.draw(sheet, at, y + HEADING + (place + 0.5) * step + names.size * MIDDLE, place, align=align)
+            ticks = [[[edge, y + HEADING + middle], [edge + out * long, y + HEADING + middle]]
+                     for middle, long in names.ticks(step)]
+            sheet.strokes(np.array(ticks).reshape(-1, 2, 2), theme.QUIET, 0.4)
 
     legend = tuple((head_label(picture.layer, picture.head), colour, style)
                    for picture, colour, style in zip(pictures, theme.HEADS, styles)) if len(pictures) > 1 else ()
@@ -279,16 +298,19 @@ def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
     return np.stack([rows, columns], -1), which, (colours, widths), notes
 
 
-def _text_plan(shown: DisplayedHead, view: View, room: float = COLUMN) -> PicturePlan:
-    """Plan the text lens: running text with each key coloured by its weight from the token in focus. Raises UserError
-    if no token is in focus."""
+def _text_plan(shown: DisplayedHead, view: View, room: Room) -> PicturePlan:
+    """Plan the text lens: running text with each key coloured by its weight from the token in focus, in smaller type if
+    the text is too long for the room. Raises UserError if no token is in focus."""
     row = shown.row_of(view.token if view.token is not None or view.pair is None else view.pair[0])
     if row is None:
         raise UserError("The text lens shows the weights of one token, but none is in focus; choose a token that is "
                         "shown.")
     weights, names = shown.weights[row], labels(shown.columns, 22)
-    spots = _flow([(letters.width(names.texts[place], SIZE), unit.joined)
-                   for place, unit in enumerate(shown.columns)], room)
+    wide = [(letters.width(names.texts[place], SIZE), unit.joined) for place, unit in enumerate(shown.columns)]
+    for scale in SCALES:
+        spots = _flow(wide, (room.width if math.isfinite(room.width) else COLUMN) / scale)
+        if (spots[-1][1] + LINE - 4) * scale <= room.height:
+            break
     colours = theme.ramp()[np.round(255 * theme.strength(weights, view.scale)).astype(int)]
     outlined = shown.column_of(view.pair[1]) if view.pair and shown.row_of(view.pair[0]) == row else None
 
@@ -296,16 +318,17 @@ def _text_plan(shown: DisplayedHead, view: View, room: float = COLUMN) -> Pictur
         for place, (left, top, wide) in enumerate(spots):
             unit, colour = shown.columns[place], "#{:02x}{:02x}{:02x}".format(*colours[place])
             edge, line = (theme.ACCENT, 1.2) if place == outlined else (theme.HAIRLINE, 0.5)
-            sheet.box(x + left, y + top, wide, 16, fill=colour, edge=edge, line=line)
+            at, below = x + left * scale, y + top * scale
+            sheet.box(at, below, wide * scale, 16 * scale, fill=colour, edge=edge, line=line)
             dark = colours[place].mean() < 150
             ink = theme.PAPER["light"] if dark else theme.QUIET if unit.special else theme.INK["light"]
-            sheet.text(x + left + PAD, y + top + 11.5, names.texts[place], size=SIZE, face="mono", colour=ink,
-                       fill=theme.UNKNOWN if unit.unknown else None)
+            sheet.text(at + PAD * scale, below + 11.5 * scale, names.texts[place], size=SIZE * scale, face="mono",
+                       colour=ink, fill=theme.UNKNOWN if unit.unknown else None)
             if weights[place] >= NUMBERED:
-                sheet.text(x + left + wide / 2, y + top + 23, f"{weights[place]:z.2f}", size=6, colour=theme.QUIET,
-                           align="center")
+                sheet.text(at + wide * scale / 2, below + 23 * scale, f"{weights[place]:z.2f}", size=6 * scale,
+                           colour=theme.QUIET, align="center")
 
-    return PicturePlan(max(left + wide for left, _, wide in spots), spots[-1][1] + LINE - 4,
+    return PicturePlan(max(left + wide for left, _, wide in spots) * scale, (spots[-1][1] + LINE - 4) * scale,
                        WORDS("text", a=letters.label(shown.rows[row].text)), (*shown.notes, *names.notes), paint,
                        theme.ramp(), weight_ticks(view.scale), weight_name(view.scale),
                        pair=_pair_words(shown, view))

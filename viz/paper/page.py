@@ -1,5 +1,6 @@
 """Lay out static pictures. A plan contains a picture's size and notes and paints it once its position is known; the
 page adds title, reading instructions, colour bar, notes and provenance."""
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,19 @@ BARE, WIDE = 190, 1600   # points: smallest width of a picture; largest width of
 NARROW = 300     # points: smallest width of a page, so that a caption has a few words per line
 BAR = (120, 7)   # width and height of the colour bar in points
 SAMPLE = 26      # points: length of a head's line in the legend
+
+
+@frozen
+class Room:
+    """The space for one picture in points, and the titles of its axes."""
+
+    width: float = math.inf
+    height: float = math.inf
+    looks: str = WORDS["looks"]           # of the queries
+    looked_at: str = WORDS["looked_at"]   # of the keys
+
+
+ANYWHERE = Room()
 
 
 @frozen
@@ -99,9 +113,10 @@ def line_style(force: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, np.n
     return np.column_stack([np.broadcast_to(colours, (len(force), 3)) / 255, alpha]), 0.4 + 2.8 * force
 
 
-def bar_at(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> float:
-    """Draw the colour bar (or the scale of line thickness) and the legend; return the next free y."""
-    (width, height), (x, y) = BAR, corner
+def bar_at(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float], room: float = math.inf) -> float:
+    """Draw the colour bar (or the scale of line thickness) and the legend, `room` points wide at most; return the next
+    free y."""
+    (width, height), (x, y) = (min(BAR[0], room), BAR[1]), corner
     if plan.bar is None:
         places = np.linspace(x, x + width, 61)
         colours, widths = line_style(np.linspace(0, 1, 60), np.array(theme.rgb(theme.HEADS[0])))
@@ -118,10 +133,19 @@ def bar_at(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> floa
         at = x + width * share
         sheet.box(at, y + height, 0, 2, edge=theme.QUIET, line=0.5)
         sheet.text(at, y + height + 9, tick, size=6.5, colour=theme.QUIET, align="center" if at > x else "left")
-    sheet.text(x + width + 10, y + height - 0.5, plan.bar_name, size=7.5, colour=theme.QUIET)
+    fits = width + 10 + letters.width(plan.bar_name, 7.5, mono=False) <= room
+    if fits:
+        sheet.text(x + width + 10, y + height - 0.5, plan.bar_name, size=7.5, colour=theme.QUIET)
     y += height + 12
+    for line in [] if fits else letters.wrap(plan.bar_name, 7.5, room):
+        y += 10
+        sheet.text(x, y, line, size=7.5, colour=theme.QUIET)
+    left, y = x, y + 3 * (not fits)
     for name, colour, dashes in plan.legend:
+        wide = SAMPLE + 3 + letters.width(name, 8)
+        if x > left and x + wide > left + room:
+            x, y = left, y + 12
         sheet.strokes(np.array([[[x, y + 7.75], [x + SAMPLE, y + 7.75]]]), colour, 2, dashes)
         sheet.text(x + SAMPLE + 3, y + 10.5, name, size=8, face="mono")
-        x += SAMPLE + 3 + letters.width(name, 8) + 12
+        x += wide + 12
     return y + 12 if plan.legend else y

@@ -101,10 +101,10 @@ def _shapes(text: str, at: int) -> bool:
                                           for each in (at - 1, at + 1))
 
 
-def label(text: str) -> str:
+def label(text: str, longest: int = LONGEST) -> str:
     """Return a token's label as on the page, with missing characters as code points, shortened if it is very long."""
     shown = readable(visible_token(text))
-    return shown if len(shown) <= LONGEST else shown[:LONGEST - 1] + "…"
+    return shown if len(shown) <= longest else shown[:longest - 1] + "…"
 
 
 @functools.cache
@@ -240,10 +240,10 @@ class Sheet:
         return self.figure
 
 
-def save(figure: "Figure", kind: str, zoom: int = 4, source: str = "") -> bytes:
+def save(figure: "Figure", kind: str, zoom: int = 4, source: str = "", title: str = "") -> bytes:
     """Return the figure as png, svg or pdf. zoom: pixels per point of a PNG. source: the provenance in ASCII, which is
     embedded as the PNG text chunk "provenance", as the SVG's description (also in <desc>) or as the PDF's subject.
-    Raises UserError if a PNG would be too large."""
+    title: the file's title in its metadata. Raises UserError if a PNG would be too large."""
     width, height = figure.get_size_inches() * 72 * zoom
     if kind == "png" and (width * height > PIXELS or max(width, height) > SIDE):
         raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels, but the limit is {PIXELS:,}, "
@@ -253,7 +253,7 @@ def save(figure: "Figure", kind: str, zoom: int = 4, source: str = "") -> bytes:
         "png": {"provenance": source}, "svg": {"Description": source or None, "Date": None, "Creator": MADE_BY},
         "pdf": {"Subject": source or None, "CreationDate": None, "Creator": MADE_BY}}
     target = io.BytesIO()
-    figure.savefig(target, format=kind, dpi=72 * zoom, metadata=metadata[kind])
+    figure.savefig(target, format=kind, dpi=72 * zoom, metadata=metadata[kind] | ({"Title": title} if title else {}))
     if kind != "svg" or not source:
         return target.getvalue()
     described = f"<desc>{escape(source)}</desc>\n <metadata>".encode("ascii")

@@ -1,7 +1,10 @@
 """Pictures on paper match their numbers: the ramp's colours, complete labels, text as text, notes."""
 import dataclasses
 import io
+import itertools
+import json
 import math
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -17,8 +20,10 @@ from model.core.view import View, displayed_head
 from tests.fabricate import HEADS, HOSTILE, LAYERS, record
 from viz import theme
 from viz.components.picture_view import PatchValues
-from viz.export import Options, export
-from viz.paper import figure, picture, sheet
+from viz.export import Options, caption, export
+from viz.export import columns as exported
+from viz.paper import columns, figure, picture, sheet
+from viz.paper.columns import Layout
 from viz.paper.head import pooled
 from viz.paper.sheet import Sheet
 
@@ -87,14 +92,64 @@ def test_ordered_grid_begins_with_the_largest(order):
                          ids=["hostile", "one", "long labels", "300"])
 def test_no_letter_is_clipped(lens, texts):
     view = View(lens=lens, token=0, pair=(0, len(texts) - 1), transpose=len(texts) < 50)
-    figure = drawn(record(texts, layers=1), view, Options(link="http://x/" + "y" * 500))
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    page = figure.bbox
+    assert not outside(drawn(record(texts, layers=1), view, Options(link="http://x/" + "y" * 500)))
+
+
+def outside(figure) -> list[str]:
+    """Return the texts that leave the page."""
+    renderer, page = FigureCanvasAgg(figure).get_renderer(), figure.bbox
     with sheet.pen():
-        boxes = [(text, text.get_window_extent(renderer)) for text in figure.axes[0].texts]
-    for text, box in boxes:
-        assert box.x0 >= page.x0 - 1 and box.x1 <= page.x1 + 1 and box.y0 >= page.y0 - 1, text.get_text()
-        assert box.y1 <= page.y1 + 1, text.get_text()
+        boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in figure.axes[0].texts]
+    return [text for text, box in boxes if box.x0 < page.x0 - 1 or box.x1 > page.x1 + 1 or box.y0 < page.y0 - 1
+            or box.y1 > page.y1 + 1]
+
+
+@pytest.mark.parametrize("heads", [(), ((0, 1),), ((0, 1), (1, 2)), tuple(itertools.product((0, 1), range(5)))],
+                         ids=len)
+@pytest.mark.parametrize("lens", LENSES)
+@pytest.mark.parametrize("texts", [WORDS, tuple(f"long-winded-{place}" for place in range(50)), ("a", "b") * 150],
+                         ids=len)
+@pytest.mark.parametrize("width", [40, 174])
+def test_figure_for_a_paper_fits_its_column_and_its_page(heads, lens, texts, width):
+    layout, made, view = Layout(heads, width, title=True), record(texts), View(lens=lens, token=0)
+    try:
+        with sheet.pen():
+            figure = columns.figure(made, view, layout, raster=True)
+    except UserError as error:
+        assert "do not fit on a page" in str(error) and len(heads) == 10 and (len(texts) > 5 or width == 40)
+        return
+    wide, high = figure.get_size_inches() * 25.4
+    assert wide == pytest.approx(width) and not outside(figure)
+    if lens != "text" or len(heads) < 2:
+        assert high <= 230
+    assert (high > 230) == ("mm tall, more than a page" in caption(made, view, layout))
+
+
+def test_caption_and_file_name_heads_rows_and_what_is_left_out():
+    made, layout = record(("a", "b") * 30), Layout(((0, 1), (1, 2)), 84)
+    said = caption(made, View(), layout)
+    for part in ("heads 0·1, 1·2", "row = the token that looks (query), column = what it looks at (key)",
+                 "each row sums to 1", "weight, linear scale", "Of 60 tokens, every"):
+        assert part in said
+    with Image.open(io.BytesIO(exported(made, View(), "png", layout))) as image:
+        assert "heads 0·1, 1·2" in image.text["Title"]
+        assert json.loads(image.text["provenance"])["heads"] == [[0, 1], [1, 2]]
+    assert "heads 0·1, 1·2" in pypdf.PdfReader(io.BytesIO(exported(made, View(), "pdf", layout))).metadata.title
+    one = export(".svg", made, View(layer=1, head=2)).decode()
+    assert re.search("<dc:title>[^<]*layer 1 · head 2</dc:title>", one)
+    assert "72 heads" not in said and f"all {LAYERS * HEADS} heads" in caption(made, View(), Layout())
+
+
+def test_axes_have_the_given_titles_and_ticks_where_labels_are_thinned():
+    made = record(("a", "b") * 50)
+    for lens in ("matrix", "lines"):
+        with sheet.pen():
+            figure = columns.figure(made, View(lens=lens), Layout(((0, 1),), 110, labels=("Query", "Key")), raster=True)
+        titles, labelled = words_of(figure), [text for text in words_of(figure) if text in ("a", "b")]
+        assert {text.strip("→← ") for text in titles} >= {"Query", "Key"} and len(labelled) < 200
+        ticks = [line for each in figure.axes[0].collections for line in (path.vertices for path in each.get_paths())
+                 if 1 <= np.abs(line[1] - line[0]).sum() <= 3.1]
+        assert len(ticks) >= 200 and sum(np.abs(line[1] - line[0]).sum() > 2.5 for line in ticks) >= len(labelled)
 
 
 @pytest.mark.parametrize("lens", LENSES)
@@ -130,7 +185,7 @@ def test_filters_are_printed_without_a_caption_too():
     texts = words_of(drawn(made, View(hide_special=True), Options(caption=False)))
     assert any("special tokens hidden" in text for text in texts) and not any("Fabricated (" in text for text in texts)
     sums = displayed_head(made, View(hide_special=True)).weights.sum(1)
-    assert any(f"rows sum to {sums.min():.2f} to {sums.max():.2f}" in text for text in texts)
+    assert f"rows sum to {sums.min():.2f} to {sums.max():.2f}" in " ".join(texts)
 
 
 def test_rows_under_a_sink_do_not_claim_to_sum_to_one():
