@@ -115,11 +115,12 @@ def _arranged(record: AttentionRecord, view: View, layout: Layout,
     across, chosen = millimetres(layout.width) * POINTS - 2 * EDGE, layout.heads
     free = TALLEST * POINTS - LINE * len(_title(record, view, layout)) - BELOW
     if not chosen:
-        shown, _, numbers = grid.grid_state(record, view)
-        plan = grid.plan_of(heads.overview(record[view.kind]), replace(shown, open_head=(-1, -1)), raster,
+        state, _, numbers = grid.grid_state(record, view)
+        plan = grid.plan_of(heads.overview(record[view.kind]), replace(state, open_head=(-1, -1)), raster,
                             numbers=numbers, room=Room(across, free))
         return [plan], 1, plan.height + TALLEST * POINTS - free
-    views = [replace(view, layer=layer, head=number) for layer, number in chosen]
+    overlay = view.overlay if len(chosen) == 1 else ()
+    views = [replace(view, layer=layer, head=number, overlay=overlay) for layer, number in chosen]
     several, above = len(views) > 1, TITLE * (len(views) > 1) + GUTTER
     shown = [] if view.lens == "picture" else [displayed_head(record, each) for each in views]
     wide, high = (len(shown[0].columns), len(shown[0].rows)) if shown else (1, 1)

@@ -11,6 +11,7 @@ from viz.format import head_label
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import strings
+from viz.widgets.fragment import says_why
 from viz.widgets.layout import flex_row
 
 if TYPE_CHECKING:
@@ -43,25 +44,27 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
         _for_a_paper(record, view)
 
 
+@says_why   # a lens of one token, with none in focus
 def _for_a_paper(record: AttentionRecord, view: View) -> None:
     """Draw the download of a one-column paper figure (the open head and those chosen with it) and its caption."""
     from viz.export import caption, columns
     from viz.export.comparison import KINDS
-    from viz.paper.columns import WIDTHS
+    from viz.paper.columns import WIDTHS, Layout
 
     chosen = (view.head_id, *view.overlay)
     st.caption(WORDS("columns", heads=", ".join(head_label(*head) for head in chosen)))
     names = {name: WORDS["columns_widths"](name, millimetres=wide) for name, wide in WIDTHS.items()}
     width = st.segmented_control(WORDS["columns_width"], list(names), format_func=names.__getitem__, required=True,
                                  default=next(iter(names)), key="export-width", label_visibility="collapsed")
+    layout = Layout(chosen, width)
     stem = "-".join(["clearhead", *(f"{layer}.{head}" for layer, head in chosen)])
     with flex_row():
         for kind, mime in KINDS.items():
-            made = partial(columns, record, view, kind, chosen, width)
+            made = partial(columns, record, view, kind, layout)
             st.download_button(kind.upper(), made, f"{stem}.{kind}", mime,
                                on_click="ignore", key=f"columns-{kind}")
     st.caption(WORDS["columns_caption"])
-    st.code(caption(record), language=None, wrap_lines=True)
+    st.code(caption(record, view, layout), language=None, wrap_lines=True)
 
 
 def _set_zoom(times: int) -> None:
