@@ -19,6 +19,7 @@ from model.capture.torch_attention import Attention, as_numbers
 from model.capture.transformers_internals import attention_of
 from model.capture.verify import differences, recompute
 from model.core.limits import seeded
+from model.core.models import FLOOR
 from model.core.query import largest, with_arrays
 from model.core.record import Layer
 
@@ -234,15 +235,17 @@ def prove(attention: Attention, layer: Layer) -> tuple[float, float, int]:
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """Return the largest difference relative to the largest of `theirs`, or infinity if a number is not finite."""
+    """Return the largest difference of vectors (…, d) relative to each one's largest number, or infinity if a number is
+    not finite. Vectors below FLOOR of the largest may be differences of large ones."""
     if not ours.size:
         return 0.0
-    error = float(np.abs(ours - theirs).max()) / (float(np.abs(theirs).max()) or 1.0)
-    return error if math.isfinite(error) else math.inf
+    size = np.abs(np.atleast_1d(theirs)).max(-1, keepdims=True)
+    size = np.maximum(size, FLOOR * size.max())
+    return largest((np.abs(ours - theirs) / np.where(size > 0, size, 1)).max(-1).ravel())
 
 
 def results_differ(all_ours: list[Tensor], all_theirs: list[Tensor], blind: bool = False) -> float | None:
-    """Return the largest difference between a module's outputs in two passes, relative to the tensor's largest number:
+    """Return the largest difference between a module's outputs in two passes, relative to a vector's largest number:
     NaN if a number is not finite, None if there are no numbers.
 
     All-zero vectors, which torch's fast path writes for padding, are skipped. If some row has no allowed key (`blind`),
