@@ -89,12 +89,13 @@ class PatchRolloutQuery(MapQuestion):
 
     def answer(self, models: Models, report: Progress) -> "PatchRollout":
         """Compute both variants."""
-        attention_map = self.attention_map(models, report)
+        record = models.record(self.query, report)
+        attention_map = record[self.kind]
         if attention_map.kind.base is Kind.CROSS:
             raise UserError("Rollout needs one list of tokens in all layers; choose self-attention.")
         right, copied = [], []
         for layer in attention_map.layers:
-            mean = passed_weights(layer, self.kind, self.query.edits).mean(0, dtype=np.float64)
+            mean = passed_weights(layer, self.kind, record.asked.edits).mean(0, dtype=np.float64)
             kept = with_residual(without_smallest(mean, self.discard)[None])
             right.append(kept / kept.sum(1, keepdims=True))
             # the program broadcasts the row sums along the wrong axis: it divides cell (i, j) by the sum of row j

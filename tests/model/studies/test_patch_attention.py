@@ -51,7 +51,8 @@ def test_rollouts_are_equal_if_nothing_is_dropped():
 
 def test_rollout_leaves_out_what_a_silenced_head_attends_to():
     edits = frozenset({Silence(Kind.SELF, 1, 0), Silence(Kind.SELF, 0, 2, "mean")})
-    found = study.PatchRolloutQuery(replace(MADE.query, edits=edits), MAP.kind, 0.0).answer(holding(MADE), quiet)
+    record = replace(MADE, query=replace(MADE.query, edits=edits))
+    found = study.PatchRolloutQuery(record.query, MAP.kind, 0.0).answer(holding(record), quiet)
     weights = [np.stack([heads.weights(layer, head) for head in range(layer.heads)]) for layer in MAP.layers]
     weights[1][0] = 0
     weights[0][2] = weights[0][2].mean(0)
