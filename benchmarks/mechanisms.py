@@ -35,10 +35,10 @@ LENGTHS = (64, 256)
 ABOUT = """\
 *Found*: the measured value, with its whole interval where there is one, is beyond chance or the control. *patched* is
 the head that patching names for a small model's answer and *written* the head that attribution names; where the two
-differ, neither counts as found, and the page shows both. *effect* is a median: one head, 16·0 (4.74 nats), decides
-the mean, whose verdict depended on the seed. The median was chosen after both had been seen. Intervals are over random
-sequences, or over the twelve templates of the sentences; *agree* and *effect* are compared with 95% of the values when
-whole layers are exchanged at random.
+differ, neither counts as found, and the page shows both. *effect* is a median: one head, 16·0, decides the mean, whose
+verdict depended on the seed. The median was chosen after both had been seen. Intervals are over random sequences, or
+over the twelve templates of the sentences; *agree* and *effect* are compared with 95% of the values when whole layers
+are exchanged at random.
 """
 
 

@@ -163,7 +163,7 @@ def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progres
     yield Finding("agree", rho, *_ends(rhos), limit, rho > limit,
                   (heads[int(score.argmax())], heads[int(loss.argmax())]))
     strong = np.argsort(-score)[:max(1, len(score) // 20)]
-    # medians, because one head (in SmolLM2 16·0, 4.7 nats) dominates any mean
+    # medians, because one head (in SmolLM2 16·0) dominates any mean
     cost, luck = float(np.median(loss[strong])), float(np.quantile(np.median(exchanged_losses[:, strong], 1), LEVEL))
     yield Finding("effect", cost, *_ends(np.median(resampled[1][:, strong], 1)), luck, cost > luck,
                   tuple(heads[place] for place in strong[:5]))
