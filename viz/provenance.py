@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from model.core import pictures
-from model.core.query import Edit, HeadId, Hide, Patch, Query, Temper, UserError, Window
+from model.core.query import QUOTED, Edit, HeadId, Patch, Query, UserError, described
 from model.core.record import AttentionRecord
 from model.core.version import VERSION, commit
 from model.core.view import View
@@ -26,7 +26,6 @@ from viz.link import unpack
 from viz.text import Texts, strings
 
 MADE_BY = "Clearhead"
-QUOTED = 240   # most characters of a text in a caption
 # host suffixes of local networks
 INSIDE = (".localhost", ".local", ".lan", ".internal", ".intranet", ".home", ".home.arpa")
 MODELS = ("model", "against", "folder", "beside")   # URL parameters that may contain this machine's folders
@@ -188,7 +187,7 @@ def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[
     texts += [_image_in_words(query, phrases)] if query.image is not None else []
     lines = [phrases("model", title=card.title, model=public_name(query.model), revision=query.revision[:12])]
     if query.edits:
-        lines.append(phrases["edits"] + ", ".join(_in_words(edit) for edit in sorted(query.edits, key=repr)))
+        lines.append(phrases["edits"] + ", ".join(described(edit) for edit in sorted(query.edits, key=repr)))
     if record.omitted is not None:
         lines.append(phrases("omitted", count=record.omitted.count, limit=record.omitted.limit))
     lines.append(_checked(record, phrases))
@@ -201,19 +200,6 @@ def _quoted(text: str, phrases: Texts) -> str:
     words = " ".join(text.split())
     return phrases("quoted", text=words) if len(words) <= QUOTED else phrases(
         "begun", text=words[:QUOTED], count=len(text))
-
-
-def _in_words(edit: Edit) -> str:
-    if isinstance(edit, Hide):
-        return f"{edit.side} token {edit.token} hidden"
-    if isinstance(edit, Window):
-        return f"each token sees the last {edit.width} keys" + f" and the first {edit.first}" * bool(edit.first)
-    if isinstance(edit, Patch):
-        change = f"taken from “{edit.from_query.text[:QUOTED]}”"
-    else:
-        change = f"at temperature {edit.temperature:g}" if isinstance(edit, Temper) else (
-            "silenced" if edit.mode == "zero" else "set to its mean over all positions")
-    return f"{edit.kind} layer {edit.layer} head {edit.head} {change}"
 
 
 def _checked(record: AttentionRecord, phrases: Texts) -> str:

@@ -210,6 +210,21 @@ class Patch:
 
 
 Edit = Silence | Temper | Hide | Window | Patch
+QUOTED = 240   # most characters of a text in a caption
+
+
+def described(edit: Edit) -> str:
+    """Return an edit in words, with at most QUOTED characters of a text that it names."""
+    if isinstance(edit, Hide):
+        return f"{edit.side} token {edit.token} hidden"
+    if isinstance(edit, Window):
+        return f"each token sees the last {edit.width} keys" + f" and the first {edit.first}" * bool(edit.first)
+    if isinstance(edit, Patch):
+        change = f"taken from “{edit.from_query.text[:QUOTED]}”"
+    else:
+        change = f"at temperature {edit.temperature:g}" if isinstance(edit, Temper) else (
+            "silenced" if edit.mode == "zero" else "set to its mean over all positions")
+    return f"{edit.kind} layer {edit.layer} head {edit.head} {change}"
 
 
 def check_same_model(*queries: "Query") -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from model.core import pictures
 from model.core.limits import LIMITS, parse_json
-from model.core.query import Kind, Query, UserError, first_line, with_arrays
+from model.core.query import Kind, Query, UserError, described, first_line, with_arrays
 from model.core.record import (
     AttentionMap,
     AttentionRecord,
@@ -125,7 +125,7 @@ class _Reader:
             LIMITS.refuse_above("picture_kept", pixels.size // 3, f"The picture in {self.name}", "save a smaller one")
         saved, told = self._query(query)
         notes = dict.fromkeys((*self._made(tuple[str, ...], self.about["notes"][:50]), *(
-            f"Recorded with the edit {edit[:300]}." for edit in [*sorted(map(repr, saved.edits)), *told][:20])))
+            f"Recorded with an edit: {edit[:300]}." for edit in [*sorted(map(described, saved.edits)), *told][:20])))
         omitted = self._made(Omission | None, self.about["omitted"])
         return RecordFile(self.name, saved.text or _asked(query, maps[0].queries), maps, verification.row_sum_error,
                           OF_RECORD, tuple(notes), self._card(), verification, self._prediction(maps), omitted, pixels,

@@ -10,14 +10,13 @@ from model.ask import sources
 from model.cli.commands import answer_to
 from model.core import heads, record_file
 from model.core.attention import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
-from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper
+from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, described
 from model.core.query import Window as WindowEdit
 from model.core.record import AttentionMap, AttentionRecord, Omission, Prediction, Reported, Verification, patch_tokens
 from model.core.record_file import query_of
 from model.core.view import View
 from tests import fabricate
 from viz import provenance
-from viz.export import caption
 
 N = 7
 MASKS = (Full(), Causal(), Window(2, 1), Chunk(3), Dense(np.tri(N, dtype=bool)),
@@ -76,7 +75,7 @@ def test_everything_is_restored_bit_for_bit(tmp_path):
     made = everything()
     found = opened(made.save(tmp_path / "mine.safetensors"))
     assert equal(found.maps, made.maps) and found.omitted == made.omitted
-    assert found.notes[0] == "A note." and "edit Silence" in found.notes[1]
+    assert found.notes[0] == "A note." and "self layer 0 head 1 silenced" in found.notes[1]
     assert found.verification == replace(made.verification, status="recorded") and found.query.text == made.query.text
     assert found.asked == made.query and found.card.revision == made.card.revision
     assert equal(found.prediction, made.prediction)
@@ -107,15 +106,17 @@ def test_record_with_any_edit_opens_and_names_it(edit, tmp_path, monkeypatch):
     made = replace(made, query=replace(made.query, edits=frozenset({edit})))
     path = made.save(tmp_path / "mine.safetensors")
     found = opened(path)
-    assert found.asked == made.query and f"edit {type(edit).__name__}" in found.notes[0]
+    assert found.asked == made.query and described(edit) in found.notes[0]
     view = View(kind=Kind.SELF)
-    assert caption(found).replace("recorded elsewhere with its verification", "verified") == caption(made)
+    texts, lines = provenance.sentences(found)
+    assert (texts, [line.replace("recorded elsewhere with its verification", "verified")
+                    for line in lines]) == provenance.sentences(made)
     told = json.loads(provenance.dumps(found, view))
     assert told["edits"] == json.loads(provenance.dumps(made, view))["edits"] != []
     words = [repr(edit)[:300]]   # as files of version 1.0 hold edits
     monkeypatch.setattr(record_file, "query_of", lambda query: query_of(query) | {"edits": words})
     old = opened(made.save(tmp_path / "old.safetensors"))
-    assert old.notes[0] == found.notes[0] and not old.asked.edits
+    assert words[0] in old.notes[0] and not old.asked.edits
 
 
 def test_picture_and_its_patches_come_back(tmp_path):
