@@ -193,12 +193,9 @@ class AblationQuery:
         """Compute the logit difference for each ablation. Raises UserError if the texts differ in length."""
         check_same_model(self.query, self.twin)
         opened = models.open(self.query, report)
-        if opened.task in ("vector", "none"):
-            raise UserError(f"{opened.card.title} predicts no tokens, so no logits can change; choose a model that "
-                            f"does, such as SmolLM2.")
         given = opened.tokens(self.query)
         own, other = (opened.run(opened.tokens(each), each.edits, every=True) for each in (self.query, self.twin))
-        kind = Kind.CAUSAL if any(kind is Kind.CAUSAL for kind, _ in own.heads) else Kind.SELF
+        kind = Kind.CAUSAL if (Kind.CAUSAL, self.heads[0][0]) in own.heads else Kind.SELF
         ids = [token_id(opened, each, own.outputs().shape[-1]) for each in (self.token, self.rival)]
         found = np.empty((len(self.heads), len(WAYS)))
         for number, (layer, head) in counted(self.heads, report, "head"):
