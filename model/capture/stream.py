@@ -39,14 +39,18 @@ class Passage:
     read: tuple[Vectors, ...]               # inputs of modules, in the order of the pass; the last one is `after`
     made: tuple[Vectors, ...]               # outputs of modules other than attention, the last one first
     each: bool = False                      # whether factors may differ between channels
+    scaled: bool = False                    # whether the stream may have a factor, too
     remainder: bool = False                 # whether all that no module's output explains may be the last step
 
     def steps(self) -> tuple[Step, ...] | None:
         """Return the steps from `before` to `after`, or None if it is unclear what an attention layer adds. If only the
         part after the last attention layer is unclear, all other modules together wrote it."""
-        ways = ((False, False), (True, False), (True, True))
-        return next(filter(None, (replace(self, each=each, remainder=remainder).follow(self.before, 0, MOST_STEPS)
-                                  for each, remainder in ways)), None)
+        for each, scaled, remainder in ((False, False, False), (False, True, False), (True, False, False),
+                                        (True, False, True)):
+            search = replace(self, each=each, scaled=scaled, remainder=remainder)
+            if (found := search.follow(self.before, 0, MOST_STEPS)) is not None:
+                return found
+        return None
 
     def follow(self, stream: np.ndarray, done: int, most: int) -> tuple[Step, ...] | None:
         """Return at most `most` steps from this stream to the block's end, or None. done: number of attention layers
@@ -55,7 +59,7 @@ class Passage:
         if last and same_numbers(stream, self.after):
             return ()
         norms = [norm for norm in self.norms if same_numbers(norm.input, stream)] if most else []
-        for step, total in itertools.chain(self.sums(stream, done) if most else (),
+        for step, total in itertools.chain(self.sums(stream, norms, done) if most else (),
                                            ((Step(norm=norm), norm.output) for norm in norms)):
             found = self.follow(total, done + (step.attention is not None), most - 1)
             if found is not None:
@@ -64,10 +68,12 @@ class Passage:
             return (Step(wrote=self.after - stream),)
         return None
 
-    def sums(self, stream: np.ndarray, done: int) -> Iterator[tuple[Step, np.ndarray]]:
+    def sums(self, stream: np.ndarray, norms: list[Norm], done: int) -> Iterator[tuple[Step, np.ndarray]]:
         """Yield each later vector that is the stream plus the next attention layer's output, another module's, or both,
         with the step to it."""
-        made = [each for each in self.made if not same_numbers(each.numbers, stream)]   # some modules return the sum
+        # modules that return the stream or its norm add nothing
+        made = [each for each in self.made
+                if not any(same_numbers(each.numbers, own) for own in (stream, *(norm.output for norm in norms)))]
         pairs = [*itertools.product([(None, None)], made)]
         if done < len(self.attentions):
             output = self.attentions[done].output
@@ -79,7 +85,9 @@ class Passage:
             terms = [each for each in (attention, other) if each is not None]
             if all(each.order < target.order for each in terms):
                 factors = self.fit(target.numbers, stream, *(each.numbers for each in terms))
-                if factors is not None and not (attention is None and same_numbers(target.numbers, stream)):
+                no_parts = [stream] if attention is None else []   # a sum is none of its parts
+                no_parts += [] if other is None else [other.numbers]
+                if factors is not None and not any(same_numbers(each, target.numbers) for each in no_parts):
                     yield Step(None if np.abs(factors[0] - 1).max() < CLOSE else factors[0],
                                None if attention is None else done, None if attention is None else factors[1], inner,
                                None if other is None else (factors[-1] * other.numbers).astype(np.float32)
@@ -89,7 +97,7 @@ class Passage:
         """Return the factors (part, 1, d_model or 1) with which the stream and other parts (t, d_model) add up to the
         target, or None. The factor of a part that is smaller than rounding errors cannot be measured and is 1."""
         tokens = np.unique(np.linspace(0, len(target) - 1, SAMPLE).astype(int))
-        free, channels = (1, "d") if self.each else (0, "")   # the stream's channels are not scaled
+        free, channels = 1 - self.scaled, "d" if self.each else ""
         if self.each and len(tokens) < len(parts) + 1:
             return None
         known = np.stack([part[tokens] for part in parts]).astype(np.float64)

@@ -542,7 +542,9 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "N
     norms = [norm_of(call.name, call) for call in before
              if _is_norm(call) and close(call.output, output)]
     norm = norms[0] if norms else None
-    table = model.network.get_input_embeddings()
+    table = None
+    with suppress(NotImplementedError):   # of classes that do not say where theirs are
+        table = model.network.get_input_embeddings()
     tables = [call for call in before if type(call.module).__name__.endswith("Embedding")]
     parts = [(_name_of(call, table), np.broadcast_to(call.output, output.shape)) for call in tables]
     total = sum((part for _, part in parts), np.zeros_like(output))
@@ -559,8 +561,8 @@ def _learned(call: Call) -> np.ndarray | None:
     return weight[first[0]:] if len(first) and "Sinusoidal" not in type(call.module).__name__ else None
 
 
-def _name_of(call: Call, table: "nn.Module") -> str:
-    if call.module.weight is table.weight:
+def _name_of(call: Call, table: "nn.Module | None") -> str:
+    if table is not None and call.module.weight is table.weight:
         return "token"
     if "token_type" in call.name:
         return "segment"

@@ -37,8 +37,8 @@ MOVED_TOKENS = 6     # number of tokens that a head promotes most, and that it d
 NAMED = 20           # tokens or classes named in an error
 BATCH = 16           # tokens whose contributions are in memory at once
 UNEXPLAINED = 2e-3   # of the largest head: a larger rest is mentioned
-NO_LOGITS = ("This model predicts no tokens, or computes their logits in a way that cannot be split by what wrote them;"
-             " choose a decoder such as SmolLM2.")
+NO_LOGITS = ("This model predicts no tokens or classes, or computes their logits in a way that cannot be split by what "
+             "wrote them; choose a decoder such as SmolLM2.")
 
 
 @frozen
