@@ -249,7 +249,11 @@ def in_order(rows: Tensor, axis: int = -2) -> bool:
     return bool((kept > 0).all()) and (not len(steps) or (len(steps) == 1 and bool(steps[0] > 0)))
 
 
-def count_texts(rows: Tensor) -> int:
-    """Return how many texts the first of three axes holds, each with the same number of heads, or 0 if unknown."""
-    first, heads = rows_of_positions(rows)[:, 0].unique_consecutive(return_counts=True)
-    return len(heads) if bool((first > 0).all()) and bool((heads == heads[0]).all()) else 0
+def texts_of(rows: Tensor) -> Tensor | None:
+    """Return which of the first of three axes are the heads of each text, (text, head), or None if unknown."""
+    found = rows_of_positions(rows)
+    known = found[:, (found > 0).all(0)][:, :1].flatten()
+    _, heads = known.unique(return_counts=True)
+    if not len(known) or bool((heads != heads[0]).any()):
+        return None
+    return known.argsort(stable=True).view(len(heads), -1)

@@ -96,7 +96,7 @@ class Origin:
     rows: Tensor | None = None   # from which row of an input each number comes
     across: bool = False         # for scores: whether the queries are along another axis than the second last
     weights: bool = False        # whether these are weights of an observed attention call
-    texts: int = 0               # for scores with three axes: number of texts in the first; 0 if unknown
+    texts: Tensor | None = None   # for scores with three axes: the heads of each text in the first
 
 
 class Origins:
@@ -144,7 +144,7 @@ class Origins:
                      key=lambda each: bool(each.keys and each.keys.roots - {UNKNOWN}))
         moves, weights = _moves(name, args), any(each.weights for each in before)
         same, across, queries, keys, texts = (scores.same, scores.across, scores.stream, scores.keys,
-                                              scores.texts) if scores else (None, False, None, None, 0)
+                                              scores.texts) if scores else (None, False, None, None, None)
         if name in PROJECTIONS:
             sources = frozenset(each.number for each in before)
             factors = list(tensors_in(inputs))
@@ -156,7 +156,7 @@ class Origins:
                 axes = None if name == "einsum" else (-2, -1)
                 queries = self._of(one).stream
                 if not weights:   # weights · value is not a score
-                    same, texts = self.same(one, other, axes), self.count_texts(one)
+                    same, texts = self.same(one, other, axes), self.texts(one)
                     queries, keys = self.stream(one, axes and axes[0]), self.stream(other, axes and axes[1])
                     across = name == "einsum" and _is_across(args)
         else:
@@ -279,10 +279,17 @@ class Origins:
         return Stream(frozenset({Derived(("moved", moved, known.stream.roots), inputs, ordered=False)}),
                       known.stream.calls)
 
-    def count_texts(self, tensor: Tensor) -> int:
-        """Return how many texts the first of three axes of queries, keys or scores holds, or 0 if that is unknown."""
+    def texts(self, tensor: Tensor) -> Tensor | None:
+        """Return which of the first of three axes of queries, keys or scores are the heads of each text, (text, head),
+        or None if unknown. It is empty for the heads of inputs that were joined, whose rows have equal numbers."""
         known = self._of(tensor)
-        return known.texts or (order.count_texts(known.rows) if known.rows is not None and tensor.ndim == 3 else 0)
+        joined = [sum(size for size, _ in root.pieces) for root in known.stream.roots
+                  if isinstance(root, Derived) and len({roots for _, roots in root.pieces}) > 1]
+        if known.texts is not None or known.rows is None or tensor.ndim != 3:
+            return known.texts
+        if joined:
+            return torch.arange(len(tensor))[:, None] if len(tensor) in joined else torch.zeros(0, 0)
+        return order.texts_of(known.rows)
 
     def holds_features(self, tensor: Tensor) -> bool:
         """Return whether the last axis holds the features of positions."""

@@ -239,7 +239,8 @@ class Observer(TorchFunctionMode):
         self.unread: list[str] = []   # sentences on attention that cannot be read
         self._names = {id(module): name or type(network).__name__ for name, module in network.named_modules()}
         self._stack: list[Running] = []
-        self._origins, self._masks = Origins(), Memo()
+        self._origins, self._masks, inputs = Origins(), Memo(), list(inputs)
+        self._first = next((each.shape[:2] for each in inputs if each.ndim > 1), torch.Size([1]))   # texts and tokens
         attributes = (each for module in network.modules() for each in tensors_in(vars(module).values()))
         self._origins.start(inputs, (*network.buffers(), *attributes))
         self._waiting: dict[int, Attention] = {}   # softmax results with three axes, by address
@@ -348,7 +349,7 @@ class Observer(TorchFunctionMode):
             shape, lower = (query.shape[-2], key.shape[-2]), attn_mask.variant is CausalVariant.LOWER_RIGHT
             attn_mask = torch.ones(shape, dtype=torch.bool).tril(lower * (shape[1] - shape[0]))
         mask = None if attn_mask is None else self._item(self._mask_axes(attn_mask, query))
-        texts = self._count_texts(query) if query.ndim == 3 else 1
+        texts = self._texts(query)
         query, key, value, output = (self._four_axes(part, texts) for part in (query, key, value, output))
         call = self._make_call((self._item(query), self._item(key), self._item(value)), mask, is_causal, scale)
         call.outputs = as_numbers(self._item(output)[:, torch.from_numpy(call.rows).to(output.device)])
@@ -385,21 +386,32 @@ class Observer(TorchFunctionMode):
     def _mask_axes(self, mask: Tensor, query: Tensor) -> Tensor:
         """Return the mask as (batch or 1, head or 1, query, key)."""
         if mask.ndim == 3 and query.ndim == 3:
-            return mask.unflatten(0, (self._count_texts(query) if len(mask) == len(query) else 1, -1))
+            return mask[self._texts(query)] if len(mask) == len(query) else mask[None]
         return mask.reshape(*[1] * (4 - mask.ndim), *mask.shape)
 
-    def _count_texts(self, tensor: Tensor) -> int:
-        """Return how many texts the first of three axes holds. If its rows do not show it, the axis is that of texts if
-        the running module's input has as many, else that of one text's heads."""
-        beside = bool(self._stack) and self._stack[-1].rows == tensor.shape[0]
-        return self._origins.count_texts(tensor) or (tensor.shape[0] if beside else 1)
+    def _texts(self, tensor: Tensor) -> Tensor:
+        """Return which of the first of three axes are the heads of each text, (text, head). If its rows do not show it,
+        the first input tells how many texts there are. Raises Unsupported if that does not."""
+        if tensor.ndim != 3:
+            return torch.zeros(1, 1, dtype=torch.long)
+        found, count = self._origins.texts(tensor), len(tensor)
+        if found is None:
+            first, second = self._first[0], self._first[-1]
+            texts = second if first == tensor.shape[1] else first
+            found = torch.arange(count).view(texts, -1) if texts in (1, count) else torch.empty(0, 0)
+        if not found.numel():
+            raise Unsupported(f"it is not proved which of the {count} pieces along its first axis are heads and which "
+                              f"are texts; give one text")
+        return found
 
-    def _four_axes(self, tensor: Tensor, texts: int) -> Tensor:
+    def _four_axes(self, tensor: Tensor, texts: Tensor) -> Tensor:
         """Return a tensor as (batch, head, token, d)."""
         if tensor.ndim == 4:
             return tensor
         if tensor.ndim == 3:
-            return tensor.unflatten(0, (texts if tensor.shape[0] % texts == 0 else 1, -1))
+            if len(tensor) != texts.numel() and len(texts) > 1:   # fewer heads of keys
+                raise Unsupported("its keys have fewer heads, which cannot be told from texts; give one text")
+            return tensor[texts] if len(tensor) == texts.numel() else tensor[None]
         if tensor.ndim == 2:
             return tensor[None, None]
         raise Unsupported(f"it attends to tensors of {tuple(tensor.shape)}, where (batch, head, token, d) was "
@@ -424,7 +436,7 @@ class Observer(TorchFunctionMode):
         given = args[0] if args else kwargs["input"]
         nothing = (given == -torch.inf).all(-1, keepdim=True)   # rows in which softmax gives NaN
         weights = result.masked_fill(nothing, 0) if nothing.any() else result
-        found = self._by_hand(self._four_axes(weights, self._count_texts(result)), same, queries, keys)
+        found = self._by_hand(weights, result, same, queries, keys)
         if found is None:
             return
         found.number = next(self._numbers)
@@ -435,8 +447,10 @@ class Observer(TorchFunctionMode):
         else:
             self.add(found)
 
-    def _by_hand(self, weights: Tensor, same: bool | None, queries: Stream, keys: Stream) -> Attention | None:
+    def _by_hand(self, weights: Tensor, result: Tensor, same: bool | None, queries: Stream,
+                 keys: Stream) -> Attention | None:
         try:
+            weights = self._four_axes(weights, self._texts(result))
             item = self._item(weights)
             self._bound(len(item), item.shape[1], item.shape[2], item.numel())
             return Attention(self.where, None, as_numbers(item), same is not False, weights.shape[0], weights.dtype,

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import nn
 
-from model.core import heads
+from model.core import heads as heads_
 from model.core.npz import write_npz
-from model.core.query import Kind
+from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord
 from model.imported.reading import read_attention
 from model.imported.record_file import read_record
@@ -72,7 +72,7 @@ def test_decoder_has_its_own_map_and_words(batch_first, norm_first):
     network.decoder.layers[0].self_attn.register_forward_hook(lambda module, args, output: seen.append(output[1][0]))
     with torch.no_grad():
         network.eval()(source, target)
-    ours = np.stack([heads.weights(record[SELF_2].layers[0], head) for head in range(2)])
+    ours = np.stack([heads_.weights(record[SELF_2].layers[0], head) for head in range(2)])
     assert np.abs(ours - seen[0].numpy()).max() < 1e-5
     assert any("0 is decoder.layers.0.self_attn" in note and "stream 2" in note for note in record.notes)
     assert streams(look(network, (source, target))) == both(NUMBERS, NUMBERS)
@@ -108,7 +108,7 @@ def test_joined_inputs_are_told_apart(batch, words):
     for found in (record, look(shared, x(batch=2), batch=batch)):
         assert any(f"Item {batch} of 2" in note for note in found.notes)
     alone = look(network.first, inputs[batch])
-    assert np.abs(heads.weights(record.maps[0].layers[1], 0) - heads.weights(alone.maps[0].layers[1], 0)).max() < 1e-5
+    assert np.abs(heads_.weights(record.maps[0].layers[1], 0) - heads_.weights(alone.maps[0].layers[1], 0)).max() < 1e-5
     one = look(network, inputs, tokens=FIRST, batch=batch)
     assert one.maps[0].queries.texts == (FIRST if batch == 0 else NUMBERS)
 
@@ -197,22 +197,42 @@ def test_moved_keys_do_not_stand_under_the_queries_words(attend, words):
     assert only.keys.texts == words and (only.kind is Kind.CROSS) == (words is NUMBERS)
 
 
-def test_heads_of_several_texts_in_one_axis_are_those_of_one_text():
-    def joined(query, key, a, product=torch.bmm):
-        query, key = (part.flatten(0, 1) for part in (query, key))
-        return product(query, key.mT).softmax(-1) @ key
+def joined(query, key, product=torch.bmm):
+    query, key = (part.flatten(0, 1) for part in (query, key))
+    return product(query, key.mT).softmax(-1) @ key
 
-    def fused(query, key, a):
-        return nn.functional.scaled_dot_product_attention(*(part.flatten(0, 1) for part in (query, key, key)), scale=1)
 
-    given = x(batch=3)
-    for form in (joined, partial(joined, product=partial(torch.baddbmm, torch.zeros(1))), fused):
-        network = Heads(form)
-        found = look(network, given, tokens=FIRST, batch=2).maps[0]
-        assert found.queries.texts == FIRST and found.layers[0].heads == 2
-        query, key = (part(given[2:]).unflatten(-1, (2, 8)).transpose(1, 2) for part in (network.q, network.k))
-        theirs = (query @ key.mT).softmax(-1)[0].detach().numpy()
-        assert all(np.abs(heads.weights(found.layers[0], head) - theirs[head]).max() < 1e-5 for head in range(2))
+FORMS = {   # of queries and keys of (text, head, token, d), with texts and heads in one axis or without texts
+    "joined": joined, "added": partial(joined, product=partial(torch.baddbmm, torch.zeros(1))),
+    "heads first": lambda query, key: joined(query.transpose(0, 1), key.transpose(0, 1)),
+    "fused": lambda query, key: nn.functional.scaled_dot_product_attention(
+        *(part.flatten(0, 1) for part in (query, key, key)), scale=1),
+    "head by head": lambda query, key: [joined(one[:, None], other[:, None]) for one, other in zip(
+        query.unbind(1), key.unbind(1), strict=True)]}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("texts", "heads", "tokens"), [(3, 2, 5), (2, 2, 2), (4, 4, 2), (4, 1, 4), (1, 4, 4)])
+@pytest.mark.parametrize("order", ["batch first", "tokens first", "unknown"])
+def test_heads_are_not_taken_for_texts(form, texts, heads, tokens, order):
+    def split(self, a):
+        a = a.transpose(0, 1) if order == "tokens first" else a
+        a = a + a.sort(1).values if order == "unknown" else a
+        return [part(a).unflatten(-1, (heads, -1)).transpose(1, 2) for part in (self.q, self.k)]
+
+    network = Module(lambda self, a: FORMS[form](*split(self, a)), q=nn.Linear(16, 16), k=nn.Linear(16, 16))
+    shape, batch = (tokens, texts, 16) if order == "tokens first" else (texts, tokens, 16), texts - 1
+    given = {"a": torch.randn(shape)}
+    try:
+        (found,) = look(network, given, tokens=FIRST[:tokens], batch=batch).maps
+    except UserError as refused:
+        assert order == "unknown" and "not proved which of the" in str(refused) and min(texts, heads) > 1
+        return
+    query, key = split(network, given["a"])
+    theirs = (query @ key.mT).softmax(-1)[batch].detach().numpy()
+    ours = np.concatenate([[heads_.weights(layer, head) for head in range(layer.heads)] for layer in found.layers])
+    assert ours.shape == theirs.shape and np.abs(ours - theirs).max() < 1e-5
+    assert found.queries.texts == (NUMBERS if order == "unknown" else FIRST)[:tokens]
 
 
 @pytest.mark.parametrize("product", ["@", "mT", "bhqd,bhkd->bhqk", "bhkd,bhqd->bhqk"])
@@ -260,4 +280,4 @@ def test_record_of_several_streams_is_saved_and_opened(tmp_path):
             maps = read(file, place.name).maps
         assert streams(SimpleNamespace(maps=maps)) == both()
         theirs = next(each for each in maps if each.kind == SELF_2).layers[1]
-        assert np.abs(heads.weights(theirs, 1) - heads.weights(record[SELF_2].layers[1], 1)).max() < 1e-6
+        assert np.abs(heads_.weights(theirs, 1) - heads_.weights(record[SELF_2].layers[1], 1)).max() < 1e-6
