@@ -45,8 +45,10 @@ class Passage:
     def steps(self) -> tuple[Step, ...] | None:
         """Return the steps from `before` to `after`, or None if it is unclear what an attention layer adds. If only the
         part after the last attention layer is unclear, all other modules together wrote it."""
+        if any(attention.output.shape != self.before.shape for attention in self.attentions):
+            return None   # several streams (hyper-connections)
         for each, scaled, remainder in ((False, False, False), (False, True, False), (True, False, False),
-                                        (True, False, True)):
+                                        (True, True, False), (True, False, True)):
             search = replace(self, each=each, scaled=scaled, remainder=remainder)
             if (found := search.follow(self.before, 0, MOST_STEPS)) is not None:
                 return found
@@ -98,7 +100,7 @@ class Passage:
         target, or None. The factor of a part that is smaller than rounding errors cannot be measured and is 1."""
         tokens = np.unique(np.linspace(0, len(target) - 1, SAMPLE).astype(int))
         free, channels = 1 - self.scaled, "d" if self.each else ""
-        if self.each and len(tokens) < len(parts) + 1:
+        if self.each and len(tokens) < len(parts) + 2:
             return None
         known = np.stack([part[tokens] for part in parts]).astype(np.float64)
         gain = target[tokens] - known[:free].sum(0)

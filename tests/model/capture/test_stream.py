@@ -35,7 +35,7 @@ def steps(before, output, others, read, after, norms=()):
 CHANNELS = numbers(1, D)
 
 
-@pytest.mark.parametrize(("keep", "factor"), [(1, 1), (1, 0.22), (1, CHANNELS), (2.5, 1), (0.3, 0.7)])
+@pytest.mark.parametrize(("keep", "factor"), [(1, 1), (1, 0.22), (1, CHANNELS), (2.5, 1), (0.3, 0.7), (CHANNELS, 1)])
 def test_factors_are_measured(keep, factor):
     x, a, m = numbers(), numbers(), numbers()
     middle = keep * x + factor * a
