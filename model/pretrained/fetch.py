@@ -37,6 +37,7 @@ BOT = "SFconvertbot"   # the hub's own bot, which proposes safetensors if a repo
 # functions that convert a package's file to a folder, by model name
 CONVERTERS: dict[str, Callable[[Path, Path], None]] = {
     "smollm2": from_gguf, "dinov2-small": convert.from_onnx}
+CONVERTER = 2   # to be increased when a package is converted to other files
 
 
 class Origin(TypedDict, total=False):
@@ -48,6 +49,7 @@ class Origin(TypedDict, total=False):
     weights: dict[str, str | int]  # the bot's commit, pull request and name
     wheel_sha256: str
     gguf_sha256: str
+    converter: int                 # CONVERTER
     sha256: dict[str, str]         # by weights file
 
 
@@ -67,10 +69,19 @@ def fetch(model_id: str, report: Progress) -> Path:
         if entry is not None and entry.source == "package":
             return catalogue.folder_of(entry)
         hub_id = entry.place if entry else check_id(model_id)
-        there = lambda: catalogue.place_of(entry) if entry else catalogue.hub_folder(hub_id)
+        there = lambda: _current(catalogue.place_of(entry)) if entry else catalogue.hub_folder(hub_id)
         name = entry.name if entry else catalogue.folder_name(hub_id)
         return there() or _brought(home() / "models" / name, there, report,
                                    lambda partial: _bring(entry, hub_id, partial, report))
+
+
+def _current(folder: Path | None) -> Path | None:
+    """Return the folder, or None if an earlier version of Clearhead converted it, so that shipped results are not of
+    this model. It can be used until it is fetched again."""
+    if folder is None or not (folder / catalogue.MARK).is_file():
+        return folder
+    mark = files.read_json(folder / catalogue.MARK)
+    return None if mark.get("source") == "package" and mark.get("converter") != CONVERTER else folder
 
 
 def _from_file(path: Path, report: Progress) -> Path:
@@ -98,7 +109,8 @@ def _bring(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: Pr
         report(0.5, "converting to safetensors, once")
         clear(partial)   # remove what was downloaded from the hub
         CONVERTERS[entry.name](source, partial)
-    return {"source": "package", "id": entry.package.requirement, "wheel_sha256": entry.package.sha256}
+    return {"source": "package", "id": entry.package.requirement, "wheel_sha256": entry.package.sha256,
+            "converter": CONVERTER}
 
 
 def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
