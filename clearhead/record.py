@@ -194,12 +194,13 @@ class Record:
                                                      **view | _focus(chosen, query, key, view)))
         from viz.paper.columns import Layout, millimetres
 
-        names = {} if labels is None else {"labels": _axes(labels)}
-        if names and (not drawn or shown.lens not in ("matrix", "lines")):
-            raise UserError("labels= are titles of a head's axes, which this figure lacks; give heads, as a matrix or "
-                            "as lines.")
+        axes = () if labels is None else tuple(listed("labels", labels, '("Query", "Key")'))
+        if labels is not None and ([type(axis) for axis in axes] != [str, str] or not drawn
+                                   or shown.lens not in ("matrix", "lines")):
+            raise UserError("labels= takes the titles of a head's two axes, such as (\"Query\", \"Key\"); give two "
+                            "strings, and heads drawn as a matrix or as lines.")
         millimetres(width)
-        return Figure(self.answer, shown, Layout(tuple(drawn), width, title, **names))
+        return Figure(self.answer, shown, Layout(tuple(drawn), width, title, cast("tuple[()]", axes)))
 
     def why(self, layer: int, head: int, *, query: Token, key: Token, map: str | None = None) -> circuits.Why:
         """Decompose one score before the softmax into a sum over what wrote its query and what wrote its key.
@@ -304,14 +305,6 @@ def listed(name: str, given: Iterable[Item], example: str) -> list[Item]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise UserError(f"{name}= takes a list, such as {example}, not {quoted(repr(given))[1:-1]}.")
     return [*given]
-
-
-def _axes(labels: object) -> tuple[str, str]:
-    """Return the titles of two axes. Raises UserError for anything but two strings."""
-    given = listed("labels", cast(Any, labels), '("Query", "Key")')
-    if len(given) != 2 or not all(isinstance(label, str) for label in given):
-        raise UserError(f"labels= takes two strings, such as (\"Query\", \"Key\"), not {quoted(repr(labels))[1:-1]}.")
-    return given[0], given[1]
 
 
 def head_of(head: object) -> HeadId:

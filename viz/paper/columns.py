@@ -23,14 +23,12 @@ POINTS = 72 / 25.4       # points per millimetre
 EDGE = 4                 # points on both sides, for letters and ticks that extend beyond the plot
 LEAST = 40.0             # smallest width in millimetres
 GUTTER, TITLE = 10, 14   # points: between pictures, and for the title above each
-SMALLEST = 4.0           # points per token; smaller matrices get a row of their own
 LABELS = 70              # points for the labels of a matrix
-MOST_COLUMNS = 4
+NARROWEST = 110          # points: smallest width of a picture beside another one
 TALLEST = 230.0          # millimetres of an A4 or letter page within its margins, without the caption
 LINE, BELOW = 12, 50     # points: a line of the title, and the colour bar with its gaps
 BOLD = 1.15              # width of bold letters, relative to others
-FINE = 8.0               # points per token that need not grow
-LEAST_STEP = 0.5         # points per token in a figure of several heads
+ENOUGH = 9.0             # points per token that need not grow
 
 
 def millimetres(width: str | float) -> float:
@@ -48,12 +46,12 @@ def millimetres(width: str | float) -> float:
 @frozen
 class Layout:
     """What a figure shows and how it is made: the heads, empty for the grid of all; the width, a name in WIDTHS or
-    millimetres; whether it has a title; and the titles of its axes, for the queries and the keys."""
+    millimetres; whether it has a title; and its own titles of the axes, for the queries and the keys."""
 
     heads: tuple[HeadId, ...] = ()
     width: str | float = "two-column"
     title: bool = False
-    labels: tuple[str, str] = (Room.looks, Room.looked_at)
+    labels: tuple[str, str] | tuple[()] = ()
 
 
 def heading(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...]) -> str:
@@ -110,8 +108,8 @@ def _title(record: AttentionRecord, view: View, layout: Layout) -> list[str]:
 
 def _arranged(record: AttentionRecord, view: View, layout: Layout,
               raster: bool) -> tuple[list[PicturePlan], int, float]:
-    """Plan a picture per head, in the largest number of columns that leaves enough room for the tokens, or in more if
-    the figure would be too tall. Return the plans, the number of columns and the height in points."""
+    """Plan a picture per head, in the number of columns that leaves most room for the tokens, and the largest one that
+    leaves enough. Return the plans, the number of columns and the height in points."""
     across, chosen = millimetres(layout.width) * POINTS - 2 * EDGE, layout.heads
     free = TALLEST * POINTS - LINE * len(_title(record, view, layout)) - BELOW
     if not chosen:
@@ -119,30 +117,15 @@ def _arranged(record: AttentionRecord, view: View, layout: Layout,
         plan = grid.plan_of(heads.overview(record[view.kind]), replace(state, open_head=(-1, -1)), raster,
                             numbers=numbers, room=Room(across, free))
         return [plan], 1, plan.height + TALLEST * POINTS - free
-    overlay = view.overlay if len(chosen) == 1 else ()
+    overlay, above = (view.overlay, GUTTER) if len(chosen) == 1 else ((), TITLE + GUTTER)
     views = [replace(view, layer=layer, head=number, overlay=overlay) for layer, number in chosen]
-    several, above = len(views) > 1, TITLE * (len(views) > 1) + GUTTER
     shown = [] if view.lens == "picture" else [displayed_head(record, each) for each in views]
-    wide, high = (len(shown[0].columns), len(shown[0].rows)) if shown else (1, 1)
-
-    def room(columns: int) -> Room:
-        return Room((across + GUTTER) / columns - GUTTER, max(1.0, free / math.ceil(len(views) / columns) - above),
-                    *layout.labels)
-
-    def steps(columns: int) -> tuple[float, float]:
-        """Return the points per token that the width allows, and those that the height allows."""
-        return (room(columns).width - LABELS) / wide, (room(columns).height - LABELS) / high
-
-    preferred = next((columns for columns in range(min(len(views), MOST_COLUMNS), 1, -1)
-                      if steps(columns)[0] >= SMALLEST * math.sqrt(columns)), 1)
-    columns = preferred
-    if several and steps(preferred)[1] < min(steps(preferred)[0], FINE):
-        columns = max(range(preferred, min(len(views), 2 * MOST_COLUMNS) + 1), key=lambda count: min(steps(count)))
-        if min(steps(columns)) < LEAST_STEP:
-            raise UserError(f"{len(views)} heads of {high} × {wide} tokens do not fit on a page of "
-                            f"{millimetres(layout.width):g} × {TALLEST:g} mm; draw fewer heads, or all as a grid.")
-    plans = [picture.plan(record, each, room(columns)) for each in views] if not shown else [
-        head.plan_of([each, *overlaid_heads(record, own)], own, raster, room=room(columns))
-        for each, own in zip(shown, views, strict=True)]
-    rows = math.ceil(len(plans) / columns)
-    return plans, columns, rows * (plans[0].height + above) + TALLEST * POINTS - free
+    shape = (len(shown[0].columns), len(shown[0].rows)) if shown else (1, 1)
+    rooms = [Room((across + GUTTER) / columns - GUTTER, free / math.ceil(len(views) / columns) - above, *layout.labels)
+             for columns in range(1, max(1, min(len(views), int((across + GUTTER) / (NARROWEST + GUTTER)))) + 1)]
+    steps = [min((room.width - LABELS) / shape[0], (room.height - LABELS) / shape[1], ENOUGH) for room in rooms]
+    columns = max(range(len(rooms)), key=lambda place: (steps[place], place)) + 1
+    room = rooms[columns - 1]
+    plans = [head.plan_of([each, *overlaid_heads(record, own)], own, raster, room=room)
+             for each, own in zip(shown, views, strict=False)] or [picture.plan(record, each, room) for each in views]
+    return plans, columns, math.ceil(len(plans) / columns) * (plans[0].height + above) + TALLEST * POINTS - free

@@ -117,19 +117,14 @@ def _over(behind: GridPicture, cells: np.ndarray) -> np.ndarray:
 def _arranged(overview: Overview, shown: GridState, room: Room) -> tuple[float, int]:
     """Return the largest size of a cell with which all heads fit into the room, in points, and how many layers are
     below one another, or how many heads side by side if they are in another order."""
-    (high, wide), count = overview.cells[0].shape[1:], len(overview.layers)
-    ways = []
-    if shown.order:
-        for columns in range(1, max(1, int(room.width // NAMED)) + 1):
-            rows = math.ceil(len(shown.order) / columns)
-            ways.append((min((room.width / columns - GAP) / wide, (room.height / rows - GAP - NAME) / high), columns))
-        return max(ways)
-    for per in {math.ceil(count / blocks) for blocks in range(1, 5)}:
-        blocks = math.ceil(count / per)
-        free = (room.width + GAP) / blocks - GUTTER - GAP
-        ways.append((min((free / max(map(len, overview.cells)) - GAP) / wide,
-                         ((room.height - 2 * NAME) / per - GAP) / high), per))
-    return max(ways)
+    high, wide = overview.cells[0].shape[1:]
+    # side by side, below one another; points for numbers beside and above them, and for each one's name; the result
+    ways = [(columns, math.ceil(len(shown.order) / columns), 0, 0, NAME, columns)
+            for columns in range(1, max(1, int(room.width // NAMED)) + 1)] if shown.order else [
+        (blocks * max(map(len, overview.cells)), per, blocks * (GUTTER + GAP) - GAP, 2 * NAME, 0, per)
+        for blocks in range(1, 5) for per in [math.ceil(len(overview.layers) / blocks)]]
+    return max((min(((room.width - beside) / across - GAP) / wide, ((room.height - above) / down - GAP - name) / high),
+                per) for across, down, beside, above, name, per in ways)
 
 
 def _spots(overview: Overview, shown: GridState, side: tuple[float, float], per: int) -> Spots:

@@ -18,8 +18,9 @@ VECTOR = 128      # up to this many tokens per side, vector files use shapes ins
 SHAPES = 16_384   # most coloured cells in a handout's picture; larger matrices show the maximum of each square
 MIDDLE = 0.36     # distance from the baseline to the middle of lower-case letters, as a share of the font size
 GAP, NAME, NAMED = 4, 14, 7.5   # points: between a label and its row, for an axis title, and its font size
-# points: length of a tick, and the smallest distance of two; share of the room for labels; smallest cell
-TICK, FEWEST_TICKS, LABELS, LEAST = 3, 2, 0.4, 0.05
+# points: length of a tick, and the smallest distance of two; share of the room for labels; points, smallest cell on a
+# page that is too short
+TICK, FEWEST_TICKS, LABELS, LEAST = 3, 2, 0.4, 0.5
 DENSE = 9         # largest number of points per token in a handout, so that three small figures fit on a page
 RULED = 8         # smallest cell, in points, that is separated from others by hairlines
 # lines lens: smallest visible strength, most lines that stay legible, opacity of lines outside the focus
@@ -27,7 +28,6 @@ FLOOR, LINES, FADED = 0.02, 4000, 0.15
 HEADING, LETTERS, PITCH = 16, 7.5, 16.0   # lines lens, in points: above the columns, font size, between tokens
 # text lens, in points: column width, line height, font size, padding of a token, gap between tokens
 COLUMN, LINE, SIZE, PAD, BETWEEN = 460, 30, 10, 3, 3
-SCALES = (1, 0.9, 0.8, 0.7, 0.6, 0.5)   # sizes of the type, tried until the text fits
 NUMBERED = 0.005  # smallest weight that is written; smaller ones would round to 0.00
 Box = tuple[int, int, int, int]   # left, top, width, height in cells
 
@@ -128,8 +128,8 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
         boxes = [(top, left, high, wide) for left, top, wide, high in boxes]
     step = min(_pitch(max(weights.shape)), DENSE if shapes else math.inf)
     # labels are widest at the natural step; at a smaller one they do not need more room
-    for units, free, count in ((down, room.width, len(across)), (across, room.height, len(down))):
-        step = max(LEAST, min(step, (free - labels(units, step, room=free).width - 2 * GAP - NAME) / count))
+    for units, free, count, least in ((across, room.height, len(down), LEAST), (down, room.width, len(across), 0.01)):
+        step = min(step, max(least, (free - labels(units, step, room=free).width - 2 * GAP - NAME) / count))
     above = labels(across, step, tuple(left for left, _, wide, _ in boxes if wide == 1), room.height)
     beside = labels(down, step, tuple(top for _, top, _, high in boxes if high == 1), room.width)
     head, side = above.width + 2 * GAP, beside.width + 2 * GAP + NAME
@@ -241,7 +241,7 @@ def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: R
     row, cell = shown.row_of(view.token), shown.cell_of(view.pair) if view.pair else None
     focus = row, cell[1] if cell and cell[0] == row else None
     count = max(shown.weights.shape)
-    step = min(PITCH, 720 / count, (room.height - HEADING) / count)
+    step = min(PITCH, 720 / count, max(LEAST, (room.height - HEADING) / count))
     looking = labels(shown.rows, step, focus[:1], room.width)
     looked_at = labels(shown.columns, step, focus[1:], room.width)
     left, right = (looked_at, looking) if view.transpose else (looking, looked_at)
@@ -299,18 +299,15 @@ def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
 
 
 def _text_plan(shown: DisplayedHead, view: View, room: Room) -> PicturePlan:
-    """Plan the text lens: running text with each key coloured by its weight from the token in focus, in smaller type if
-    the text is too long for the room. Raises UserError if no token is in focus."""
+    """Plan the text lens: running text with each key coloured by its weight from the token in focus. Raises UserError
+    if no token is in focus."""
     row = shown.row_of(view.token if view.token is not None or view.pair is None else view.pair[0])
     if row is None:
         raise UserError("The text lens shows the weights of one token, but none is in focus; choose a token that is "
                         "shown.")
     weights, names = shown.weights[row], labels(shown.columns, 22)
-    wide = [(letters.width(names.texts[place], SIZE), unit.joined) for place, unit in enumerate(shown.columns)]
-    for scale in SCALES:
-        spots = _flow(wide, (room.width if math.isfinite(room.width) else COLUMN) / scale)
-        if (spots[-1][1] + LINE - 4) * scale <= room.height:
-            break
+    spots = _flow([(letters.width(names.texts[place], SIZE), unit.joined)
+                   for place, unit in enumerate(shown.columns)], room.width if math.isfinite(room.width) else COLUMN)
     colours = theme.ramp()[np.round(255 * theme.strength(weights, view.scale)).astype(int)]
     outlined = shown.column_of(view.pair[1]) if view.pair and shown.row_of(view.pair[0]) == row else None
 
@@ -318,17 +315,16 @@ def _text_plan(shown: DisplayedHead, view: View, room: Room) -> PicturePlan:
         for place, (left, top, wide) in enumerate(spots):
             unit, colour = shown.columns[place], "#{:02x}{:02x}{:02x}".format(*colours[place])
             edge, line = (theme.ACCENT, 1.2) if place == outlined else (theme.HAIRLINE, 0.5)
-            at, below = x + left * scale, y + top * scale
-            sheet.box(at, below, wide * scale, 16 * scale, fill=colour, edge=edge, line=line)
+            sheet.box(x + left, y + top, wide, 16, fill=colour, edge=edge, line=line)
             dark = colours[place].mean() < 150
             ink = theme.PAPER["light"] if dark else theme.QUIET if unit.special else theme.INK["light"]
-            sheet.text(at + PAD * scale, below + 11.5 * scale, names.texts[place], size=SIZE * scale, face="mono",
-                       colour=ink, fill=theme.UNKNOWN if unit.unknown else None)
+            sheet.text(x + left + PAD, y + top + 11.5, names.texts[place], size=SIZE, face="mono", colour=ink,
+                       fill=theme.UNKNOWN if unit.unknown else None)
             if weights[place] >= NUMBERED:
-                sheet.text(at + wide * scale / 2, below + 23 * scale, f"{weights[place]:z.2f}", size=6 * scale,
-                           colour=theme.QUIET, align="center")
+                sheet.text(x + left + wide / 2, y + top + 23, f"{weights[place]:z.2f}", size=6, colour=theme.QUIET,
+                           align="center")
 
-    return PicturePlan(max(left + wide for left, _, wide in spots) * scale, (spots[-1][1] + LINE - 4) * scale,
+    return PicturePlan(max(left + wide for left, _, wide in spots), spots[-1][1] + LINE - 4,
                        WORDS("text", a=letters.label(shown.rows[row].text)), (*shown.notes, *names.notes), paint,
                        theme.ramp(), weight_ticks(view.scale), weight_name(view.scale),
                        pair=_pair_words(shown, view))

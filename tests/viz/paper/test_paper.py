@@ -112,17 +112,12 @@ def outside(figure) -> list[str]:
 @pytest.mark.parametrize("width", [40, 174])
 def test_figure_for_a_paper_fits_its_column_and_its_page(heads, lens, texts, width):
     layout, made, view = Layout(heads, width, title=True), record(texts), View(lens=lens, token=0)
-    try:
-        with sheet.pen():
-            figure = columns.figure(made, view, layout, raster=True)
-    except UserError as error:
-        assert "do not fit on a page" in str(error) and len(heads) == 10 and (len(texts) > 5 or width == 40)
-        return
+    with sheet.pen():
+        figure = columns.figure(made, view, layout, raster=True)
     wide, high = figure.get_size_inches() * 25.4
     assert wide == pytest.approx(width) and not outside(figure)
-    if lens != "text" or len(heads) < 2:
-        assert high <= 230
-    assert (high > 230) == ("mm tall, more than a page" in caption(made, view, layout))
+    assert high <= 230 or len(heads) == 10 or (heads and lens == "text")
+    assert (high > 230.1) == ("mm tall, more than a page" in caption(made, view, layout))
 
 
 def test_caption_and_file_name_heads_rows_and_what_is_left_out():
