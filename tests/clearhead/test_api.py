@@ -2,12 +2,14 @@
 import os
 import subprocess
 import sys
+import traceback
 from urllib.request import urlopen
 
 import numpy as np
 import pytest
 import torch
 import transformers
+from PIL import Image
 from pypdf import PdfReader
 
 import clearhead
@@ -136,6 +138,19 @@ def test_model_in_memory_is_the_same_as_its_folder(folder, record):
     lambda opened, record: clearhead.open(3), lambda opened, record: clearhead.compare(opened, opened),
     lambda opened, record: clearhead.score(opened, ["a cat"], find=("verb", "subject")),
     lambda opened, record: clearhead.look(torch.nn.Linear(2, 2), torch.zeros(1, 2)),
+    lambda opened, record: record.figure([]), lambda opened, record: record.figure("ab"),
+    lambda opened, record: record.figure(width=None), lambda opened, record: record.figure(labels=("Query", "Key")),
+    lambda opened, record: record.figure((0, 1), labels="QK"), lambda opened, record: opened(TEXT, hide=b"x"),
+    lambda opened, record: clearhead.compare(opened, opened, texts="hello"),
+    lambda opened, record: clearhead.compare(record, record, texts="hello"),
+    lambda opened, record: clearhead.score(opened, "The cat sat.", 1),
+    lambda opened, record: clearhead.score(opened, ["a cat sat"], "ab"),
+    lambda opened, record: record.paths(record, "cat", "mat", reads="key"),
+    lambda opened, record: record.why(1, 0, query="3", key=0),
+    *(lambda opened, record, token=token: record.writes(token) for token in (None, True, 1.5, -1, 70, "4", ["cat"])),
+    *(lambda opened, record, token=token: record.lens(token) for token in (None, 1.0, "3", -99)),
+    *(lambda opened, record, token=token: opened(TEXT, hide=[token]) for token in (None, False, 2.0, "3", "absent")),
+    *(lambda opened, record, image=image: opened(image=image) for image in ("absent.png", b"none", 3)),
     *(lambda opened, record, head=head: record.show(*head) for head in ((True, 0), (0, True), ("0", 0))),
     lambda opened, record: record.weights(True), lambda opened, record: record.figure(np.ones((2, 2), int)),
     *(lambda opened, record, given=given: record.figure((0, 0), **given) for given in (
@@ -145,6 +160,38 @@ def test_missing_things_give_one_sentence(opened, record, wrong):
     with pytest.raises(clearhead.Error) as caught:
         wrong(opened, record)
     assert "\n" not in str(caught.value)
+
+
+def test_a_token_has_the_same_names_everywhere(opened, record):
+    place = record.tokens.index("cat")
+    for name in ("cat", " cat", "cat#1", place, np.int64(place), place - len(record.tokens), f"@{place}"):
+        assert set(record.frame(query=name).query_position) == {place}
+        assert opened(TEXT, hide=[name]).answer.query == opened(TEXT, hide="cat").answer.query
+        assert record.lens(name).ids == record.lens(place).ids
+        assert record.why(2, 0, query="because", key=name).score == record.why(2, 0, query="because", key=place).score
+    number = tiny.tokenizer().convert_tokens_to_ids("cat")
+    for name in ("cat", " cat", number, np.int64(number), f"@{number}"):
+        assert record.writes(name, "mat").difference == pytest.approx(
+            record.logits[-1, number] - record.logits[-1, tiny.tokenizer().convert_tokens_to_ids("mat")], abs=1e-4)
+
+
+def test_traceback_names_the_public_error_and_no_queue(record):
+    with pytest.raises(clearhead.Error) as caught:
+        record.writes("zebra")
+    lines = traceback.format_exception(caught.value)
+    assert lines[-1].startswith("clearhead.Error: 'zebra' is not") and not any("jobs.py" in line for line in lines)
+    with pytest.raises(clearhead.NotOnDisk, match=r"run: python -m clearhead fetch gpt2$"):
+        clearhead.open("gpt2")
+
+
+def test_model_of_pictures_takes_a_path_bytes_or_an_image(tmp_path):
+    opened = clearhead.open("marked-digit")
+    file = tmp_path / "seen.png"
+    Image.fromarray(np.arange(28 * 28, dtype=np.uint8).reshape(28, 28)).save(file)
+    records = [opened(image=given) for given in (file, str(file), file.read_bytes(), Image.open(file))]
+    assert all(record.verified and record.tokens[:2] == ("[CLS]", "0,0") for record in records)
+    assert all(np.array_equal(record.weights(), records[0].weights()) for record in records)
+    assert opened(image=file, silence=[(1, 0)]).answer.query.edits
 
 
 def test_several_maps_are_ambiguous_until_one_is_named(tmp_path):
