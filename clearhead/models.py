@@ -1,12 +1,10 @@
 """Open a model and run it on a text, with or without edits."""
-import copy
 import io
-import tempfile
-import weakref
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from clearhead.record import Record, Token, head_of
 from model.ask import sources
@@ -25,27 +23,24 @@ if TYPE_CHECKING:
 
 FORMS = ("give silence=[(3, 1)] or silence={(3, 1): \"mean\"}, temper={(3, 1): 2}, hide=[\"it\"], window=(8, 1) or "
          "patch=[((3, 1), record)]")
-# largest difference between the outputs of a model and of its saved copy, relative to the largest output: in float32,
-# and in 16 bits, whose buffers are rounded
-SAME, ROUNDED = 1e-3, 0.1
-
-
-class Saves(Protocol):
-    """A model or tokenizer of transformers."""
-
-    def save_pretrained(self, save_directory: Path) -> object:
-        """Write the files of a folder."""
 
 
 class Model:
     """An open model. Call it with a text to get a `Record`."""
 
-    def __init__(self, name: str, folder: tempfile.TemporaryDirectory | None = None, given: Any = None) -> None:
-        self.name, self.revision = name, sources.revision(name)
-        self._opened: OpenModel = sources.models.open(Query(name, self.revision, "."), quiet)
-        if folder is not None:
-            weakref.finalize(self, folder.cleanup)
-            _check_same(given, self._opened)
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._behind: OpenModel = self._opened
+
+    @property
+    def revision(self) -> str:
+        """The fingerprint of weights, configuration and tokenizer; that of a model in memory as it is now."""
+        return sources.revision(self.name)
+
+    @property
+    def _opened(self) -> OpenModel:
+        self._behind = sources.models.open(Query(self.name, self.revision, "."), quiet)
+        return self._behind
 
     def __repr__(self) -> str:
         card = self.card
@@ -78,6 +73,7 @@ class Model:
         """
         picture = None if image is None else _kept(image)
         plain = sources.open_query(self.name, text, text_b, target, image=picture)
+        opened = self._behind = sources.models.open(plain, quiet)
         try:   # around what the caller gave alone, so that no error of the model is blamed on it
             modes = silence if isinstance(silence, Mapping) else {}
             silenced = [(*head_of(head), modes.get(head, "zero")) for head in silence]
@@ -93,13 +89,13 @@ class Model:
             edits |= {Temper(kind, *head, value) for head, value in tempered}
             edits |= {Patch(kind, *head, query) for head, query in patched}
         if hidden:
-            source = self._opened.tokens(plain).source
+            source = opened.tokens(plain).source
             edits |= {Hide("source", source.index(token)) for token in hidden}
-        query = sources.open_query(self.name, text, text_b, target, edits=edits, image=picture)
+        query = replace(plain, edits=frozenset(edits))
         answer = answer_to(query)
         if answer.verification.status == "kept":   # a cached record, which the open model verifies in one pass
             answer = answer_to(sources.CheckQuery(query))
-        return Record(answer, self._opened)
+        return Record(answer, opened)
 
     def circuits(self) -> Mechanisms:
         """Measure what every head does according to its weights alone. frame() has the columns copying, matching and,
@@ -136,45 +132,21 @@ def load(path: str | Path) -> Record:
     return Record(answer_to(sources.open_query(*sources.import_file(_content(path), Path(path).name))))
 
 
-def open(model: str | Path | Saves, tokenizer: Saves | None = None) -> Model:
+def open(model: "str | Path | nn.Module", tokenizer: object = None, *, title: str | None = None) -> Model:
     """Open a model, given by its name in the catalogue, its folder, its hub id (if already downloaded), or as a
-    transformers model with its tokenizer.
+    transformers model in memory with its tokenizer; for a model that reads pictures, its image processor.
 
-    The weights and tokenizer of a transformers model are saved to a temporary folder, which is opened and verified like
-    any other; later changes to the model have no effect. Raises Error if the model is not on this disk (the error says
-    how to download it), if its attention could not be shown correctly, or if its saved copy has other outputs.
+    A model in memory runs itself, with its own hooks, adapters, dtype and tokenizer: nothing is copied or saved, and
+    after each answer the model is as it was. It is captioned with `title` (by default its class), *in memory* and a
+    fingerprint, which follows any change to the model: the next answer is one of the changed model. Raises Error if the
+    model is not on this disk (the error says how to download it), or if its attention could not be shown correctly.
     """
     if isinstance(model, str | Path):
         return Model(str(model))
-    if tokenizer is None or not hasattr(model, "save_pretrained"):
-        raise UserError("Give a name, a folder or a hub id, or a transformers model with its tokenizer; for any other "
-                        "torch module there is clearhead.look.")
-    folder = tempfile.TemporaryDirectory(prefix="clearhead-")
-    name = Path(str(getattr(model, "name_or_path", "") or type(model).__name__)).name
-    place = Path(folder.name) / name
-    model.save_pretrained(place)
-    tokenizer.save_pretrained(place)
-    return Model(str(place), folder, model)
+    from model.pretrained.memory import Given
 
-
-def _check_same(given: Any, opened: OpenModel) -> None:
-    """Raise Error if the outputs of a model of text differ from those of its saved copy, which has none of its hooks,
-    replaced modules and changed attributes."""
-    import torch
-
-    from model.pretrained.build import probe_of
-
-    try:
-        probe, _ = probe_of(opened.network)
-        twin = copy.deepcopy(given).float().cpu().eval()
-        with torch.inference_mode():
-            theirs, ours = twin(**probe.tensors)[0], probe()[0]
-    except Exception:   # it reads pictures, or cannot be copied or computed in float32, so it cannot be compared
-        return
-    share = SAME if {each.dtype for each in given.parameters()} == {torch.float32} else ROUNDED
-    if theirs.shape == ours.shape and (theirs - ours).abs().max() > share * ours.abs().max():
-        raise UserError("The model's outputs differ from those of its saved copy, which has none of its hooks, "
-                        "replaced modules and changed attributes; open it with clearhead.look(model, inputs).")
+    given = Given(model, tokenizer, title)
+    return Model(given.id)
 
 
 def look(network: "nn.Module", inputs: object, *, tokens: module.Names | None = None, batch: int = 0) -> Record:

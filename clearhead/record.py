@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from model.ask import sources
 from model.cli.commands import answer_to
 from model.core import heads
 from model.core.models import OpenModel
@@ -267,6 +268,10 @@ class Record:
         if self._opened is None:
             raise UserError(f"This record of {self.model} has no {what}, as there is no model behind it; ask a model "
                             f"that clearhead.open returns.")
+        now = sources.revision(self.answer.query.model)
+        if now != self.answer.query.revision:
+            raise UserError(f"{self.model} has changed since this record was made, from {self.answer.query.revision} "
+                            f"to {now}; ask it again.")
         return self._opened
 
     def _position(self, token: Token) -> int:

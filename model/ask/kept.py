@@ -20,7 +20,7 @@ from model.core import record_file
 from model.core.files import ASSETS
 from model.core.files import write as write_file
 from model.core.limits import LIMITS, home, keeps
-from model.core.query import Query, UserError
+from model.core.query import IN_MEMORY, Query, UserError
 from model.core.record import AttentionRecord, Layer, Prediction
 from model.imported.record_file import read_kept
 from model.imported.source import PREFIX
@@ -41,7 +41,7 @@ def folder() -> Path:
 
 def can_keep(query: Query) -> bool:
     """Return whether a query's record can be cached: only plain texts read by a model, without edits."""
-    return not (query.edits or query.continuation or query.image or query.model.startswith(PREFIX))
+    return not (query.edits or query.continuation or query.image or query.model.startswith((PREFIX, IN_MEMORY)))
 
 
 def name_of(query: Query) -> str:

@@ -7,6 +7,7 @@ import difflib
 import os
 import threading
 from collections.abc import Hashable, Iterable
+from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -16,7 +17,7 @@ from model.ask.jobs import MISSING, Cache, Job, JobQueue
 from model.ask.shipped import find as shipped
 from model.core.limits import LIMITS, byte_cache, home
 from model.core.models import NamesModel, OpenModel, TooLarge, Trace, TraceQuery
-from model.core.query import Edit, Progress, Query, UnknownModel, UserError, frozen, pictures_only, text_only
+from model.core.query import IN_MEMORY, Edit, Progress, Query, UnknownModel, UserError, frozen, pictures_only, text_only
 from model.core.record import AttentionRecord
 from model.imported import source as imported_source
 from model.pretrained import catalogue as pretrained_catalogue
@@ -49,6 +50,10 @@ def source_of(model_id: str) -> Source:
         return cast(Source, imported_source)   # an imported file's __getattr__ refuses operations that need a model
     if scratch.is_scratch(model_id):
         return scratch
+    if model_id.startswith(IN_MEMORY):
+        from model.pretrained import memory
+
+        return memory
     from model.pretrained import load
 
     return load
@@ -64,7 +69,14 @@ class CachedModels:
         """Return the model that the question names, opening it if necessary. Raises UserError if it does not exist."""
         key = (asked.model, asked.revision)
         if key not in self._open:
-            self._open[key] = source_of(asked.model).open_model(asked.model, report)
+            opened = source_of(asked.model).open_model(asked.model, report)
+            if asked.model.startswith(IN_MEMORY):   # a program may change or release what it gave
+                if opened.card.revision != asked.revision:
+                    raise UserError(f"The model has changed since this was asked, from {asked.revision} to "
+                                    f"{opened.card.revision}; ask it again.")
+                if opened.card.id == asked.model:
+                    return opened
+            self._open[key] = opened
         return self._open[key]
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
@@ -85,7 +97,9 @@ class CachedModels:
         answer = self.cache.get(question, MISSING)
         if answer is MISSING:
             answer = question.answer(self, report)
-            self.cache.put(question, answer)
+            # a trace refers to the weights, which a program may change or release
+            if isinstance(question, Query) or not question.query.model.startswith(IN_MEMORY):
+                self.cache.put(question, answer)
         return answer
 
 
@@ -97,7 +111,7 @@ def delay_of(question: object) -> float:
 
 def answer(question: Any, report: Progress) -> Any:
     """Compute the answer to a question. Records that a page requests are also cached on disk."""
-    found = question.answer(models, report)
+    found = copy_context().run(question.answer, models, report)   # with the question's own `model.core.models.rounding`
     # a non-daemon thread does not delay the page, and completes even if the program exits
     if isinstance(question, Query):
         threading.Thread(target=kept.keep, args=(found,), name="clearhead-keep", daemon=False).start()
@@ -304,8 +318,10 @@ def revision(model: str) -> str:
 def sides(model: str) -> frozenset[str]:
     """Return a model's inputs besides a text: text_b or target; chat if it has a chat template; image for vision
     models, and text if they also read texts. Raises UserError for an unknown model."""
-    revision(model)
-    return source_of(model).sides(model)
+    try:
+        return source_of(model).sides(model)
+    except UnknownModel as error:
+        raise with_nearest(error, model) from error
 
 
 def with_nearest(error: UserError, model: str) -> UserError:

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from model.capture.transformers_internals import eager_attention, every_fused_mask, fused_attention, fused_mask
+from model.capture.transformers_internals import (
+    eager_attention,
+    eager_mask,
+    every_fused_mask,
+    fused_attention,
+    fused_mask,
+)
 from model.core.attention import (
     Bias,
     Causal,
@@ -70,6 +76,7 @@ class Call(Attends):
     sink: np.ndarray | None                 # (head), an extra logit that belongs to no token
     unknown: tuple[str, ...]                # keywords that the capture does not know
     temperature: np.ndarray | None = None   # (head), from the edit `Temper`
+    rounding: float = 2**-23                # distance from 1 to the next number of the type it was computed in
     module: str = ""                        # the module's name in the network
     occurrence: int = 0                     # number of earlier calls to this module in the pass
     rows: np.ndarray | None = None          # queries whose outputs are kept
@@ -126,6 +133,8 @@ def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask
                options: dict[str, Any]) -> Call:
     """Convert a call from transformers to `Call`. tensors: query (1, head, q, d_k), key and value (1, kv_head, k, d).
     Raises Unsupported for a mask of any other shape."""
+    import torch
+
     query, key, _ = tensors
     shape = (query.shape[1], query.shape[2], key.shape[2])
     options = {word: setting for word, setting in options.items() if setting is not None}
@@ -143,7 +152,7 @@ def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask
     large = query.numel() * 4 >= LARGE
     queries, keys, values = (copy_if_large(as_array(tensor), large) for tensor in tensors)
     return Call(queries, keys, values, scale, allowed, bias, options.get("softcap"), sink,
-                tuple(sorted(options.keys() - KNOWN)))
+                tuple(sorted(options.keys() - KNOWN)), rounding=torch.finfo(query.dtype).eps)
 
 
 def parse_mask(memory: Memo, mask: "Tensor | None", shape: tuple[int, int, int],
@@ -184,7 +193,7 @@ def _sink(sink: "Tensor | None", bias: Bias, shape: tuple[int, int, int]) -> tup
     it from the row's scores and return 0: shifting all logits of a row, including the sink's, changes no weight."""
     if sink is None:
         return None, bias
-    numbers = sink.detach().float().numpy()
+    numbers = sink.detach().float().numpy().copy()   # a program may go on training it
     if numbers.size == shape[0]:
         return numbers.reshape(-1), bias
     shift = np.broadcast_to(-numbers.reshape(*shape[:2], 1), shape)
@@ -211,6 +220,8 @@ def _add(one: Bias, other: Bias, shape: tuple[int, int, int]) -> Bias:
 IMPLEMENTATION = "clearhead"
 # for families whose modules do not declare themselves causal and would attend to later tokens without a mask
 MASKED = "clearhead_masked"
+# the family's own eager attention, with its queries and keys seen: what 16 bits round differs from pass to pass
+EAGER = "clearhead_eager"
 HOLES = 5   # number of large calls after which free heap pages are returned to the system
 
 
@@ -281,8 +292,8 @@ def register() -> None:
     from transformers import AttentionInterface, AttentionMaskInterface, logging
 
     logging.disable_progress_bar()
-    for name, mask_function in ((IMPLEMENTATION, fused_mask), (MASKED, every_fused_mask)):
-        AttentionInterface.register(name, attention_function)
+    for name, mask_function in ((IMPLEMENTATION, fused_mask), (MASKED, every_fused_mask), (EAGER, eager_mask)):
+        AttentionInterface.register(name, eager_function if name == EAGER else attention_function)
         AttentionMaskInterface.register(name, mask_function)
 
 
@@ -292,7 +303,7 @@ def run(session: Session, forward: Callable[[], Result]) -> Result:
 
     token = _session.set(session)
     try:
-        with torch.inference_mode():
+        with torch.no_grad():   # a program's own hooks and buffers may keep tensors of the pass
             return forward()
     finally:
         _session.reset(token)
@@ -305,6 +316,21 @@ def attention_function(module: object, query: "Tensor", key: "Tensor", value: "T
     mask = _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2])
     return attend(module, (query, key, value), mask, options,
                   lambda *edited: _native(module, edited[0], key, value, *edited[1:])), None
+
+
+def eager_function(module: object, query: "Tensor", key: "Tensor", value: "Tensor",
+                   attention_mask: "Tensor | None" = None, **options: Any) -> "tuple[Tensor, Tensor | None]":
+    """Compute attention like `attention_function`, but by the family's eager function; returns its weights too."""
+    eager, weights = eager_attention(module), []
+
+    def native(query: "Tensor", mask: "Tensor | None", options: dict[str, Any]) -> "Tensor":
+        if eager is None:
+            raise Unsupported(f"the family of {type(module).__name__} has no eager attention")
+        output, found = eager(module, query, key, value, mask, **options)
+        weights.append(found)
+        return output
+
+    return attend(module, (query, key, value), attention_mask, options, native), weights[0]
 
 
 def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tensor | None", options: dict[str, Any],
@@ -368,7 +394,7 @@ def read_gate(_module: object, arguments: "tuple[Tensor, ...]") -> None:
         return
     before, session.output = session.output, None
     lengths = [each.norm(dim=-1)[0].T for each in (before, arguments[0].reshape(before.shape))]
-    session.calls[-1].gate = (lengths[1] / lengths[0].clamp_min(1e-30)).numpy()
+    session.calls[-1].gate = (lengths[1] / lengths[0].clamp_min(1e-30)).float().numpy()
 
 
 def _replacement(output: "Tensor", edit: Silence | Patch,
@@ -466,7 +492,7 @@ def _tempered(module: object, query: "Tensor", key: "Tensor", mask: "Tensor | No
                for word, setting in options.items()}
     sink = next((options[word] for word in SINKS if options.get(word) is not None), None)
     if sink is not None and (mask := _additive(module, query, key, mask, options.get("is_causal"))) is None:
-        mask = torch.zeros(1, 1, query.shape[2], key.shape[2])
+        mask = torch.zeros(1, 1, query.shape[2], key.shape[2], dtype=query.dtype)
     if mask is not None and mask.dtype != torch.bool:
         divided = (mask / temperature).clamp(min=torch.finfo(mask.dtype).min)
         mask = torch.where(mask.isinf(), mask, divided)

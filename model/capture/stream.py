@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.core.models import CLOSE, AttentionTrace, Norm, Step, same_numbers
+from model.core.models import AttentionTrace, Norm, Step, closeness, rounding, same_numbers
 from model.core.query import with_arrays
 
 ROUNDING = 1e-6   # error of float32 sums, relative to each number
@@ -90,7 +90,7 @@ class Passage:
                 no_parts = [stream] if attention is None else []   # a sum is none of its parts
                 no_parts += [] if other is None else [other.numbers]
                 if factors is not None and not any(same_numbers(each, target.numbers) for each in no_parts):
-                    yield Step(None if np.abs(factors[0] - 1).max() < CLOSE else factors[0],
+                    yield Step(None if np.abs(factors[0] - 1).max() < closeness() else factors[0],
                                None if attention is None else done, None if attention is None else factors[1], inner,
                                None if other is None else (factors[-1] * other.numbers).astype(np.float32)
                                ), target.numbers
@@ -112,7 +112,7 @@ class Passage:
         for some in (tokens, slice(None)):
             added = np.stack([factor * part[some] for factor, part in zip(factors, parts, strict=True)])
             gain = np.abs(target[some] - added[0])
-            slack = CLOSE / 4 * gain.max() + ROUNDING * np.abs(target[some])
+            slack = closeness() / 4 * gain.max() + max(ROUNDING, rounding.get()) * np.abs(target[some])
             if (np.abs(target[some] - added.sum(0)) > slack).any():
                 return None
         small, gone = ((np.abs(each) <= slack).all((1, 2)) for each in (np.stack(parts), added))

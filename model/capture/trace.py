@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,7 +18,6 @@ from model.capture.forward_pass import Slot, sample_rows
 from model.capture.stream import Passage, Vectors
 from model.core.limits import for_this_thread
 from model.core.models import (
-    CLOSE,
     AttentionTrace,
     Block,
     Embedded,
@@ -29,6 +29,7 @@ from model.core.models import (
     Trace,
     Transform,
     Unembedding,
+    closeness,
 )
 from model.core.models import same_numbers as close
 from model.core.query import Kind, Progress, Query, UserError, with_arrays
@@ -131,14 +132,33 @@ class Call:
     @property
     def matrix(self) -> np.ndarray:
         """The weights as (input, output), with output = input · matrix + bias."""
-        weight = _numbers(self.module.weight)
-        # GPT-2 stores (input, output), torch (output, input)
-        return weight if type(self.module).__name__ == "Conv1D" else weight.T
+        return self.affine[0]
 
     @property
     def bias(self) -> np.ndarray | None:
         """The vector (output) added after the matrix product, or None."""
-        return _numbers(getattr(self.module, "bias", None))
+        return self.affine[1]
+
+    @cached_property
+    def affine(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Matrix and bias."""
+        return affine_of(self.module)
+
+
+def affine_of(module: "nn.Module") -> tuple[np.ndarray, np.ndarray | None]:
+    """Return what a module multiplies with, (input, output), and adds, (output) or None; measured if the matrix has
+    adapters."""
+    import torch
+
+    if _is_adapted(module):
+        weight = module.base_layer.weight
+        width = weight.shape[0 if type(module.base_layer).__name__ == "Conv1D" else 1]
+        with torch.no_grad():
+            made = _numbers(module.forward(torch.cat((torch.zeros(1, width), torch.eye(width))).to(weight.dtype)))
+        return made[1:] - made[0], made[0]
+    weight = _numbers(module.weight)
+    # GPT-2 stores (input, output), torch (output, input)
+    return (weight if type(module).__name__ == "Conv1D" else weight.T), _numbers(getattr(module, "bias", None))
 
 
 class Mixed(dict[tuple[Kind, int], "Tensor"]):
@@ -243,9 +263,10 @@ def watch_calls(network: "nn.Module", blocks: Collection[str] = (),
         around = bool(list(module.children())) and any(f"{name}.".startswith(f"{block}.") for block in blocks)
         return module is not last and (around or _is_leaf(module))
 
+    adapted = tuple(f"{name}." for name, module in network.named_modules() if _is_adapted(module))
     with ExitStack() as hooks:
         for name, module in network.named_modules():
-            if is_watched(name, module):
+            if is_watched(name, module) and not name.startswith(adapted):
                 hooks.enter_context(module.register_forward_hook(hook(name), with_kwargs=True))
         yield calls
 
@@ -359,7 +380,8 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
     weight = None if module is None else getattr(module, "weight", None)
     if weight is None or weight.ndim != 2 or weight.shape[1] != read.shape[1]:
         return None
-    found = Unembedding(_numbers(weight), _numbers(getattr(module, "bias", None)))
+    matrix, bias = affine_of(module)
+    found = Unembedding(matrix.T, bias)
     if said is None or not said.ids or said.positions[-1] not in tokens:
         return found if model.task == "mask" else None
     ids, wanted, vector = list(said.ids[-1]), _logits_of(said), read[tokens.index(said.positions[-1])]
@@ -367,7 +389,7 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
     raw = wanted if not cap else cap * np.arctanh(np.clip(wanted / cap, -1 + 1e-12, 1 - 1e-12))
     made = found.logits(vector, ids)
     scale = float((raw - raw.mean()) @ (made - made.mean()) / ((made - made.mean()) ** 2).sum())
-    scaled = replace(found, scale=1.0 if abs(scale - 1) < CLOSE else scale, softcap=cap or None)
+    scaled = replace(found, scale=1.0 if abs(scale - 1) < closeness() else scale, softcap=cap or None)
     return scaled if close(scaled.logits(vector, ids), wanted) else None
 
 
@@ -382,7 +404,7 @@ def _block(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", nam
         looking, looked_at = (rows.get(length, slice(None)) for length in layer.shape[1:])
         seen = layer.query[:, looking], layer.key[:, looked_at], layer.value[:, looked_at]
         norms_of_heads = [call for call in leaves if _is_norm(call) and call.name.startswith(slot.module + ".")]
-        attention, order, matrices = _attention(slot, seen, mixed[slot.kind, slot.index].numpy(), linears,
+        attention, order, matrices = _attention(slot, seen, _numbers(mixed[slot.kind, slot.index]), linears,
                                                 norms_of_heads)
         attentions.append(attention)
         orders.append(order)
@@ -406,8 +428,15 @@ def _block(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", nam
 
 
 def _is_leaf(module: "nn.Module") -> bool:
-    """Return whether a module has weights of its own and no parts, or is a norm, which may have no weights."""
-    return not list(module.children()) and (getattr(module, "weight", None) is not None or _is_norm_class(module))
+    """Return whether a module has weights of its own and no parts, is a matrix with adapters, or is a norm, which may
+    have no weights."""
+    alone = not list(module.children()) or _is_adapted(module)
+    return alone and (getattr(module, "weight", None) is not None or _is_norm_class(module))
+
+
+def _is_adapted(module: "nn.Module") -> bool:
+    """Return whether a module is a matrix with an adapter of peft around it."""
+    return type(getattr(module, "base_layer", None)).__name__ in ("Linear", "Conv1D")
 
 
 def _is_norm_class(module: "nn.Module") -> bool:
@@ -420,7 +449,7 @@ def _is_norm(call: Call) -> bool:
 
 def _is_linear(call: Call) -> bool:
     weight, sizes = getattr(call.module, "weight", None), (call.input.shape[-1], call.output.shape[-1])
-    return weight is not None and weight.ndim == 2 and call.matrix.shape == sizes
+    return getattr(weight, "ndim", 0) == 2 and call.matrix.shape == sizes   # of quantised modules it is a method
 
 
 def _attention(slot: Slot, seen: tuple[np.ndarray, np.ndarray, np.ndarray], mixed: np.ndarray, linears: list[Call],
@@ -436,6 +465,9 @@ def _attention(slot: Slot, seen: tuple[np.ndarray, np.ndarray, np.ndarray], mixe
     output, gate = reader_of(mixed, [call for call in linears if call is not value])
     if output is None:
         raise Unfollowed("no matrix takes its heads' outputs as input")
+    for call in (query, key, value, output):
+        if not close(call.input @ call.matrix + (0 if call.bias is None else call.bias), call.output):
+            raise Unfollowed(f"{call.name} does more than multiply by its matrix, as with a hook")
     scaled = q_layout[0](query.output) * (1 if q_scale is None else q_scale)
     pairs = pairs_of(scaled.swapaxes(0, 1), seen[0])
     weight = output.matrix.reshape(len(seen[0]), -1, output.matrix.shape[1])

@@ -3,10 +3,11 @@ tests/model/capture/test_transformers_internals.py lists missing ones.
 
 All other imports use public names.
 """
+import copy
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,6 +19,7 @@ HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
                   ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"),
                   ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"),
                   ("MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES", "label"))
+CAN_SET = "_can_set_attn_implementation_cached_value"
 
 
 def fused_mask(*arguments: object, **options: object) -> "Tensor | None":
@@ -30,6 +32,13 @@ def fused_mask(*arguments: object, **options: object) -> "Tensor | None":
 def every_fused_mask(*arguments: object, **options: object) -> "Tensor | None":
     """Return the fused kernel's mask, even if `is_causal` is equivalent."""
     return fused_mask(*arguments, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False})
+
+
+def eager_mask(*arguments: object, **options: object) -> "Tensor | None":
+    """Return the mask of eager attention."""
+    from transformers.masking_utils import eager_mask as own
+
+    return own(*arguments, **options)
 
 
 def fused_attention(*arguments: object, **options: object) -> "Tensor":
@@ -52,6 +61,23 @@ def make_eager(network: "PreTrainedModel") -> None:
             module.config._attn_implementation = "eager"
 
 
+@contextmanager
+def settable_like_parents(network: "PreTrainedModel") -> Iterator[None]:
+    """Let the attention implementation of a program's own classes be set like that of the classes of transformers that
+    they are derived from: transformers looks for it in the file of each class."""
+    kinds: set[Any] = {type(each) for each in network.modules() if hasattr(each, "set_attn_implementation")}
+    own = [kind for kind in kinds if not kind.__module__.startswith("transformers.")]
+    before = {kind: vars(kind).get(CAN_SET) for kind in own}
+    for kind in own:
+        parent = next(each for each in kind.__mro__ if each.__module__.startswith("transformers."))
+        setattr(kind, CAN_SET, parent._can_set_attn_implementation())
+    try:
+        yield
+    finally:
+        for kind, value in before.items():
+            delattr(kind, CAN_SET) if value is None else setattr(kind, CAN_SET, value)
+
+
 def head_of(architecture: str) -> str:
     """Return what this architecture's head predicts: target, mask, next, label or none."""
     from transformers.models.auto import modeling_auto
@@ -71,7 +97,7 @@ def made_of(network_class: "type[PreTrainedModel]", config: "PretrainedConfig", 
 def drawn_anew(network: "PreTrainedModel") -> "PreTrainedModel":
     """Return a network of the same class, configuration and attention implementation, with weights drawn from torch's
     generator."""
-    return made_of(type(network), network.config, network.config._attn_implementation)
+    return made_of(type(network), copy.deepcopy(network.config), network.config._attn_implementation)
 
 
 def no_weights() -> AbstractContextManager[None]:

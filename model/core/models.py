@@ -9,6 +9,7 @@ Rows are tokens and vectors are rows, y = x · W + b; layers and heads count fro
 model's memory; `nbytes` counts only what belongs to the trace.
 """
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -35,18 +36,28 @@ if TYPE_CHECKING:
 
 
 Pairs = tuple[tuple[int, int], ...]   # dimensions that are rotated together
-# largest difference between equal vectors, relative to a vector's largest number; rounding errors are smaller
+# `closeness` in float32; rounding errors are smaller
 CLOSE = 1e-4
 WORDS = 4096   # rows of an unembedding that are converted to float64 at once
 FLOOR = 1e-2   # a vector smaller than this share of the largest one may be a difference of large ones
 
 
+# distance from 1 to the next number of the type in which the traced model of this question computes
+rounding: ContextVar[float] = ContextVar("clearhead_rounding", default=2**-23)
+
+
+def closeness() -> float:
+    """Return the largest difference between equal vectors, relative to a vector's largest number."""
+    return max(CLOSE, 2 * rounding.get())
+
+
 def same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether two arrays of vectors (…, d) are equal up to rounding: CLOSE of each vector's largest number."""
+    """Return whether two arrays of vectors (…, d) are equal up to rounding: `closeness` of each vector's largest
+    number."""
     if one.shape != other.shape:
         return False
     size = np.abs(other).max(-1, keepdims=True, initial=0)
-    allowed = CLOSE * np.maximum(size, max(FLOOR * size.max(initial=0), 1e-30))
+    allowed = closeness() * np.maximum(size, max(FLOOR * size.max(initial=0), 1e-30))
     return bool((np.abs(one - other) <= allowed).all())
 
 

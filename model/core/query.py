@@ -18,6 +18,7 @@ import regex
 Record = TypeVar("Record", covariant=True)
 Item = TypeVar("Item")
 Made = TypeVar("Made")
+IN_MEMORY = "memory:"   # start of the id of a model that a program gave in memory
 MOST_STREAMS = 16  # per kind of attention in a record
 # upper bound of an edit's window: longer than any text, and small enough that no mask index overflows
 MOST_KEYS = 10**9

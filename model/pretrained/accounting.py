@@ -123,7 +123,12 @@ def _arguments(config: "Config") -> Collection[str]:
 
 def unread(config: "Config") -> tuple[str, ...]:
     """Return a clause about inputs besides text, which are missing when the model reads only a text."""
-    if not OTHER_INPUTS.keys() & _arguments(config):
+    return more_than_text(_arguments(config))
+
+
+def more_than_text(arguments: Collection[str]) -> tuple[str, ...]:
+    """Return a clause if a forward pass has arguments for inputs besides text."""
+    if not OTHER_INPUTS.keys() & arguments:
         return ()
     return ("it reads more than text, and its language model alone is run here",)
 

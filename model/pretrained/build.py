@@ -3,6 +3,7 @@ import copy
 import inspect
 import re
 from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -129,6 +130,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
             f"its weights have other names, such as {other}, so rename them or save the model with save_pretrained."))
     if adapter is not None:
         adapter.merge(network)
+    network.eval()
     with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
         clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"], weights.files,
                                        weights.repeated(prefix), pooled)
@@ -138,18 +140,18 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
 
 
 def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer", head: str,
-                dtype: str = "float32") -> PretrainedModel:
-    """Build the model of a loaded network, verified or at least reported. Raises UserError if its attention cannot be
-    shown correctly."""
-    network.eval()
+                dtype: str = "float32", lent: "AbstractContextManager[Network] | None" = None) -> PretrainedModel:
+    """Build the model of a network in evaluation mode, verified or at least reported. lent: gives what runs in a pass,
+    by default the network. Raises UserError if its attention cannot be shown correctly."""
     stop_between_layers(network)
-    forward, lengths = probe_of(network)
+    lent = lent or nullcontext(network)
+    forward, lengths = probe_of(network, lent)
     examined = examine(place, network, head, forward, lengths)
     pooling = next(filter(None, map(pooling_of, reversed(place.folders))), None)
     card = card_of(place, fingerprint, network, tokenizer, examined, dtype)
     names = forward_pass.names_of(network)
     return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, examined.reasons,
-                           names, plan_of(network, card, head, examined), pooling, examined.looks_ahead)
+                           names, plan_of(network, card, head, examined), pooling, examined.looks_ahead, lent)
 
 
 class Examined(NamedTuple):
@@ -189,15 +191,17 @@ def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
 class Probe:
     """A forward pass over fixed tokens. Arguments of a call replace or extend the probe's own."""
 
-    def __init__(self, network: "Network", tensors: dict) -> None:
-        self.network, self.tensors = network, tensors
+    def __init__(self, lent: "AbstractContextManager[Network]", tensors: dict) -> None:
+        self.lent, self.tensors = lent, tensors
 
     def __call__(self, **options: object) -> "Output":
         """Return the network's output."""
-        return self.network(**self.tensors | options)
+        with self.lent as network:
+            return network(**self.tensors | options)
 
 
-def probe_of(network: "Network") -> tuple[Probe, tuple[int, int | None]]:
+def probe_of(network: "Network",
+             lent: "AbstractContextManager[Network]") -> tuple[Probe, tuple[int, int | None]]:
     """Return a probe over random tokens, if affordable longer than the smallest window, and its lengths on both
     sides."""
     import torch
@@ -215,7 +219,7 @@ def probe_of(network: "Network") -> tuple[Probe, tuple[int, int | None]]:
     ids = {name: torch.randint(known[name] // 10, known[name], (count,), generator=draw).tolist()
            for name, count in sides.items()}
     tensors = as_tensors(network, {**ids, "attention_mask": [1] * sides["input_ids"]})
-    return Probe(network, tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
+    return Probe(lent, tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
 
 
 def _config(folder: Path) -> "Config":
@@ -268,7 +272,7 @@ def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str
         if any("sink" in name for name, _ in network.named_parameters()):
             raise Unsupported("it has sinks, whose share may be spread over the weights it reports")
         make_eager(network)
-        with torch.inference_mode():
+        with torch.no_grad():
             ahead = ids is None or (lengths[1] is None
                                     and verify.looks_ahead(lambda changed: forward(input_ids=changed), ids))
             if ahead and head == "next" and network.config.model_type not in PERMUTED:

@@ -149,8 +149,11 @@ def as_tensors(network: "Network", arguments: dict[str, list[int]]) -> "dict[str
 
 @functools.cache
 def parameters_of(kind: "type[Network]") -> frozenset[str]:
-    """Return the names of a network class's forward arguments."""
-    return frozenset(inspect.signature(kind.forward).parameters)
+    """Return the names of a network class's forward arguments, and those of its parent if it passes on any."""
+    known = inspect.signature(kind.forward).parameters
+    passed_on = any(each.kind is each.VAR_KEYWORD for each in known.values())
+    own = not kind.__module__.startswith("transformers.")   # written by the program that gives the model
+    return frozenset(known) | (parameters_of(kind.__bases__[0]) if own and passed_on else frozenset())
 
 
 @frozen
@@ -251,7 +254,7 @@ def _generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, 
     greedy = {"do_sample": False, "num_beams": 1, "max_new_tokens": longest - 1, "eos_token_id": ends,
               "decoder_start_token_id": _start_token(network, tokenizer) if start is None else start,
               "use_cache": _same_depth(network.config)}
-    with torch.inference_mode():
+    with torch.no_grad():
         written = network.generate(**question.tensors, **greedy,
                                    stopping_criteria=StoppingCriteriaList([Watch()]))[0].tolist()
     ends = ends if isinstance(ends, list) else [ends]

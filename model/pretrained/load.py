@@ -23,7 +23,7 @@ SUFFIX = "~untrained"
 PATH_STARTS = ("./", "../", "~", ".\\", "..\\")
 
 # a model's attention implementation is switched during verification, and transformers' imports are not thread-safe
-_opening = threading.Lock()
+opening = threading.Lock()
 
 
 def locate(model_id: str) -> ModelFiles:
@@ -130,7 +130,7 @@ def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers"
         _check_files(place, folder)
     place = replace(place, changed=files.remember(place))
     fingerprint = _fingerprint(model_id, place)
-    with _opening:
+    with opening:
         register()
         from model.pretrained import build
         from model.pretrained.vision import build as vision

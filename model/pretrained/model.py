@@ -1,7 +1,7 @@
 """A loaded model of transformers: tokenize a query, call the network and read its answer. Records keep only an answer's
 best candidates, never full logits."""
 import json
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -11,7 +11,7 @@ from model.capture import verify
 from model.capture.forward_pass import Unsupported
 from model.capture.model import NetworkModel, maps_of
 from model.core import limits
-from model.core.models import ModelInput, PassAnswer
+from model.core.models import ModelInput, PassAnswer, Trace, rounding
 from model.core.query import Progress, Query, UserError, frozen, largest, quiet, sort_of, text_only, with_arrays
 from model.core.record import SHOWN_SPACES, AttentionMap, Prediction, Tokens, Verification, spoken
 from model.pretrained import files
@@ -23,7 +23,7 @@ from model.pretrained.tokens import bytes_by_sign, visible
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from model.pretrained import Output, Tokenizer
+    from model.pretrained import Network, Output, Tokenizer
 
 
 Numbers = TypeVar("Numbers", np.ndarray, "Tensor")
@@ -107,6 +107,7 @@ class PretrainedModel(NetworkModel):
 
     pooling: Pooling | None   # None unless the model's answer is a sentence vector
     looks_ahead: bool                 # for reported weights: whether tokens attend to later ones
+    lent: "AbstractContextManager[Network]"   # gives what runs in a pass: the network, or a program's module around it
 
     @property
     def vector_of(self) -> str:
@@ -130,7 +131,8 @@ class PretrainedModel(NetworkModel):
         asked = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
         limits.refuse_what_does_not_fit(self.plan, len(asked.source), self.card.title)
         if self.network.config.is_encoder_decoder:
-            asked = with_target(self.network, self.tokenizer, query, asked, self.card.max_tokens, report)
+            with self.lent:
+                asked = with_target(self.network, self.tokenizer, query, asked, self.card.max_tokens, report)
             limits.refuse_what_does_not_fit(self.plan, max(length or 0 for length in asked.lengths), self.card.title)
         self.check_edits(query.edits, asked.lengths)
         return asked
@@ -139,13 +141,18 @@ class PretrainedModel(NetworkModel):
         """Return the network's output. Decoders that support it compute the logits of the last token only."""
         knows_how = "logits_to_keep" in parameters_of(self.network.__class__)
         last = {"logits_to_keep": 1} if self.task == "next" and knows_how and not every else {}
-        return self.network(**tensors, **last)
+        with self.lent as network:
+            return network(**tensors, **last)
 
     def outputs(self, output: "Output") -> "Tensor":
         """Return the logits (row, token, vocabulary) or sentence vectors (row, d)."""
         if self.pooling is not None:
             return cast("Tensor", pool(output.last_hidden_state, self.pooling))
-        return cast("Tensor", output.last_hidden_state if self.task == "none" else output.logits).float()
+        found = getattr(output, "last_hidden_state" if self.task == "none" else "logits", None)
+        if found is None:
+            raise UserError(f"{self.card.title} returns neither logits nor hidden states that can be named; choose "
+                            f"another model.")
+        return cast("Tensor", found).float()
 
     def answer(self, asked: ModelInput, output: "Output", row: int = 0) -> PassAnswer:
         """Return the logits or the sentence vector in one row of a pass. Raises UserError for a network with
@@ -161,14 +168,23 @@ class PretrainedModel(NetworkModel):
             return super().prediction(query, asked, output)
         return sentence_vector(output.last_hidden_state, self.pooling)
 
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+        """Return the trace of the pass that answers the query; matrices with adapters are measured in its mode."""
+        import torch
+
+        types = {each.dtype for each in self.network.parameters() if each.is_floating_point()}
+        rounding.set(max((torch.finfo(each).eps for each in types), default=0))
+        with self.lent:
+            return super().trace(query, report, tokens)
+
     def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, "Output"]:
         """Return the weights that the model itself reports, and its output. Raises UserError if they cannot be
         correct."""
         import torch
 
         report(0.1, "asking the model for its own weights")
-        with torch.inference_mode():
-            output = self.network(**asked.tensors, output_attentions=True)
+        with torch.no_grad(), self.lent as network:
+            output = network(**asked.tensors, output_attentions=True)
         try:
             members = verify.layers_of(output, asked.lengths, self.looks_ahead)
         except Unsupported as error:

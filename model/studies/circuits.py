@@ -20,7 +20,6 @@ import numpy as np
 
 from model.core.heads import allowed_cells, ranked_frame
 from model.core.models import (
-    CLOSE,
     AttentionTrace,
     Block,
     MapQuestion,
@@ -30,6 +29,7 @@ from model.core.models import (
     Projection,
     Step,
     Trace,
+    closeness,
     norm_giving,
     same_numbers,
     turned,
@@ -99,7 +99,7 @@ class Walk:
                 if not same_numbers(after, block.before) and same_numbers(after * scale, block.before):
                     stream = stream.scaled(scale, self.rows)
                 gap = block.before[self.rows] - stream.total
-                if np.abs(gap).max() > CLOSE * np.abs(block.before).max():
+                if np.abs(gap).max() > closeness() * np.abs(block.before).max():
                     stream = stream.add(f"{BEFORE}{block.index}", gap)
                 yield block, stream
                 stream, after = self.through(block, stream)[-1][1], block.after

@@ -1,6 +1,6 @@
 """Turn a checked folder into a vision model: load it with transformers, verify it with a probe and find its patches."""
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -53,12 +53,14 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pictur
 
 
 def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network", processor: "BaseImageProcessor",
-                        head: str, dtype: str = "float32", comparison: Comparison | None = None) -> PictureModel:
-    """Build the vision model of a loaded network, verified or at least reported, with its patches measured. Raises
-    UserError if its attention cannot be shown correctly."""
-    network.eval()
+                        head: str, dtype: str = "float32", comparison: Comparison | None = None,
+                        lent: "AbstractContextManager[Network] | None" = None) -> PictureModel:
+    """Build the vision model of a network in evaluation mode, verified or at least reported, with its patches measured.
+    lent: gives what runs in a pass, by default the network. Raises UserError if its attention cannot be shown
+    correctly."""
+    lent = lent or nullcontext(network)
     with _refused(place):
-        probe = picture_probe(network, processor)
+        probe = picture_probe(network, processor, lent)
         cut = cut_of(network, probe, probe.tensors["pixel_values"])
     stop_between_layers(network)
     tokens = cut.tokens(*probe.tensors["pixel_values"].shape[2:])
@@ -72,13 +74,14 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network",
     card = picture_card(card, network, len(tokens))
     names = names_of(network)
     return PictureModel(card, network, None, examined.wiring, "vector" if pooling else head, examined.reasons, names,
-                        plan_of(network, card, head, examined), pooling, True, processor, cut, comparison)
+                        plan_of(network, card, head, examined), pooling, True, lent, processor, cut, comparison)
 
 
-def picture_probe(network: "Network", processor: "BaseImageProcessor") -> Probe:
+def picture_probe(network: "Network", processor: "BaseImageProcessor",
+                  lent: "AbstractContextManager[Network]") -> Probe:
     """Return a probe over a random picture, preprocessed by the model's own processor."""
     noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIDES, 3), np.uint8)
-    return Probe(network, {"pixel_values": prepare(processor, noise).pixels})
+    return Probe(lent, {"pixel_values": prepare(processor, noise).pixels.to(network.dtype)})
 
 
 @contextmanager
@@ -112,13 +115,14 @@ def picture_card(card: Card, network: "Network", tokens: int) -> Card:
 
 
 def build_towers(place: ModelFiles, fingerprint: str, network: "Network",
-                 readers: "tuple[BaseImageProcessor, Tokenizer]", dtype: str = "float32") -> TwoTowers:
-    """Build both towers of a loaded network, verified separately. readers: its image processor and its tokenizer."""
+                 readers: "tuple[BaseImageProcessor, Tokenizer]", dtype: str = "float32",
+                 lend: "Callable[[Network], AbstractContextManager[Network]]" = nullcontext) -> TwoTowers:
+    """Build both towers of a network in evaluation mode, verified separately. readers: its image processor and its
+    tokenizer. lend(module): gives a module for a pass."""
     processor, tokenizer = readers
-    network.eval()
     picture = build_picture_model(place, fingerprint, network.vision_model, processor, "none", dtype,
-                                  Comparison(network, tokenizer))
-    text = build_model(place, fingerprint, network.text_model, tokenizer, "none", dtype)
+                                  Comparison(network, tokenizer, lend(network)), lend(network.vision_model))
+    text = build_model(place, fingerprint, network.text_model, tokenizer, "none", dtype, lend(network.text_model))
     return TwoTowers(picture, text)
 
 
@@ -129,7 +133,7 @@ def untrained_twin(model: PretrainedModel | TwoTowers, place: ModelFiles,
     one = model.picture if isinstance(model, TwoTowers) else model
     compared = one.comparison if isinstance(one, PictureModel) else None
     with seeded(SEED):
-        network = drawn_anew(one.network if compared is None else compared.network).float()
+        network = drawn_anew(one.network if compared is None else compared.network).float().eval()
     place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None, unapplied=one.reasons)
     if isinstance(model, TwoTowers):
         return build_towers(place, fingerprint, network, (model.picture.processor, model.tokenizer))

@@ -55,10 +55,10 @@ def _parts(network: "Module", pixels: "Tensor", special: Sequence[int], count: i
     own = _own_vectors(network)
     if whole is None or not cut or len(own) < len(special):
         return None
-    total = whole[0].numpy()
+    total = whole[0].float().numpy()
     content = np.zeros_like(total)
     patches = [token for token in range(count) if token not in set(special)]
-    content[patches] = cut[0].flatten(2)[0].T.numpy()
+    content[patches] = cut[0].flatten(2)[0].T.float().numpy()
     content[list(special)] = own[:len(special)]
     return Parts(content, total - content)
 
@@ -67,7 +67,7 @@ def _own_vectors(network: "Module") -> np.ndarray:
     """Return the learned vectors of [CLS], the distillation token and the registers, (token, d_model), in this
     order."""
     named = {name.rsplit(".", 1)[-1]: parameter for name, parameter in network.named_parameters()}
-    rows = [named[name].detach().reshape(-1, named[name].shape[-1]).numpy()
+    rows = [named[name].detach().float().reshape(-1, named[name].shape[-1]).numpy()
             for names in (CLASS_TOKENS, DISTILLATION, REGISTERS) for name in names if name in named]
     return np.concatenate(rows) if rows else np.zeros((0, 1), np.float32)
 
@@ -184,7 +184,7 @@ def entering(network: "Module", forward: Callable[[], object]) -> "Tensor":
         found.append(arguments[0] if arguments else keywords.get("hidden_states"))
         raise _Seen
 
-    with suppress(_Seen), ExitStack() as hooks, torch.inference_mode():
+    with suppress(_Seen), ExitStack() as hooks, torch.no_grad():
         for layer in itertools.chain(*(stack for stack in network.modules()
                                        if isinstance(stack, nn.ModuleList) or _is_repeated(stack))):
             hooks.enter_context(layer.register_forward_pre_hook(for_this_thread(watch), with_kwargs=True))

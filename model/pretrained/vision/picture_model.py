@@ -1,5 +1,6 @@
 """Vision models, which turn a picture into a record over patches with one captured forward pass, alone or together with
 a text tower."""
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -84,6 +85,7 @@ class Comparison:
 
     network: "Network"   # the whole model, from transformers
     tokenizer: "Tokenizer"   # the text tower's tokenizer
+    lent: "AbstractContextManager[Network]"   # gives the whole model for a pass
 
     @property
     def by_itself(self) -> bool:
@@ -119,7 +121,7 @@ class Comparison:
         """Return the picture's vector (d), of length 1, from its tower's output."""
         import torch
 
-        with torch.inference_mode():
+        with torch.no_grad(), self.lent:
             pooled = output.pooler_output
             projection = getattr(self.network, "visual_projection", None)
             return _unit(pooled if projection is None else projection(pooled))[0]
@@ -128,7 +130,7 @@ class Comparison:
         """Return the texts' vectors (text, d), of length 1; texts are padded or truncated as in training."""
         import torch
 
-        with torch.inference_mode():
+        with torch.no_grad(), self.lent:
             features = self.network.get_text_features(**self.encoded(texts))
         return _unit(getattr(features, "pooler_output", features))
 
@@ -144,12 +146,12 @@ class Comparison:
         """Raise Unsupported if this comparison differs from the model's own on one picture (1, 3, height, width)."""
         import torch
 
-        with torch.inference_mode():
-            wanted = self.network(pixel_values=pixels, **self.encoded(PROBES)).logits_per_image[0]
+        with torch.no_grad(), self.lent as network:
+            wanted = network(pixel_values=pixels, **self.encoded(PROBES)).logits_per_image[0]
             picture = self.vector(self.network.vision_model(pixel_values=pixels))
         ours = self._logits(self.text_vectors(PROBES) @ picture)
         error = float((ours - wanted).abs().max() / wanted.abs().max().clamp(min=1))
-        if not error <= CLOSE:
+        if not error <= max(CLOSE, 2 * torch.finfo(self.network.dtype).eps):
             raise Unsupported(f"its comparison of pictures and texts differs by {error:.2g} from ours")
 
 
@@ -187,7 +189,8 @@ class PictureModel(PretrainedModel):
         limits.refuse_what_does_not_fit(self.plan, len(tokens), self.card.title)
         notes = (UNREAD,) if query.text.strip() and self.comparison is None else ()
         self.check_edits(query.edits, (len(tokens), None))
-        return ModelInput(tokens, None, {"pixel_values": prepared.pixels}, None, notes, prepared.shown)
+        pixels = prepared.pixels.to(self.network.dtype)
+        return ModelInput(tokens, None, {"pixel_values": pixels}, None, notes, prepared.shown)
 
     def prediction(self, query: Query, asked: ModelInput, output: "Output") -> Prediction | None:
         """Return the answer: for CLIP and SigLIP, cosines with the typed texts, one per line; for models without a
@@ -207,7 +210,8 @@ class PictureModel(PretrainedModel):
         found = super().trace(query, report)
         asked, start = self.tokens(query, report), found.start(Kind.SELF)
         special = [token for token, is_special in enumerate(asked.source.special) if is_special]
-        parts = embedded_parts(self.network, asked.tensors["pixel_values"], special, len(asked.source))
+        with self.lent:
+            parts = embedded_parts(self.network, asked.tensors["pixel_values"], special, len(asked.source))
         if parts is None:
             return found
         named = (("content", parts.content), ("position", parts.position))

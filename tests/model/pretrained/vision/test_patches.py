@@ -1,4 +1,6 @@
 """The token of each patch and its position vector are measured."""
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import torch
@@ -15,7 +17,7 @@ from tests.model import tiny_vision
 
 def probe_of(network, height=32, width=32):
     draw = torch.Generator().manual_seed(0)
-    return Probe(network, {"pixel_values": torch.rand(1, 3, height, width, generator=draw)})
+    return Probe(nullcontext(network), {"pixel_values": torch.rand(1, 3, height, width, generator=draw)})
 
 
 @pytest.fixture(scope="module")
