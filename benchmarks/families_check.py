@@ -12,7 +12,8 @@ import numpy as np
 from benchmarks import families_models, families_pictures
 from model.core import heads
 from model.core.attention import Causal, Chunk, Full, Window
-from model.core.query import Kind, Query, UserError, quiet
+from model.core.query import Edit, Hide, Kind, Query, Temper, UserError, quiet
+from model.core.query import Window as WindowEdit
 from model.core.record import AttentionRecord, Layer
 
 TOLERANCE = 1e-4   # maximum difference of a weight from the model's own eager weights
@@ -120,9 +121,23 @@ def _judge(outcome: Outcome, model, record: AttentionRecord) -> Outcome:
         return outcome
     caught = {fault: catches(model, plant, outcome.input) for fault, plant in applicable(record).items()}
     doubts = [f"the planted fault {fault} was not caught" for fault, times in caught.items()
-              if times != "2/2"] + mild(record)
+              if times != "2/2"]
+    doubts += mild(record) + edited(model, record, READERS[outcome.input].query(model.network, ASKED))
     outcome = replace(outcome, faults_caught=caught)
     return replace(outcome, status="reported", reason="; ".join(doubts)) if doubts else outcome
+
+
+def edited(model, record: AttentionRecord, query: Query) -> list[str]:
+    """Return a reason if a pass with a temperature, a hidden token and, in a decoder, a window is not verified against
+    the model's own attention."""
+    part = record.maps[-1]
+    edits: set[Edit] = {Temper(part.kind, part.layers[-1].index, 0, 0.5), Hide("source", 2)}
+    edits |= {WindowEdit(5, 1)} if Kind.CAUSAL in record.kinds else set()
+    try:
+        status = model.record(replace(query, edits=frozenset(edits)), quiet).verification.status
+    except UserError as error:
+        return [f"an edited pass is refused ({said(error)})"]
+    return [] if status == "verified" else [f"an edited pass is {status}"]
 
 
 def _describe(layer) -> str:

@@ -193,7 +193,7 @@ def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progr
         asked, mask = model.tokens(query), getattr(model.tokenizer, "mask_token_id", None)
         masked = [place for place, number in enumerate(asked.source.ids) if number == mask]
         for length in filter(None, asked.lengths):
-            some = {0, *sample_rows(length), *masked, *tokens, length - 1}
+            some = {*sample_rows(length).tolist(), *masked, *tokens}   # the first and the last token among them
             rows[length] = np.array(sorted(token for token in some if token < length))
     try:
         names = {slot.module: _block_name(slot.module) for slot in wiring.slots.values()}
