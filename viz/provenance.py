@@ -203,7 +203,7 @@ def _quoted(text: str, phrases: Texts) -> str:
 
 
 def _checked(record: AttentionRecord, phrases: Texts) -> str:
-    """Return the verification status, with the difference in the forward pass, as on the badge."""
-    error = record.verification.max_error
-    said = phrases("difference", error=format_difference(error)) if math.isfinite(error) else ""
-    return phrases["checked"][record.verification.status] + said
+    """Return the verification status, with the difference in the forward pass if all heads were compared."""
+    error, status = record.verification.max_error, record.verification.status
+    compared = math.isfinite(error) and status != "computed"
+    return phrases["checked"][status] + (phrases("difference", error=format_difference(error)) if compared else "")

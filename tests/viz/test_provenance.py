@@ -66,6 +66,8 @@ def test_caption_and_badge_quote_the_error_of_this_pass():
     shown = replace(record(4), verification=checked)
     assert sentences(shown)[1][-1] == "verified, in this pass within 4e-07 of the model's own output"
     assert badge_label(shown) == "✓ verified · this pass 4e-07"
+    cold = replace(shown, verification=replace(checked, status="computed"))
+    assert sentences(cold)[1][-1] == "computed, not checked" and badge_label(cold) == "○ computed, not checked"
 
 
 def test_paths_are_exported_only_on_request():
