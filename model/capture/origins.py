@@ -283,8 +283,9 @@ class Origins:
         """Return which of the first of three axes of queries, keys or scores are the heads of each text, (text, head),
         or None if unknown. It is empty for the heads of inputs that were joined, whose rows have equal numbers."""
         known = self._of(tensor)
-        joined = [sum(size for size, _ in root.pieces) for root in known.stream.roots
-                  if isinstance(root, Derived) and len({roots for _, roots in root.pieces}) > 1]
+        pieces = [root.pieces for root in known.stream.roots if isinstance(root, Derived)]
+        joined = [size for each in pieces if len({Stream(roots, frozenset()).inputs for _, roots in each}) > 1
+                  and (size := sum(size for size, _ in each)) != tensor.shape[1]]   # not along the tokens
         if known.texts is not None or known.rows is None or tensor.ndim != 3:
             return known.texts
         if joined:

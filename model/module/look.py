@@ -35,14 +35,16 @@ Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # one list for all
 
 
 def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, batch: int = 0) -> AttentionRecord:
-    """Return the record of one pass of a torch module. Each layer is verified against the module's real output, and the
-    module is left unchanged.
+    """Return the record of one pass of a torch module. Each layer is verified against the module's real output. The
+    inputs and the module's attributes and buffers are restored bit for bit, with the tensors, arrays, lists,
+    dictionaries, sets and objects in them; a parameter that the pass changes in place is named in a note.
 
     inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments. tokens: a name for each
     position, or (source, target) for a module with two sides, which are the keys and queries of cross-attention, or
-    else the first and second input. Positions without a provable name are numbered.
-    batch: the batch item to show. Raises UserError if the module has no attention that can be observed and verified, or
-    does not accept the inputs.
+    else the first and second input in the order given. Rows that are not proved to be these positions are numbered,
+    and a note says so.
+    batch: the batch item to show. Raises UserError if the module has no attention that can be observed and verified,
+    does not accept the inputs, or generates step by step.
     """
     from model.capture.module_pass import observe
 
