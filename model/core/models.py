@@ -169,7 +169,7 @@ class FeedForwardTrace:
 @with_arrays
 class Step:
     """One step of the residual stream through a block: norm(scale · stream + factor · attention + wrote), where each
-    part is optional. Factors are (t or 1, d_model or 1), as measured in this pass."""
+    part is optional. Factors are (1, d_model or 1), as measured in this pass."""
 
     scale: np.ndarray | None = None    # factor on the stream; None for 1
     attention: int | None = None       # number of the attention layer in the block that adds to the stream

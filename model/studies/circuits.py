@@ -72,10 +72,9 @@ class Stream:
         np.add.at(parts, [names.index(name) for name in every], np.concatenate([self.parts, other.parts]))
         return Stream(tuple(names), parts)
 
-    def scaled(self, factor: np.ndarray | None, tokens: np.ndarray) -> "Stream":
-        """Multiply every contribution by a factor (t or 1, d_model or 1); None is 1."""
-        return self if factor is None else Stream(
-            self.names, self.parts * (factor if len(factor) == 1 else factor[tokens]))
+    def scaled(self, factor: np.ndarray | None) -> "Stream":
+        """Multiply every contribution by a factor (token or 1, d_model or 1); None is 1."""
+        return self if factor is None else Stream(self.names, self.parts * factor)
 
     def through(self, norm: Norm | None, tokens: np.ndarray) -> "Stream":
         """Apply a norm, if there is one, with frozen scale to every contribution; the norm's bias becomes a writer."""
@@ -97,7 +96,7 @@ class Walk:
             if block.kind is self.stack:
                 scale = (block.before * after).sum(keepdims=True) / (after * after).sum()
                 if not same_numbers(after, block.before) and same_numbers(after * scale, block.before):
-                    stream = stream.scaled(scale, self.rows)
+                    stream = stream.scaled(scale)
                 gap = block.before[self.rows] - stream.total
                 if np.abs(gap).max() > closeness() * np.abs(block.before).max():
                     stream = stream.add(f"{BEFORE}{block.index}", gap)
@@ -127,7 +126,7 @@ class Walk:
         "mlp L". Raises UserError if the block's steps are unknown."""
         found = []
         for step in block.followed:
-            stream = stream.scaled(step.scale, self.rows)
+            stream = stream.scaled(step.scale)
             if step.attention is not None:
                 stream = stream.join(self.added(step, block.attentions[step.attention]))
             if step.wrote is not None:
@@ -138,7 +137,7 @@ class Walk:
 
     def added(self, step: Step, attention: AttentionTrace) -> Stream:
         """Return what each head of an attention layer adds to the stream in this step, before the norm of the sum."""
-        return self.heads(attention).through(step.inner, self.rows).scaled(step.factor, self.rows)
+        return self.heads(attention).through(step.inner, self.rows).scaled(step.factor)
 
     def heads(self, attention: AttentionTrace) -> Stream:
         """Return each head's output at these tokens after W_O, and the output bias."""

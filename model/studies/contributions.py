@@ -62,7 +62,7 @@ class AddsQuery(MapQuestion):
                 break
             stream = after
         added = walk.added(step, attention)
-        whole, own = stream.scaled(step.scale, walk.rows).total[0] + added.total[0], added.parts[self.head, 0]
+        whole, own = stream.scaled(step.scale).total[0] + added.total[0], added.parts[self.head, 0]
         promoted: tuple[tuple[str, float], ...] = ()
         demoted = promoted
         if trace.unembedding is not None and trace.pool is None and trace.blocks[-1].kind is walk.stack:
@@ -230,7 +230,7 @@ def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
         return stream
     if transform.weight is not None and transform.slope is not None:
         stream = Stream(stream.names, stream.parts @ transform.weight).add(BIAS, transform.bias)
-        stream = stream.scaled(transform.slope[[row]], np.array([0]))
+        stream = stream.scaled(transform.slope[[row]])
     return stream.through(transform.norm, np.array([row]))
 
 
