@@ -12,10 +12,12 @@
     r.show(3, 1, query="it")                 # interactive in Jupyter, VS Code and Colab
     r.figure([(3, 1), (5, 11)], width="two-column").save("fig.pdf")
 
-    quiet = m(r.text, silence=[(3, 1)])      # also temper=, hide=, window=, patch=[((3, 1), other_record)]
+    quiet = m(r.text, silence=[(3, 1)])      # its mean: silence={(3, 1): "mean"}; also temper=, hide=, window= and
+                                             # patch=[((3, 1), other_record)]
     quiet.logits                             # numpy (token, vocabulary), if the model has logits
     r.why(3, 1, query="it", key="animal")    # a score, decomposed by what wrote its query and its key
-    quiet.writes(" Mary", " John")           # a logit difference, decomposed by component; also lens() and paths()
+    quiet.cosine(r)                          # for a sentence model, decomposed by what wrote to the stream; for others
+    quiet.writes(" Mary", " John")           # a logit, or the difference of two; also lens() and paths()
     m.circuits()                             # what heads do according to their weights alone
     clearhead.compare(r, quiet).frame()      # one row per head: layer, head, divergence
     clearhead.score(m, cases, find=("verb", "subject"))   # score every head on your own rule
