@@ -40,7 +40,7 @@ def attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, atte
     for edit in run.edits:
         if isinstance(edit, Temper) and (edit.kind, edit.layer) == (kind, layer):
             scores[:, edit.head] /= edit.temperature
-        if isinstance(edit, Hide) and kind.base is not (Kind.CAUSAL if run.sides else None):
+        if isinstance(edit, Hide) and (edit.side == "target") is (run.sides and kind is Kind.CAUSAL):
             scores[..., edit.token] = -torch.inf
         if isinstance(edit, Window) and kind is Kind.CAUSAL:
             scores[..., (behind >= edit.width) & (torch.arange(key.shape[2]) >= edit.first)] = -torch.inf

@@ -314,7 +314,7 @@ def edits_of(kinds: list[Kind], twin: Query) -> dict[str, frozenset[Edit]]:
         "silence": [Silence(last, 1, 1), *(Silence(kind, 0, 0) for kind in kinds)],
         "silence mean": [Silence(first, 1, 0, "mean"), *(Silence(kind, 0, 1, "mean") for kind in kinds)],
         "temper": [Temper(last, 0, 0, 3.0), *(Temper(kind, 1, 1, 0.4) for kind in kinds)],
-        "hide": [Hide("source", 4)],
+        "hide": [Hide("source", 4), *([Hide("target", 1)] if Kind.CROSS in kinds else [])],
         "window": [Window(3, 1)],
         "patch": [Patch(last, 1, 0, twin), *(Patch(kind, 0, 1, twin) for kind in kinds)],
         "all": [Silence(last, 0, 0), Silence(first, 1, 0, "mean"), Patch(last, 1, 1, twin), Temper(last, 1, 0, 0.4),
