@@ -1,7 +1,11 @@
 """The formats of heads, numbers and tokens, and the strings of the interface: values, plurals, signs."""
+import re
+
 import numpy as np
 import pytest
 
+from model.cli.commands import in_one_line
+from model.core.query import UserError
 from tests import fabricate
 from viz import format
 from viz.text import Text
@@ -70,3 +74,16 @@ def test_exponents_texts_and_missing_numbers():
     assert format.format_signed(-1.5e-5, ".2g") == "−1.5e−05" and Text("{x:.1e}").format(x=-2e-5) == "−2.0e-05"
     assert format.format_signed(float("nan"), ".2f") == "" and Text("{x:,}").format(x=1234) == "1,234"
     assert [Text("{x}").format(x=value) for value in ("word", "-a", -3)] == ["word", "-a", "−3"]
+
+
+@pytest.mark.parametrize("word", ["שלום", "مرحبا", "ע"])
+def test_right_to_left_tokens_cannot_reorder_a_sentence(word):
+    tokens = fabricate.tokens([".", word, word])
+    said = Text("{a} → {b}: {n:.2f}").format(a=format.token_label(tokens, 0), b=format.token_label(tokens, 1), n=0.5)
+    assert said.count("\u2068") == said.count("\u2069") > 0 and said.startswith("*\\.*") and said.endswith(": 0.50")
+    assert re.search(rf"\u2068{word}\u2069\* \(1\)", said)   # its position is outside
+    assert Text("{a} → {b}").format(a="it", b="animal") == "it → animal"
+    listed = f"\u2068{word}\u2069"
+    with pytest.raises(UserError, match=rf"no token \u2068'{word}x'\u2069.*: \. {listed} {listed}$") as refused:
+        tokens.index(f"{word}x")
+    assert in_one_line(str(refused.value)) == str(refused.value)
