@@ -36,7 +36,8 @@ class Record:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{each.kind} {len(each.layers)}×{each.layers[0].heads} heads, "
                           f"{len(each.queries)}×{len(each.keys)} tokens" for each in self.answer.maps)
-        return f"<Record of {self.answer.card.title}: {sizes} · {self.answer.verification.status}>"
+        said = " · ".join(filter(None, (sizes, self.answer.verification.status, self.answer.unread)))
+        return f"<Record of {self.answer.card.title}: {said}>"
 
     def _repr_html_(self) -> str:
         return "".join(self.show(map=each)._repr_html_() for each in self.maps)

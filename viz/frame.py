@@ -19,7 +19,8 @@ from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
 from viz.text import menu as sections
 from viz.text import page_titles, strings
 from viz.widgets.figure import page_theme
-from viz.widgets.fragment import errors_as_sentences, pause, rerun_when
+from viz.widgets.fragment import OPENED, errors_as_sentences, pause, rerun_when
+from viz.widgets.handout_button import share_name
 from viz.widgets.head_picker import show_badge
 from viz.widgets.layout import flex_row
 from viz.widgets.page_bar import page_bar
@@ -68,6 +69,7 @@ def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
         require_texts(page)
         fetch_model(page)
         render(page)
+        OPENED.value = page.model
     if not drawn:
         badge_drawn(badge, page)
     watch_check(page)
@@ -115,6 +117,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     clean = first and dict(st.query_params) != context.params()
     entries = registered("history", "js/history.js", "module.entries")
     entries(key="history", data=["?" + urlencode(context.params()) if clean else None])
+    share_name()
     if not first:
         context.write_address()
     if now.state.present:

@@ -131,6 +131,7 @@ def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[s
         params["show"] = "1"
     if state.present:
         params |= {"present": "1"} | ({"screen": state.screen} if state.screen else {})
+        params |= {"entry": str(state.entry)} if state.entry else {}
     turned = state.controls_of(page)
     return params | {control.name: control.write(turned[control.name]) for control in controls
                      if turned.get(control.name, control.start) != control.start}
@@ -140,10 +141,11 @@ def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Co
     """Return the state described by a link to a page; invalid parameters are ignored."""
     state, view = _asked(params), _looks(params)
     clean = {control.name: control.read(params[control.name]) for control in controls if control.name in params}
-    present, screen = params.get("present") == "1", params.get("screen", "")
+    present, screen, entry = params.get("present") == "1", params.get("screen", ""), params.get("entry", "")
     shown = replace(state, view=replace(View(), **view), user_set=frozenset(set(WORKED_OUT) & view.keys()),
                     show=params.get("show") == "1", present=present,
-                    screen=screen if present and re.fullmatch(SCREEN, screen, re.ASCII) else "")
+                    screen=screen if present and re.fullmatch(SCREEN, screen, re.ASCII) else "",
+                    entry=int(entry) if present and re.fullmatch(NUMBER, entry, re.ASCII) else 0)
     return shown.with_control_values(page, **{control.name: clean[control.name] for control in controls
                                               if clean.get(control.name, control.start) != control.start})
 

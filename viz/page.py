@@ -7,6 +7,7 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.ask.sources import Entry
+from model.core.limits import LIMITS
 from model.core.query import Edit, Query, UserError, frozen
 from model.core.record import AttentionRecord
 from model.core.view import View
@@ -84,6 +86,8 @@ class PageContext:
     def __init__(self, name: str, about: Page, menu: Mapping[str, StreamlitPage]) -> None:
         """Create the context of a page. about: the page's declaration. menu: Streamlit's menu entries by page name."""
         self.name, self.about, self.menu = name, about, menu
+        # the part of the page that is being drawn, and what its models cannot read: {sentence: part}
+        self.part, self.unread = "page", dict[str, str]()
 
     @property
     def state(self) -> State:
@@ -142,11 +146,18 @@ class PageContext:
         answer = waiting.ask(question, height)
         if isinstance(question, Query) and sources.vocabulary(question.model):
             refuse_unknown(answer)
+        return self._read(answer)
+
+    def _read(self, answer: Any) -> Any:
+        """Note what a record's model cannot read, for a warning above the part that asked first."""
+        if isinstance(answer, AttentionRecord) and answer.unread:
+            self.unread.setdefault(answer.unread, self.part)
         return answer
 
     def ask_each(self, questions: Iterable[Hashable], **how: Any) -> Generator[Any, None, None]:
         """Yield the answers to several questions, each as soon as it is available. how: see `viz.waiting.ask_each`."""
-        return waiting.ask_each(questions, **how)
+        with closing(waiting.ask_each(questions, **how)) as answers:
+            yield from map(self._read, answers)
 
     def set(self, *, passing: bool = False, **changes: Any) -> None:
         """Change any fields of the question, of the view (`head` takes (layer, head)) and of this page's controls
@@ -244,7 +255,10 @@ class PageContext:
         """
         wanted = self.params()
         if held := left_out(self.state, self.name, self.about.controls):
-            LONG_TEXTS.value = held
+            kept, room = list((LONG_TEXTS.value | held).items()), 4 * LIMITS.longest_text
+            while sum(len(text) for _, text in kept) > room and len(kept) > len(held):
+                del kept[0]
+            LONG_TEXTS.value = dict(kept)
         if dict(st.query_params) != wanted:
             st.query_params.from_dict(wanted | ({PASSING: ""} if session().passing else {}))
 

@@ -16,7 +16,7 @@ WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # derived from the rec
 TEXTS = ("text", "text_b", "target")                      # fields that the user types
 QUESTION = {"model", "image", "chat", *TEXTS}
 VIEW = {each.name for each in fields(View)}
-LECTURE = {"present", "screen", "show"}
+LECTURE = {"present", "screen", "entry", "show"}
 
 
 @frozen
@@ -36,6 +36,7 @@ class State:
     show: bool = False                       # whether all covered answers are revealed, on all pages
     present: bool = False                    # lecture mode
     screen: str = ""                         # the current screen of a lesson in lecture mode; "" for the first
+    entry: int = 0                           # lecture mode: position in the presented list, from 1; 0 if there is none
     # (field, short name) of every text that a link names but does not contain; the name is "" for a damaged link
     absent_texts: frozenset[tuple[str, str]] = frozenset()
 

@@ -129,6 +129,13 @@ def went_back() -> bool:
     return context is not None and context.is_history_navigation
 
 
+def is_written(key: str) -> bool:
+    """Return whether the app has written a widget's value in this run, or in one that st.rerun has ended since.
+    Streamlit warns if such a widget also has an initial value."""
+    context = get_script_run_ctx()
+    return context is not None and context.session_state.is_new_state_value(key)
+
+
 def open_browser() -> None:
     """Open this server's page in a local browser, as Streamlit does for a script."""
     cli_util.open_browser(server_util.get_url("localhost"))

@@ -325,12 +325,12 @@ def sides(model: str) -> frozenset[str]:
 
 
 def with_nearest(error: UserError, model: str) -> UserError:
-    """Return the error with the most similar names in the catalogue appended, unless `model` is in the catalogue
-    itself."""
+    """Return the error with the similar names in the catalogue appended, if there are any and `model` is not in the
+    catalogue itself."""
     offers = {name.lower(): offer for offer in catalogue() for name in (offer.id, offer.title)}
-    if any(model == offer.id for offer in offers.values()):
+    near = [offers[name] for name in difflib.get_close_matches(model.lower(), offers, n=NEAREST)]
+    if not near or any(model == offer.id for offer in offers.values()):
         return error
-    near = [offers[name] for name in difflib.get_close_matches(model.lower(), offers, n=NEAREST, cutoff=0)]
     names = ", ".join(dict.fromkeys(f"{offer.id} ({offer.title})" for offer in near))
     return type(error)(f"{str(error).removesuffix('.')}; nearest by name are {names}.")
 

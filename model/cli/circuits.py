@@ -3,7 +3,7 @@ weights."""
 import click
 
 from model.ask import sources
-from model.cli.commands import JSON, KIND, MODEL, answer_to, as_json, echo_table, show
+from model.cli.commands import JSON, KIND, MODEL, answer_to, as_json, echo_table, show, tell_unread
 from model.core.query import Kind, Query, UserError
 from model.studies import circuits, contributions
 from model.studies.mechanisms import MechanismsQuery
@@ -35,6 +35,7 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
     clearhead why --model minilm --text "The cat sat." --layer 3 --head 1 --query sat --key cat --json
     """
     query = sources.open_query(model_id, text, target=target)
+    tell_unread(query)
     record = answer_to(query)
     chosen = record[Kind(kind) if kind else record.kinds[0]]
     chosen.of_head(layer, head)
@@ -63,10 +64,12 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
     clearhead writes --model minilm --text "The cat sat." --other "The dog sat."
     """
     query = sources.open_query(model_id, text, target=target)
+    tell_unread(query)
     if answer is not None and other is None:
         found = answer_to(contributions.WritesQuery(query, _position(query, position), answer, rival))
     elif other is not None and answer is None:
-        found = answer_to(contributions.CosineQuery(query, sources.open_query(model_id, other)))
+        tell_unread(compared := sources.open_query(model_id, other))
+        found = answer_to(contributions.CosineQuery(query, compared))
     else:
         raise UserError("Exactly one of --answer and --other is needed; give --other for a sentence model.")
     show(found, found.frame(), json_wanted and vars(found) | {"total": found.total, "rest": found.rest})
@@ -95,6 +98,7 @@ def lens_command(model_id: str, text: str, target: str | None, position: int, js
     clearhead lens --model smollm2 --text "The cat sat on the" --json
     """
     query = sources.open_query(model_id, text, target=target)
+    tell_unread(query)
     found = answer_to(contributions.LensQuery(query, _position(query, position)))
     show(found, found.frame().drop(columns="probabilities"), json_wanted and {"layers": found.frame()}, rows=None)
 
@@ -120,6 +124,7 @@ def paths_command(model_id: str, text: str, twin: str, position: int, answer: st
         --twin "When Mary and John went out, Mary gave it to" --answer " Mary" --rival " John"
     """
     query, other = (sources.open_query(model_id, each) for each in (text, twin))
+    tell_unread(query, other)
     found = answer_to(PathsQuery(query, other, _position(query, position), answer, rival, receiver,
                                  (reads,) if reads else READS))
     show(found, found.frame(), json_wanted and {"plain": found.plain, "twin": found.twin, "paths": found.frame()})

@@ -18,7 +18,7 @@ import click
 from model.ask import sources
 from model.core import pictures
 from model.core.limits import LIMITS, as_rows
-from model.core.query import ISOLATES, Kind, UserError
+from model.core.query import ISOLATES, Kind, Query, UserError
 from model.core.record_file import plain
 
 if TYPE_CHECKING:
@@ -168,6 +168,13 @@ def as_json(content: object, indent: int | None = None) -> None:
 def echo_table(table: "DataFrame", rows: int | None = SHOWN) -> None:
     """Print the first rows of a table, or all of them."""
     click.echo(table.head(len(table) if rows is None else rows).round(4).to_string(index=False))
+
+
+def tell_unread(*queries: Query) -> None:
+    """Print on standard error what a model cannot read of these texts."""
+    for said in dict.fromkeys(answer_to(query).unread for query in queries):
+        if said:
+            click.echo(said, err=True)
 
 
 def show(answer: object, table: "DataFrame", content: object, rows: int | None = SHOWN) -> None:

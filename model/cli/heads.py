@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from model.ask import sources
-from model.cli.commands import JSON, KIND, LIMIT, MODEL, READ, answer_to, as_json, echo_table
+from model.cli.commands import JSON, KIND, LIMIT, MODEL, READ, answer_to, as_json, echo_table, tell_unread
 from model.core.query import Kind
 from model.core.statistics import too_few
 from model.studies import comparison, corpus, rule
@@ -44,10 +44,11 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
         if why := too_few(found.units, "texts"):
             click.echo(why, err=True)
     else:
-        records = [answer_to(sources.open_query(name, each or ""))
+        queries = [sources.open_query(name, each or "")
                    for (name, _), each in zip(pair, (text, second or text), strict=True)]
-        wanted = chosen or records[0].kinds[0]
-        table = answer_to(comparison.ComparisonQuery(records[0].query, records[1].query, (wanted, wanted))).frame()
+        tell_unread(*queries)
+        wanted = chosen or answer_to(queries[0]).kinds[0]
+        table = answer_to(comparison.ComparisonQuery(*queries, (wanted, wanted))).frame()
     table = table.reset_index()
     if json_wanted:
         as_json({"models": [name for name, _ in pair], "heads": table})

@@ -11,6 +11,7 @@ from model.ask import sources
 from model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, echo_table
 from model.core.files import make_folder
 from model.core.query import UserError, errors_at
+from model.core.record import unread
 from model.core.statistics import accuracy_intervals, too_few
 from model.studies import coreference, syntax
 from model.studies.claims.claim import Finding, judge
@@ -71,8 +72,8 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
     click.echo(f"untrained twin: {without}")
     right = answers.get("reason") or f"{answers['accuracy'].value:.1%} right"
     click.echo(f"the model's own answers: {right}")
-    if answer.unknown:
-        click.echo(f"{answer.unknown} sentences contain a word that is not in the model's vocabulary")
+    if said := unread(model_id, answer.unknown, len(chosen), "sentences"):
+        click.echo(said)
     if left_out:
         click.echo("\n  ".join([f"{len(left_out)} rows left out:", *left_out[:SHOWN]]))
 

@@ -73,6 +73,14 @@ def special_ids(tokenizer: object) -> frozenset[int]:
     return frozenset(marks - {getattr(tokenizer, name, None) for name in ("unk_token_id", "mask_token_id")})
 
 
+def unread(title: str, count: int, total: int, of: str = "tokens") -> str:
+    """Say how many tokens (or "sentences") a model cannot read, because its vocabulary lacks them; "" if none."""
+    if not count:
+        return ""
+    where = "for" if of == "tokens" else "for words in"
+    return f"{title} reads [UNK] {where} {count:,} of {total:,} {of}: the results say nothing about these words."
+
+
 @frozen
 class Tokens:
     """The tokens of one side; every field has one entry per token.
@@ -635,6 +643,12 @@ class AttentionRecord:
     def asked(self) -> Query:
         """The question that the model was asked."""
         return self.saved or self.query
+
+    @property
+    def unread(self) -> str:
+        """How many tokens the model cannot read, as a sentence; "" if it reads all."""
+        sides = dict.fromkeys(side for each in self.maps for side in (each.queries, each.keys))
+        return unread(self.card.title, sum(sum(side.unknown) for side in sides), sum(map(len, sides)))
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

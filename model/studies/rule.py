@@ -102,7 +102,7 @@ class RuleQuery(ModelQuestion):
                 units.append(sentence.unit or sentence.text)
         if not tests:
             raise UserError(f"None of the {left_out:,} pairs can be tested because the mask forbids them or the model "
-                            f"has no piece for a word; choose another rule or model.")
+                            f"cannot read a word; choose another rule or model.")
         report(0.92, "drawing the null")
         return summary(tests, units, left_out)
 
@@ -117,7 +117,7 @@ class RuleReport:
     pairs: int                             # number of pairs tested
     sentences: int                         # number of sentences with a pair
     units: int                             # number of independent units among them
-    left_out: int                          # number of pairs skipped because they are masked or a word has no token
+    left_out: int                          # number of pairs skipped: masked, or with a word that the model cannot read
     offset: tuple[int, float]              # the best fixed distance in words, and its accuracy
     null: Luck
     held_out: HeldOut | None               # None if one half of the sentences has no pair

@@ -205,10 +205,10 @@ def spans_of(sentence: Sentence) -> tuple[Span | None, ...] | None:
 
 
 def pieces_of(tokens: Tokens, spans: tuple[Span | None, ...]) -> np.ndarray:
-    """Return which tokens overlap which word, bool (word, token). A token may belong to two words; special tokens
-    belong to none."""
+    """Return which tokens overlap which word, bool (word, token). A token may belong to two words; special and unknown
+    tokens belong to none, so that nothing is concluded from a word that the model cannot read."""
     (starts, ends), words = np.array(tokens.spans).T, np.array([span or (0, 0) for span in spans]).reshape(-1, 2, 1)
-    of_text = (np.array(tokens.segments) == 0) & ~np.array(tokens.special)
+    of_text = (np.array(tokens.segments) == 0) & ~np.array(tokens.special) & ~np.array(tokens.unknown)
     return of_text & (starts < words[:, 1]) & (words[:, 0] < ends)
 
 
@@ -343,7 +343,7 @@ class Counts:
     sentences: int = 0          # number of sentences used
     not_found: int = 0          # number of sentences left out because a form is missing from their text
     too_long: int = 0           # number of sentences left out because they exceed the model's maximum length
-    unplaced: int = 0           # number of relations left out because a word has no position in the text or no token
+    unplaced: int = 0           # number of relations left out: a word has no position or cannot be read
 
 
 @with_arrays
@@ -582,7 +582,7 @@ def summary(question: SyntaxQuery, choices: Choices, report: Progress) -> Syntax
     counts, pairs = _counted(choices, question.relations)
     if not len(pairs.group):
         raise UserError(f"None of the {counts.unplaced:,} relations can be tested, because a word has no position in "
-                        f"its text or the model has no piece for it; give other sentences.")
+                        f"its text or the model cannot read it; give other sentences or choose another model.")
     lucky = luck(choices, counts.names, report)
     scores = [_score(choices, pairs, counts, relation, lucky[relation])
               for relation in np.argsort(-counts.n.sum(1), kind="stable").tolist() if counts.n[relation].any()]

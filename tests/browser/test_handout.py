@@ -3,6 +3,8 @@ import json
 
 from playwright.sync_api import expect
 
+from tests.browser.watch import soon
+
 
 def add(page, key: str, count: int) -> None:
     page.locator(f".st-key-keep-{key} button, .st-key-chart-{key} button.keep").click()
@@ -16,7 +18,10 @@ def numbers(page) -> list[str]:
 
 def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     page, rest = seen.page, seen.rest
-    page.goto(f"{seen.address}/heads")
+    page.goto(f"{seen.address}/heads", wait_until="commit")
+    second = page.context.new_page()   # before either tab has a cookie
+    second.goto(f"{seen.address}/handout", wait_until="commit")
+    page.bring_to_front()
     page.wait_for_selector(".ch.view[data-drawn]", timeout=90_000)
     rest()
     add(page, "head", 1)
@@ -29,6 +34,10 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     page.goto(f"{seen.address}/handout")
     page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)
     rest()
+    second.bring_to_front()
+    second.get_by_role("button", name="Present", exact=True).first.click()   # any run shows the one list of the browser
+    expect(second.get_by_text("1 of 4")).to_be_visible()
+    second.close()
     before = numbers(page)
     assert before[0].startswith("Layer 3 · head 1") and "“it” gives “animal” weight 0.68" in before[0]
     assert before[1].startswith("All 72 heads of 6 layers") and "At T = 0.5" in before[2]
@@ -59,6 +68,17 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
         page.get_by_text("Save as HTML").click()
     made.value.save_as(tmp_path / "page.html")
     assert "Sharper below one." in (tmp_path / "page.html").read_text(encoding="utf-8")
+    page.get_by_role("button", name="Add a text").click()
+    page.get_by_role("textbox", name="Text").fill("Look.")
+    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Add", exact=True).click()
+    soon(lambda: numbers(page), [*ordered, "Look."])
+    page.keyboard.press("Escape")
+    for way, count in (("Keep mine only", 5), ("Replace mine", 13), ("Undo", 5), ("Add to mine", 18), ("Undo", 5)):
+        if way != "Undo":
+            page.get_by_role("button", name="My ninety minutes").click()
+        page.get_by_role("button", name=way).click()
+        soon(lambda: len(numbers(page)), count)
+        rest()
     page.get_by_text("Empty", exact=True).click()
     page.get_by_text("Remove all entries").click()
     rest()
@@ -76,13 +96,17 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     page.keyboard.press("Escape")
     page.mouse.click(700, 60)
     page.keyboard.press("p")
-    page.wait_for_url("**/handout?present=1")
+    page.wait_for_url("**/handout?present=1&entry=1")
     rest()
     assert not page.get_by_test_id("stTopNavSection").first.is_visible()
     assert page.locator("[class*=st-key-item-]").count() == 0
     assert page.locator(".ch.grid").is_visible() and page.get_by_text("1 of 4").is_visible()
     page.keyboard.press("ArrowRight")
-    page.wait_for_url("**/handout?present=1&figure=2")
+    page.wait_for_url("**/handout?present=1&entry=2")
+    rest()
+    page.reload()
+    expect(page.get_by_text("2 of 4")).to_be_visible()
+    page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)
     rest()
     tip, box = page.locator(".view .tip b"), page.locator(".view .matrix > canvas").bounding_box()
     page.mouse.move(box["x"] + 2.5 / 16 * box["width"], box["y"] + 10.5 / 16 * box["height"])

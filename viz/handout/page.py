@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from model.core.query import UserError
 from viz.components.bundle import component_style, script, stylesheet
+from viz.components.messages import unpack
 from viz.handout.files import SPOKEN, Handout, Item
 from viz.handout.saved import head_of, paper_svg, table_of
 from viz.provenance import opens_elsewhere, way_back
@@ -115,7 +116,8 @@ def _figure(item: Item, number: int, words: Texts) -> str:
                 f'class="state">{state}</script>\n')
     drawn = table_html(item.body) if item.kind == "table" else ""
     source = as_json(json.loads(item.source or "null"))
-    return f"""<figure data-kind="{item.kind}"{_place(item)}{_printed_as(printed)}>
+    photo = " data-photo" * (item.kind not in ("chart", "table") and "picture" in unpack(item.body)[1])
+    return f"""<figure data-kind="{item.kind}"{photo}{_place(item)}{_printed_as(printed)}>
 <div class="live">{drawn}</div>{ink}
 <figcaption><b>{words("number", number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>
 <p class="from">{html.escape(" · ".join(about))}{link}</p>

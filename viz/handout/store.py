@@ -55,9 +55,9 @@ class HandoutStore:
         self._stored = byte_cache(most)
 
     @staticmethod
-    def name(wanted: str | None) -> str:
+    def name(wanted: object) -> str:
         """Return the name if it is valid, otherwise a new random name."""
-        return wanted if wanted and NAME.fullmatch(wanted) else secrets.token_hex(16)
+        return wanted if isinstance(wanted, str) and NAME.fullmatch(wanted) else secrets.token_hex(16)
 
     def get(self, name: str) -> Handout:
         """Return the handout with this name, or an empty one."""

@@ -200,10 +200,11 @@ def sentence_at(report: SyntaxReport, place: int) -> Sentence:
 
 
 def drawable(report: SyntaxReport, relation: str) -> list[int]:
-    """Return the indices of drawable sentences with this relation, in file order."""
+    """Return the indices of drawable sentences with this relation between words that the model reads, in file order."""
     found = report.choices
     ends = np.cumsum(found.lengths)
-    asked = (found.relations == relation) & (found.tree != test.ROOT)
+    asked = ((found.relations == relation) & (found.tree != test.ROOT) & found.placed
+             & found.placed[found.starts + np.maximum(found.tree, 0)])
     return [place for place, (end, length) in enumerate(zip(ends.tolist(), found.lengths.tolist(), strict=True))
             if length <= LONGEST and asked[end - length:end].any()]
 

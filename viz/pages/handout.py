@@ -15,19 +15,19 @@ from viz.components.component import show
 from viz.components.messages import pack, unpack
 from viz.handout import pdf
 from viz.handout.entries import packed, ready, unpacked
-from viz.handout.files import SPOKEN, WRITTEN, Handout, Item, load, make_words, save
+from viz.handout.files import SPOKEN, WRITTEN, Handout, Item, load, make_item, make_words, save
 from viz.handout.page import page
 from viz.handout.saved import table_of
-from viz.handout.store import Stored
+from viz.handout.store import HandoutStore, Stored
 from viz.link import MOST_PACKED
 from viz.page import Page, PageContext, base_address
-from viz.page_controls import Number, Words
+from viz.page_controls import Words
 from viz.provenance import opens_elsewhere
-from viz.session import Kept
+from viz.session import Kept, session
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import text_value
-from viz.widgets.handout_button import handout, set_cookie, stored, update
+from viz.widgets.handout_button import handout, stored, update
 from viz.widgets.layout import flex_row, heading
 from viz.widgets.my_lesson import draw_again, present
 from viz.widgets.upload import most_megabytes, take
@@ -35,8 +35,10 @@ from viz.widgets.worksheet import worksheet_maker
 
 WORDS = strings("handout")
 
-PAGE = Page("nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),
-                                 Words("list", longest=MOST_PACKED)))
+PAGE = Page("nothing", controls=(Words("list", longest=MOST_PACKED),))
+# this session's list that was brought and not yet taken, and its own list before entries were last removed
+_BROUGHT, _BEFORE = (HandoutStore(LIMITS.handouts_bytes // 4) for _ in range(2))
+_AFTER = Kept(frozenset[str]())   # the ids of the list after that removal
 _ERROR = Kept("")   # error of the last dropped handout file
 _REVEALED = Kept("")   # the question whose answer is revealed in lecture mode
 STAGE = 390   # height of an unscaled picture in pixels; enlarged with its caption it fits a 900-pixel projector
@@ -59,14 +61,13 @@ def _draw(item: Item, height: int | None = None) -> None:
 def render(frame: PageContext) -> None:
     """Draw the page."""
     figures = handout()
-    set_cookie()
     if frame.state.present and figures.items:
         _stage(frame, figures)
         return
     heading(WORDS["title"], 2)
     links = any(opens_elsewhere(item.link) for item in figures.items if item.link)
     st.markdown(f"{WORDS['lead']} {WORDS['lead_links'] * links}", width=READABLE)
-    _linked(frame, figures)
+    _brought(frame, figures)
     if figures.items:
         _title(figures)
     with flex_row("center", gap="small"):
@@ -75,8 +76,11 @@ def render(frame: PageContext) -> None:
         _in(figures)
     with flex_row("center", gap="small"):
         _write()
-        st.button(WORDS["ninety"], key="handout-ninety", help=WORDS["ninety_help"], on_click=_changes,
-                  args=(lambda known: ready(base_address(), partial(draw_again, frame)),))
+        st.button(WORDS["ninety"], key="handout-ninety", help=WORDS["ninety_help"],
+                  on_click=lambda: _bring(ready(base_address(), partial(draw_again, frame))))
+        if before := _BEFORE.get(session().id).items:
+            st.button(WORDS["undo"], key="handout-undo", icon=":material/undo:", on_click=_undo,
+                      help=WORDS("undo_help", count=len(before)))
     if _ERROR.value:
         st.error(escape_markdown(_ERROR.value))
         _ERROR.value = ""
@@ -97,28 +101,63 @@ def _say_how_much(figures: Handout) -> None:
     st.caption(f"{much}. {kept}")
 
 
-def _linked(frame: PageContext, figures: Handout) -> None:
-    """Draw the list contained in a link: adopt it if the session has none, else offer it."""
-    text = frame["list"]
-    if not text:
-        return
-    try:
-        brought = unpacked(text, base_address(), partial(draw_again, frame))
-    except UserError as error:
-        st.error(escape_markdown(error))
-        return
-
-    def take_it() -> None:
-        _changes(lambda known: brought)
-        frame.set(list="")
-
-    if not figures.items:
-        take_it()
+def _brought(frame: PageContext, figures: Handout) -> None:
+    """Take the list in a link, and ask what to do with a list that cannot simply be taken."""
+    if frame["list"]:
+        try:
+            _bring(unpacked(frame["list"], base_address(), partial(draw_again, frame)))
+        except UserError as error:
+            st.error(escape_markdown(error))
+            return
+        frame.set(list="", passing=True)
         st.rerun()
-    st.info(WORDS("linked", count=len(brought.items), title=brought.title or WORDS["linked_untitled"]))
+    given = _BROUGHT.get(session().id)
+    if not given.items:
+        return
+    st.info(WORDS("brought", count=len(given.items), title=given.title or WORDS["untitled"]))
+    ways = {"append": partial(_joined, given=given), "replace": lambda known: given, "leave": None}
     with flex_row():
-        st.button(WORDS["linked_replace"], key="linked-replace", type="primary", on_click=take_it)
-        st.button(WORDS["linked_leave"], key="linked-leave", on_click=frame.set, kwargs={"list": ""})
+        for name, how in ways.items():
+            st.button(WORDS[name], key=f"brought-{name}", on_click=_answer, args=(how,))
+
+
+def _bring(given: Handout) -> None:
+    """Take a list if the session has none, else offer it."""
+    _BROUGHT.change(session().id, lambda known: given)
+    if not handout().items:
+        _answer(lambda known: given)
+
+
+def _answer(how: Callable[[Handout], Handout] | None) -> None:
+    if how is not None:
+        _replaces(how)
+    if not _ERROR.value:
+        _BROUGHT.change(session().id, lambda known: Handout())
+
+
+def _joined(known: Handout, given: Handout) -> Handout:
+    """Return a list with another's entries at its end, with new ids where both have the same entry."""
+    ids = {item.id for item in known.items}
+    added = (make_item(**vars(item) | {"id": ""}) if item.id in ids else item for item in given.items)
+    return replace(known, title=known.title or given.title, items=(*known.items, *added))
+
+
+def _replaces(how: Callable[[Handout], Handout]) -> None:
+    """Change the handout in a way that can be undone once."""
+    before = handout()
+    _changes(how)
+    if before.items and (after := handout()) != before:
+        _BEFORE.change(session().id, lambda known: before)
+        _AFTER.value = frozenset(item.id for item in after.items)
+
+
+def _undo() -> None:
+    """Bring back the list before the last removal, with what was added since."""
+    before = _BEFORE.get(session().id)
+    old = _AFTER.value | {item.id for item in before.items}
+    _changes(lambda known: replace(before, items=(*before.items,
+                                                  *(item for item in known.items if item.id not in old))))
+    _BEFORE.change(session().id, lambda known: Handout())
 
 
 def _write() -> None:
@@ -133,7 +172,6 @@ def _write() -> None:
                 said["answer"] = st.text_input(WORDS["answer"], max_chars=LIMITS.handout_text)
             if st.form_submit_button(WORDS["put"]) and caption.strip():
                 _changes(partial(_with, make_words(kind, caption.strip(), **said)))
-                set_cookie()
                 st.rerun()
 
 
@@ -184,7 +222,7 @@ def _out(frame: PageContext, figures: Handout) -> None:
     st.download_button(WORDS["save"], lambda: save(figures), f"{name}.handout.json", "application/json",
                        on_click="ignore", key="handout-save", help=WORDS["save_help"])
     with st.popover(WORDS["clear"], key="handout-empty"):
-        st.button(WORDS["clear_sure"], key="handout-clear", on_click=lambda: _changes(lambda known: Handout()))
+        st.button(WORDS["clear_sure"], key="handout-clear", on_click=lambda: _replaces(lambda known: Handout()))
 
 
 def _in(figures: Handout) -> None:
@@ -197,7 +235,7 @@ def _in(figures: Handout) -> None:
         except UserError as error:
             _ERROR.value = str(error)
         else:
-            _changes(lambda known: loaded)
+            _bring(loaded)
 
     with st.popover(WORDS["load"], key="handout-load", help=WORDS["load_help"]):
         st.file_uploader(WORDS["load_label"], type="json", key="handout-file", on_change=read,
@@ -212,7 +250,7 @@ def _card(place: int, item: Item, count: int) -> None:
             for name, to in (("up", place - 1), ("down", place + 1)):
                 st.button(WORDS[name], key=f"{name}-{item.id}", type="tertiary", disabled=not 0 <= to < count,
                           on_click=_changes, args=(_moved(item.id, to),))
-            st.button(WORDS["remove"], key=f"remove-{item.id}", type="tertiary", on_click=_changes,
+            st.button(WORDS["remove"], key=f"remove-{item.id}", type="tertiary", on_click=_replaces,
                       args=(_without(item.id),))
             if item.link:
                 st.link_button(WORDS["back"], item.link, type="tertiary")
@@ -257,8 +295,7 @@ def _answered(item: Item, answer: str) -> Callable[[Handout], Handout]:
 
 def _stage(frame: PageContext, figures: Handout) -> None:
     """Draw one figure as large as fits on the screen."""
-    place = min(frame["figure"], len(figures.items))
-    item = figures.items[place - 1]
+    item = figures.items[min(max(frame.state.entry, 1), len(figures.items)) - 1]
     if item.kind not in SPOKEN:
         _draw(item, STAGE)
         st.markdown(escape_markdown(item.caption))

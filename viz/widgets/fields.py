@@ -9,6 +9,7 @@ import streamlit as st
 
 from viz.components.slider import slider
 from viz.page import PageContext
+from viz.streamlit_patch import is_written
 
 T = TypeVar("T", bound=Hashable)
 
@@ -22,10 +23,10 @@ def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
 def text_value(key: str, text: str) -> dict[str, str]:
     """Return the arguments that make the text field with this key show `text`, or leave it alone if it already does.
     Writing to the session sends the value to the browser, where it could overwrite newer typing or the selection."""
-    if st.session_state.get(key, text) == text:
-        return {"key": key, "value": text}   # initial value for a browser that has not drawn the field yet
-    st.session_state[key] = text
-    return {"key": key}
+    if st.session_state.get(key, text) != text:
+        st.session_state[key] = text
+    # otherwise the initial value for a browser that has not drawn the field yet
+    return {"key": key} if is_written(key) else {"key": key, "value": text}
 
 
 def bind(choose: Callable[..., None], field: str, value: object) -> dict:

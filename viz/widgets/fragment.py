@@ -12,24 +12,29 @@ from model.ask import sources
 from model.core.query import NotOnDisk, UserError
 from viz.page import PageContext, UnknownWords
 from viz.session import Kept, session
+from viz.state import QUESTION, State
 from viz.text import escape_markdown, strings
 from viz.widgets.vocabulary import refusal
 
 WORDS = strings("frame")
 
 FETCHING = Kept(("", ""))   # (model, adapter or ""): the download in progress
+OPENED = Kept("")           # the last model that could be opened
 _RUNNING = Kept[Hashable | None](None)   # the expensive question last requested
 log = logging.getLogger("clearhead")
 
 
 @contextmanager
-def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]:
-    """Show an error raised in the block as a sentence in place of what was not drawn. part: name of this part of the
-    page."""
+def errors_as_sentences(page: PageContext, part: str = "page", model: str = "") -> Iterator[None]:
+    """Show an error raised in the block as a sentence in place of what was not drawn, and above the block what a model
+    cannot read of its texts. part: name of this part of the page. model: the model that the block asks for, if not the
+    page's."""
+    place, outer, page.part = st.empty(), page.part, part
+    page.unread = {said: whose for said, whose in page.unread.items() if whose != part}
     try:
         yield
     except NotOnDisk as missing:
-        _offer_to_fetch(page, missing, part)
+        _offer_to_fetch(missing, part, model or page.model)
     except UnknownWords as error:
         refusal(page, error.record, model_button)
     except UserError as error:
@@ -37,6 +42,24 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
     except Exception:
         log.exception("page %s failed", page.about.title)
         st.error(WORDS["unknown_page_error"])
+    finally:
+        page.part = outer
+    if said := [said for said, whose in page.unread.items() if whose == part]:
+        place.warning(escape_markdown(" ".join(said)))
+    if part == "page" and page.about.asks and not is_here(page.model):
+        back = OPENED.value or State().model
+        title = next((offer.title for offer in sources.catalogue() if offer.id == back), back)
+        st.button(WORDS("open_model", model=escape_markdown(title)), key="back-to-model", on_click=page.set,
+                  kwargs={"model": back})
+
+
+def is_here(model: str) -> bool:
+    """Return whether a model is on this disk and can be opened."""
+    try:
+        sources.sides(model)
+    except UserError:
+        return False
+    return True
 
 
 def says_why(draw: Callable[..., None]) -> Callable[..., None]:
@@ -68,8 +91,9 @@ def model_button(page: PageContext, offer: sources.Entry, **changes: Any) -> Non
                   on_click=lambda: page.set(model=offer.id, **changes) if offer.on_disk else fetch(page, offer.id))
 
 
-def _offer_to_fetch(page: PageContext, missing: NotOnDisk, part: str) -> None:
-    """Offer to download a missing model: draw what happened, the model's size, and a button."""
+def _offer_to_fetch(missing: NotOnDisk, part: str, needed_by: str) -> None:
+    """Offer to download a missing model: draw what happened, the model's size, and a button. needed_by: the model that
+    was asked for, such as an adapter of the missing one."""
     model = missing.wanted
     if not sources.may_fetch():
         st.info(WORDS("no_fetch", model=escape_markdown(model)))
@@ -80,7 +104,7 @@ def _offer_to_fetch(page: PageContext, missing: NotOnDisk, part: str) -> None:
         st.markdown(f"{escape_markdown(offer.title)}: {offer.size / 1e6:,.0f} MB, {escape_markdown(offer.licence)}. "
                     f"{escape_markdown(offer.good_for)}")
     if st.button(WORDS("fetch", model=escape_markdown(model)), key=f"fetch-{part}", type="primary"):
-        _fetching(model, page.model)
+        _fetching(model, needed_by)
         st.rerun()
 
 
@@ -126,13 +150,17 @@ PLAYING = Kept(False)   # whether an animation or a translation is playing
 
 def fragment(page: PageContext, draw: Callable[..., None], *given: object) -> None:
     """Draw draw(page, *given) as a fragment, with an error shown as one sentence. Its controls rerun only the fragment,
-    so everything they change must be inside. `given` keeps the values of the page's last full run."""
-    asked = page.about.asks_with(page.controls)
+    so everything they change must be inside, except for the question: a new one, or a page that begins or stops to use
+    one, reruns the page. `given` keeps the values of the page's last full run."""
+    def asked() -> list[object]:
+        return [page.about.asks_with(page.controls), *(getattr(page.state, field) for field in QUESTION)]
+
+    before = asked()
 
     @st.fragment
     def part() -> None:
-        if page.about.asks_with(page.controls) != asked:
-            st.rerun()   # the sidebar must show or hide model and text
+        if asked() != before:
+            st.rerun()
         with errors_as_sentences(page, draw.__name__):
             draw(page, *given)
 

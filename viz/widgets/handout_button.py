@@ -12,7 +12,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import UserError
 from model.core.record import AttentionRecord
-from viz.components.component import Picture, registered
+from viz.components.component import Picture, component_value, registered
 from viz.handout.files import Handout, Item
 from viz.handout.store import HandoutStore, Stored
 from viz.link import address
@@ -58,10 +58,14 @@ def update(how: Callable[[Handout], Handout]) -> Handout:
     return STORE.change(_name(), how)
 
 
-def set_cookie() -> None:
-    """Set the browser's cookie once there is a handout to find again."""
-    if st.context.cookies.get(COOKIE) != _name() and handout() != Handout():
-        registered("cookie", "js/cookie.js", "module.cookie")(key="handout-name", data=[COOKIE, _name()])
+def share_name() -> None:
+    """Store the handout's name in the browser's cookie, or adopt the name that another tab has stored meanwhile. The
+    frame calls it on every page, so that all tabs have one handout from the start."""
+    # not read in a callback, which Streamlit does not call if the answer comes during a session's first run
+    NAME.value = STORE.name(component_value("handout-name") or _name())
+    if st.context.cookies.get(COOKIE) != _name():
+        registered("cookie", "js/cookie.js", "module.cookie")(key="handout-name", data=[COOKIE, _name(), True],
+                                                            on_event_change=lambda: None)
 
 
 def page_and_link() -> tuple[str, str]:
@@ -110,7 +114,6 @@ def show_result() -> None:
     if _TOAST.value:
         st.toast(_TOAST.value)
         _TOAST.value = ""
-        set_cookie()
 
 
 def picture_button(picture: Picture, records: tuple[AttentionRecord, ...] = (),

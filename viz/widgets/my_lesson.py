@@ -12,7 +12,7 @@ from model.core.view import View
 from viz.handout.entries import target, without_answers
 from viz.handout.files import Item, make_words
 from viz.link import from_params
-from viz.page import PageContext, lessons, pages, with_controls
+from viz.page import PageContext, lessons, pages
 from viz.session import Kept
 from viz.state import State, complete_view
 from viz.text import strings
@@ -21,7 +21,6 @@ from viz.widgets.handout_button import add_item, handout, show_result
 WORDS = strings("handout")
 
 HOME = "handout"                        # the list's page
-_PLACE = Kept(0)                        # position in the presented list, from 1; 0 if no list is presented
 _BEFORE = Kept[State | None](None)      # the state before the presentation
 
 
@@ -32,27 +31,30 @@ def present(page: PageContext, on: bool) -> None:
         _BEFORE.value = page.state
         _show(page, 1)
     elif not on and place_of(page)[0]:
-        state, _BEFORE.value, _PLACE.value = _BEFORE.value or page.state, None, 0
-        page.open_state(HOME, replace(state, present=False, screen=""))
+        state, _BEFORE.value = _BEFORE.value or page.state, None
+        page.open_state(HOME, replace(state, present=False, screen="", entry=0))
     else:
-        page.set(present=on, screen="")
+        page.set(present=on, screen="", entry=0)
 
 
 def step(page: PageContext, by: int) -> None:
     """Show the next or previous entry of the list, in a callback."""
-    if _PLACE.value and 1 <= _PLACE.value + by <= len(handout().items):
-        _show(page, _PLACE.value + by)
+    at = _entry(page)
+    if at and 1 <= at + by <= len(handout().items):
+        _show(page, at + by)
+
+
+def _entry(page: PageContext) -> int:
+    """Return the position in the presented list, from 1; 0 if no list is presented."""
+    return min(max(page.state.entry, int(page.name == HOME)), len(handout().items)) if page.present else 0
 
 
 def place_of(page: PageContext) -> tuple[str, str]:
     """Return the position in the presented list, in words, and the screen of this page to show; both are "" if no list
     is presented."""
-    items = handout().items if page.present and (_PLACE.value or page.name == HOME) else ()
-    if not items:
+    at, items = _entry(page), handout().items
+    if not at:
         return "", ""
-    if page.name == HOME:
-        _PLACE.value = min(page["figure"], len(items))
-    at = min(_PLACE.value, len(items))
     name, params = target(items[at - 1].link) if items[at - 1].kind == "screen" else (HOME, {})
     if page.name not in (name, HOME):
         return "", ""
@@ -60,15 +62,14 @@ def place_of(page: PageContext) -> tuple[str, str]:
 
 
 def _show(page: PageContext, at: int) -> None:
-    _PLACE.value, item = at, handout().items[at - 1]
+    item = handout().items[at - 1]
     name, params = target(item.link) if item.kind == "screen" else (HOME, {})
     if name == HOME or name not in pages():
-        state = with_controls(_BEFORE.value or page.state, HOME, pages()[HOME][0], {"figure": at})
-        page.open_state(HOME, replace(state, present=True))
+        page.open_state(HOME, replace(_BEFORE.value or page.state, present=True, screen="", entry=at))
         return
     read, others = from_params(params, name, pages()[name][0].controls), page.state.control_values
     kept = {each for each in others if each[0] != name}
-    page.open_state(name, replace(read, control_values=read.control_values | kept, present=True))
+    page.open_state(name, replace(read, control_values=read.control_values | kept, present=True, entry=at))
 
 
 def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | None:

@@ -14,13 +14,14 @@ from viz.session import Kept, session
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import text_value
-from viz.widgets.fragment import FETCHING, show_fetching
+from viz.widgets.fragment import FETCHING, errors_as_sentences, is_here, show_fetching
 from viz.widgets.picture import picture_widgets, what_it_reads
 from viz.widgets.upload import most_megabytes, take
 
 WORDS = strings("frame")
 
 _IMPORT_ERROR = Kept("")   # the error of the last dropped file
+_WANTED = Kept(("", ""))   # (field, model): a typed model that is not yet on this disk
 
 
 def _from_widget(page: PageContext, field: str) -> None:
@@ -34,9 +35,12 @@ def _from_example(page: PageContext) -> None:
     st.session_state["ask_example"] = None
 
 
-def _add(page: PageContext, field: str) -> None:
-    if typed := st.session_state[f"ask_add_{field}"].strip():
-        page.set(**{field: typed})
+def want_model(page: PageContext, model: str, field: str = "model") -> None:
+    """Open a typed model in a callback. Until it is on this disk, the page keeps its own, and `add_model` draws why."""
+    _WANTED.value = field, model
+    if is_here(model):
+        page.set(**{field: model})
+        _WANTED.value = "", ""
 
 
 def _import(page: PageContext) -> None:
@@ -153,8 +157,17 @@ def add_model(page: PageContext, field: str) -> None:
     key = f"ask_add_{field}"
     if not sources.catalogue_only():
         st.session_state[key] = ""
-        st.text_input(WORDS["add"], key=key, placeholder=WORDS["add_example"], help=WORDS["add_help"], on_change=_add,
-                      args=(page, field))
+        st.text_input(WORDS["add"], key=key, placeholder=WORDS["add_example"], help=WORDS["add_help"],
+                      on_change=lambda: want_model(page, st.session_state[key].strip(), field))
+        wanted = _WANTED.value[1] if _WANTED.value[0] == field else ""
+        if not wanted:
+            return
+        with errors_as_sentences(page, field, wanted):
+            if wanted in FETCHING.value:
+                show_fetching(FETCHING.value[0])
+            sources.sides(wanted)   # raises the reason, unless it was fetched
+            want_model(page, wanted, field)
+            st.rerun()
 
 
 def _label(name: str, offer: Entry | None) -> str:

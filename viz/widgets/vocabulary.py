@@ -40,16 +40,6 @@ def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageCon
     vocabulary(card.id, card.title, lambda text: _read(page, text), expanded=True)
 
 
-def warn_unknown(*records: AttentionRecord) -> bool:
-    """Warn about tokens that are missing from a record's vocabulary. Return whether there are any."""
-    warnings = dict.fromkeys(strings("frame")("unknown_tokens", count=sum(tokens.unknown), total=len(tokens),
-                                              model=escape_markdown(record.card.title))
-                             for record in records if any((tokens := record.maps[0].queries).unknown))
-    if warnings:
-        st.warning(" ".join(warnings))
-    return bool(warnings)
-
-
 def example_of(model: str) -> str:
     """Return a sentence of words that a small model knows; "" for a model that reads any word."""
     return WORDS["examples"].get(model.split("@")[0].split("-")[0], "")

@@ -3,13 +3,15 @@
 ?case= selects the record; ?lens= ?scale= ?transpose=1 ?overlay=1 set the view. The page shows the number of its runs
 and all events.
 """
+from dataclasses import replace
+
 import streamlit as st
 
 from model.core.query import Kind
-from model.core.view import View, displayed_head
-from tests.fabricate import overview_of, patterned, repeating, shown, tokens
+from model.core.view import View
+from tests.fabricate import overview_of, patterned, repeating, tokens
 from viz.components.head_grid import GridState, HeadValues, head_grid
-from viz.components.head_view import head_view
+from viz.components.head_view import HEIGHT, head_view, packed
 from viz.components.token_strip import token_strip
 
 TRICKY = ["[CLS]", " ", "The", "##re", "שלום", "👩‍💻", "漢字", "[UNK]", "\n", "a\tb", "\x00", "<b>x</b>", "$y$",
@@ -81,7 +83,7 @@ with left:
     head_grid(overview(case), state, key="grid", on_event=remember("grid"))
 with right:
     further = [place for place in places if place != (layer, head)][:3] if "overlay" in asked else []
-    head_view(displayed_head(made, view), view,
-              overlay=[shown(made, layer=a, head=b) for a, b in further], key="view", on_event=remember("view"))
+    drawn, body = packed(made, replace(view, overlay=tuple(further)), HEIGHT, "view")
+    head_view(drawn, view, packed=body, key="view", on_event=remember("view"))
 st.text(f"runs {memory['runs']}")
 st.text("events " + " | ".join(memory["events"]))

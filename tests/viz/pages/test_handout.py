@@ -14,7 +14,7 @@ def page():
     class Frame(dict):
         state = SimpleNamespace(present=False)
 
-    handout.render(Frame(figure=1, list=""))
+    handout.render(Frame(list=""))
 
 
 def test_damaged_file_and_full_disk_are_reported(tmp_path, monkeypatch):

@@ -1,10 +1,15 @@
 """Draw the open head in one of three lenses (matrix, lines or text), which share one state."""
+import threading
+import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from model.core.limits import LIMITS, byte_cache
 from model.core.query import Kind, frozen
-from model.core.view import DisplayedHead, View
+from model.core.record import AttentionRecord
+from model.core.view import LENSES, ORDERS, SCALES, DisplayedHead, View, displayed_head, overlaid_heads
 from viz import theme
 from viz.components.component import Picture, Selection, constants, message, parse_selection, show, sole
 from viz.components.messages import range_codes, root_codes, signed_codes
@@ -90,17 +95,38 @@ def parse_event(value: object, shown: DisplayedHead) -> Selection | None:
     return parse_selection(value, queries, keys)
 
 
-def head_view(shown: DisplayedHead, view: View, *, overlay: Sequence[DisplayedHead] = (),
-              height: int | None = None, bound: float | None = None, guess: Guess | None = None,
-              why_scale: str = "", key: str, on_event: Callable[[Selection], None] | None = None) -> Picture:
+_PACKED, _LOCK = byte_cache(LIMITS.measure_bytes // 8), threading.Lock()   # not counting the messages, half as large
+
+
+def packed(record: AttentionRecord, view: View, height: int, room: str) -> tuple[DisplayedHead, bytes]:
+    """Return a view's open head and its body. Both are kept until something in them changes: a token in focus does
+    not, and at 2,000 tokens they are 48 MB."""
+    overlay = view.overlay if view.lens == "lines" else ()
+    chosen = replace(view, token=None, pair=None, scale=SCALES[0], transpose=False, order=ORDERS[0], overlay=overlay,
+                     lens="lines" if overlay else LENSES[0])
+    key = record.query, chosen, height, room
+    with _LOCK:
+        known = _PACKED.get(key)
+    if known is None or known[0]() is not record:
+        shown = displayed_head(record, chosen)
+        known = weakref.ref(record), shown, body(shown, room=room, overlay=overlaid_heads(record, chosen),
+                                                 height=height)
+        with _LOCK:
+            _PACKED[key] = known
+    return known[1:]
+
+
+def head_view(shown: DisplayedHead, view: View, *, packed: bytes | None = None, height: int | None = None,
+              bound: float | None = None, guess: Guess | None = None, why_scale: str = "", key: str,
+              on_event: Callable[[Selection], None] | None = None) -> Picture:
     """Draw the head according to the view (lens, scale, token in focus, pair) and return the picture.
 
-    overlay: further heads over the same rows and columns, for the lines lens. height: maximum in pixels; by default,
+    packed: the head's body if it is packed already, with its height and bound. height: maximum in pixels; by default,
     HEIGHT or the rest of the window. bound: if given, `shown` is the difference of two heads, coloured symmetrically up
     to this bound (matrix only). guess: a prediction by the reader, in progress (matrix and text) or finished.
     why_scale: the reason for an automatic scale. on_event: receives the selection before the page reruns; its positions
     are tokens of the map's queries and keys, not rows and columns.
     """
     return show("head_view", key=key, read=lambda value: parse_event(value, shown), on_event=on_event, view=view,
-                body=body(shown, room=key, overlay=overlay, height=height, bound=bound),
+                body=packed or body(shown, room=key, height=height, bound=bound),
                 state=state(shown, view, room=key, guess=guess, why_scale=why_scale))

@@ -12,9 +12,10 @@ export function text(stage, view) {
 
   function paragraph(axis, name) {
     const made = node("p", stage, `words ${name}`);
+    made.dir = "auto";
     return axis.texts.map((each, at) => {
       if (at && !(axis.flags[at] & 4)) made.append(" ");
-      const word = token(each, axis.flags[at], made);
+      const word = token(each, axis.flags[at], made, "span");
       word.dataset.at = at;
       return word;
     });

@@ -14,13 +14,17 @@ export const NUDGES = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1,
 const LINE = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -Infinity, End: Infinity };
 
 /**
- * Return the place to which a key moves in a row of `count` places, or undefined if it does not move.
+ * Return the place to which a key moves in a row of `count` places, or undefined if it does not move. In a row from
+ * right to left, the left arrow moves forwards.
  * @param {KeyboardEvent} event
  * @param {number} at
  * @param {number} count
  * @returns {number | undefined}
  */
-export const stepped = ({ key }, at, count) => LINE[key] && clamp(at + LINE[key], 0, count - 1);
+export function stepped({ key, target }, at, count) {
+  const turned = (key === "ArrowLeft" || key === "ArrowRight") && getComputedStyle(target).direction === "rtl";
+  return LINE[key] && clamp(at + (turned ? -LINE[key] : LINE[key]), 0, count - 1);
+}
 
 /**
  * Return whether a key presses a button.

@@ -346,8 +346,11 @@ export function tooltip(root) {
  * @param {string} [tag]
  * @returns {HTMLElement}
  */
-export const token = (text, flags, parent, tag = "bdi") =>
-  node(tag, parent, `token${flags & 1 ? " special" : ""}${flags & 2 ? " unknown" : ""}`, text);
+export function token(text, flags, parent, tag = "bdi") {
+  const made = node(tag, parent, `token${flags & 1 ? " special" : ""}${flags & 2 ? " unknown" : ""}`, text);
+  if (flags & 1) made.dir = "ltr";   // the text around it takes its direction from other tokens
+  return made;
+}
 
 /**
  * Return the window position of a point inside an element, even if lecture mode enlarges the element.

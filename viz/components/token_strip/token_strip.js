@@ -12,20 +12,20 @@ export const mount = framed("strip", ({ root, on, send }) => {
   function build(read) {
     body = read;
     const { tokens: { texts, flags, segments }, text: words } = body, pairs = segments.includes(1);
-    let word, segment = -1;
+    let word, line, segment = -1;
     strip.replaceChildren();
     strip.ariaLabel = words.label;
     buttons = texts.map((text, at) => {
-      if (pairs && segments[at] > segment) {
+      const next = pairs && segments[at] > segment;
+      if (!line || (next && segments[at])) line = Object.assign(div(strip, "line"), { dir: "auto" });
+      if (next) {
         segment = segments[at];
-        if (segment) div(strip, "segment");
-        span(strip, "letter", words.segments[segment]);
+        span(line, "letter", words.segments[segment]).dir = "ltr";
       }
-      if (!(flags[at] & 4)) word = span(strip, "word");
+      if (!(flags[at] & 4)) word = span(line, "word");
       const made = token(text, flags[at], word, "button");
       const about = fill(words.token, { token: isolated(text), position: at });
       const notes = [flags[at] & 1 && words.special, flags[at] & 2 && words.unknown];
-      made.dir = "auto";
       made.title = made.ariaLabel = [about, ...notes].filter(Boolean).join(", ");
       return made;
     });

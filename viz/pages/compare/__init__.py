@@ -10,12 +10,15 @@ from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, Wi
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.comparison import AlignmentQuery, ComparisonQuery, same_heads
+from model.studies.contributions import AddsQuery
 from model.studies.patching import PatchQuery
 from viz.components.component import Selection
 from viz.examples import example_for, other_twin
+from viz.format import format_number, format_share, head_label, token_label, token_markdown
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words, position
 from viz.pages.compare.difference import (
+    EQUAL,
     both_section,
     change_section,
     grid_section,
@@ -28,18 +31,18 @@ from viz.pages.compare.many_texts import many_section
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import bind, choice_for, log_steps, select, slider_for
-from viz.widgets.fragment import folded_formula
+from viz.widgets.fragment import folded_formula, says_why
 from viz.widgets.head_picker import head_choice, real_head, verdict
 from viz.widgets.layout import flex_row, opening, split
 from viz.widgets.layout import heading as heading
 from viz.widgets.picture import patch_strip, picture_options
 from viz.widgets.sidebar import add_model, choose_model
-from viz.widgets.vocabulary import warn_unknown
 
 WORDS = strings("compare")
 
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "window", "hide")
 OF_A_TEXT, OF_A_PICTURE = EDITS[:-1], ("zero", "mean", "temper", "hide")   # edits offered for texts and for pictures
+NAMED = 3        # most words that a silenced head promoted
 LONGEST = 1500   # most characters of the other sentence
 WIDEST = 9_999   # largest window in keys
 PAGE = Page("record", controls=(
@@ -76,12 +79,17 @@ def render(page: PageContext) -> None:
         return
     second, kinds = page.ask(other.query), (view.kind, other.kind)
     records = record, second
-    warn_unknown(*records)
     found = open_head(page, records, view, (other.kind, other.head),
                       page.ask(AlignmentQuery(record.query, other.query, kinds)))
     overview = page.ask(OverviewQuery(record.query, view.kind))
     edited = _edited(page, record, view) if page["versus"] == "edit" else None
     compared = page.ask(ComparisonQuery(record.query, other.query, kinds, None if other.counterpart else other.head))
+    heard = [edit for edit in other.query.edits if isinstance(edit, Silence | Patch) and page["edit_layer"] < 0]
+    if heard and (change := compared.frame()["divergence"]).iloc[0] > EQUAL:
+        # the edited head's own weights cannot change: open the head whose weights changed most
+        layer, number = map(int, change.index[0])
+        page.set(edit_layer=heard[0].layer, edit_head=heard[0].head, head=(layer, number), passing=True)
+        st.rerun()
     left, right = split(gap="large")
     with left:
         grid_section(page, overview, view, compared, records, found.names,
@@ -91,6 +99,9 @@ def render(page: PageContext) -> None:
     beside = map_beside_grid(records, found)
     with left if beside and page.present else right:   # in lecture mode the map needs the whole height
         change_section(records, view, found)
+        for edit in other.query.edits:
+            if isinstance(edit, Silence) and edit.mode == "zero":
+                _gone(page, record, view, edit)
     if beside:
         with right:
             matrices(page, records, view, found, (2,))
@@ -102,6 +113,17 @@ def render(page: PageContext) -> None:
     if page["versus"] == "model" and record.picture is None and same_heads(*records, kinds):
         many_section(page, records, overview, view, _taker(page, None))
     folded_formula(words["formula"], _proof, key="compare-formula")
+
+
+@says_why
+def _gone(page: PageContext, record: AttentionRecord, view: View, edit: Silence) -> None:
+    """Say what the silenced head wrote at the token in focus, which the residual stream now lacks."""
+    found = page.ask(AddsQuery(record.query, edit.kind, edit.layer, edit.head, view.token or 0), height=0)
+    words = {name: ", ".join(f"*{token_markdown(text)}*" for text, _ in getattr(found, name)[:NAMED])
+             for name in ("promoted", "demoted")}
+    st.markdown(WORDS("gone", head=head_label(edit.layer, edit.head), length=format_number(found.length),
+                      token=token_label(record[edit.kind].queries, view.token or 0), share=format_share(found.share))
+                + (WORDS("gone_words", **words) if found.promoted else ""))
 
 
 def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | None:
@@ -175,7 +197,7 @@ def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., N
     """Return choose(head=…), which opens the head on both sides. The edit stays at the head `edited`, or moves to the
     newly opened head if that is None."""
     def choose(head: tuple[int, int]) -> None:
-        layer, number = edited or (-1, -1)
+        layer, number = edited or (head if page["versus"] == "edit" else (-1, -1))
         page.set(edit_layer=layer, edit_head=number, layer_b=-1, head_b=-1, head=head)
 
     return choose

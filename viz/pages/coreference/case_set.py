@@ -6,7 +6,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.query import UserError
-from model.core.record import Card
+from model.core.record import Card, unread
 from model.core.statistics import FEWEST, MeanInterval
 from model.studies.coreference import (
     Case,
@@ -62,8 +62,8 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
     with left:
         _picture(set_report)
     with right:
-        if answer.unknown:
-            st.warning(words("unknown", count=answer.unknown, n=len(cases)))
+        if said := unread(card.title, answer.unknown, len(cases), "sentences"):
+            st.warning(escape_markdown(said))
         st.markdown("\n\n".join(set_claims(set_report)))
         _untrained(page, cases, rows)
     with st.expander(words["table"]):

@@ -19,13 +19,11 @@ from model.core.view import (
     Link,
     TokenRankingQuery,
     View,
-    displayed_head,
     links_from,
-    overlaid_heads,
 )
 from viz.components.component import Picture
 from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
-from viz.components.head_view import head_view
+from viz.components.head_view import head_view, packed
 from viz.components.slider import slider
 from viz.examples import Example, example_for, other_twin, token_of, word_at
 from viz.format import format_share, format_weight, head_label, rank, token_label, token_markdown
@@ -45,7 +43,6 @@ from viz.widgets.head_picker import kind_choice, sentence_strip
 from viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
 from viz.widgets.layout import flex_row, heading, split
 from viz.widgets.picture import open_picture, patch_strip
-from viz.widgets.vocabulary import warn_unknown
 
 WORDS = strings("heads")
 
@@ -101,13 +98,13 @@ def _title(page: PageContext) -> None:
 
 
 def _warnings(page: PageContext, record: AttentionRecord) -> None:
-    """Draw the warnings above the picture: omitted tokens, and tokens missing from the vocabulary."""
+    """Draw what is to be known before the picture: omitted tokens, and a model that reads what this one cannot."""
     words = strings("frame")
     if record.omitted is not None:
         st.warning(words("omitted", total=record.omitted.count + record.omitted.limit, limit=record.omitted.limit,
                          count=record.omitted.count, model=escape_markdown(record.card.title),
                          text=escape_markdown(record.omitted.text[:40])))
-    if warn_unknown(record):
+    if record.unread:
         readers = [offer for offer in sources.catalogue() if offer.every_byte]   # empty if downloads are disabled
         if readers:
             model_button(page, max(readers, key=lambda offer: offer.on_disk))
@@ -336,9 +333,9 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
         return open_picture(record, view, key="head-picture", height=PICTURE,
                             on_event=lambda event: page.set(token=event.token))
     guess = marked_cells(page, record, view)
-    return head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
-                     overlay=overlaid_heads(record, view), height=PICTURE, guess=guess, why_scale=why, key="head",
-                     on_event=lambda event: page.set(token=event.token, pair=event.pair))
+    shown, body = packed(record, view, PICTURE, "head")
+    return head_view(shown, replace(view, pair=None) if guess else view, packed=body, guess=guess,
+                     why_scale=why, key="head", on_event=lambda event: page.set(token=event.token, pair=event.pair))
 
 
 def _gate(record: AttentionRecord, view: View) -> None:

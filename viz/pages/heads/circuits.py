@@ -31,7 +31,6 @@ from viz.widgets.fragment import errors_as_sentences
 from viz.widgets.handout_button import data_table
 from viz.widgets.head_table import coloured_grid
 from viz.widgets.layout import flex_row, heading, note, prose, split
-from viz.widgets.vocabulary import warn_unknown
 
 WORDS = strings("circuits")
 
@@ -170,7 +169,7 @@ def _cosine(page: PageContext, view: View) -> None:
         st.caption(words["other_needed"])
         return
     compared = page.query(text=other)
-    warn_unknown(page.ask(compared, height=0))
+    page.ask(compared, height=0)   # notes what the model cannot read of it
     found = page.ask(CosineQuery(page.query(), compared), height=0)
     _attribution(page, view, found, words["cosine_axis"], words["cosine_axis"], words(
         "cosine_claim", other=escape_markdown(other), difference=format_number(found.difference, 4)))

@@ -10,6 +10,7 @@ from viz.page import PageContext
 from viz.session import Kept
 from viz.text import Texts, strings
 from viz.widgets.layout import flex_row
+from viz.widgets.sidebar import want_model
 
 COOKIE = "clearhead_known"   # marks a browser that has visited before
 _SHOWN = Kept[bool | None](None)
@@ -31,7 +32,7 @@ def introduce(page: PageContext) -> None:
         for way, name in (("learn", "lessons"), ("teach", "handout")):
             st.button(words[way], key=f"way-{way}", on_click=_take, args=(page.open_next, name))
         if not sources.catalogue_only():
-            _typed(words["model_way"], 600, lambda model: page.set(model=model))
+            _typed(words["model_way"], 600, lambda model: want_model(page, model))
         st.button("", key="way-close", icon=":material/close:", type="tertiary", help=words["close"], on_click=_take,
                   args=(int,))
     registered("cookie", "js/cookie.js", "module.cookie")(key="known", data=[COOKIE, "1"])
