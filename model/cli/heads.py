@@ -48,7 +48,7 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
                    for (name, _), each in zip(pair, (text, second or text), strict=True)]
         tell_unread(*queries)
         wanted = chosen or answer_to(queries[0]).kinds[0]
-        table = answer_to(comparison.ComparisonQuery(*queries, (wanted, wanted))).frame()
+        table = answer_to(comparison.ComparisonQuery(queries[0], queries[1], (wanted, wanted))).frame()
     table = table.reset_index()
     if json_wanted:
         as_json({"models": [name for name, _ in pair], "heads": table})

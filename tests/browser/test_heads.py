@@ -184,3 +184,30 @@ def test_score_is_split_by_its_writers(open_page):
     expect(seen.main.locator(".st-key-chart-heads-why-matrix .main-svg").first).to_be_visible(timeout=PATIENCE)
     seen.rest().main.locator(".st-key-why-writer button").first.click()
     expect(seen.page.locator("h5", has_text="layer").first).not_to_contain_text("layer 3 · head 1", timeout=PATIENCE)
+
+
+def test_text_runs_right_to_left_and_warns_of_unknown_words(open_page):
+    seen = open_page(text="החיה לא 他喝 בחוץ", lens="text")
+    for tokens in (".st-key-strip button.token:not(.special)", ".st-key-head .words .token:not(.special)"):
+        expect(seen.page.locator(tokens).first).to_be_visible(timeout=PATIENCE)
+        across = seen.page.locator(tokens).evaluate_all("all => all.map((each) => each.getBoundingClientRect().x)")
+        assert across == sorted(across, reverse=True) and len(across) > 8
+    expect(seen.main.get_by_text("reads [UNK] for 2 of")).to_have_count(1)
+    strip = seen.page.locator(".st-key-strip button.token")
+    strip.nth(2).click()
+    seen.rest().page.keyboard.press("ArrowLeft")
+    expect(strip.nth(3)).to_be_focused()
+
+
+def test_missing_model_leaves_the_page_and_links_to_the_last(open_page):
+    seen, sidebar = open_page(), "[data-testid=stSidebar]"
+    field = seen.page.locator(sidebar).get_by_role("textbox", name=strings("frame")["add"])
+    for typed, said in (("my-own-thing", "There is no model named my-own-thing"),
+                        ("owner/thing", "owner/thing is not on this disk.")):
+        field.fill(typed)
+        field.press("Enter")
+        expect(seen.page.locator(sidebar).get_by_text(said)).to_be_visible(timeout=PATIENCE)
+        assert "layer 3" in head(seen.rest()) and "model" not in seen.params()
+    seen.page.goto(seen.address + "/heads?model=my-own-thing")
+    seen.main.get_by_role("button", name="Open all-MiniLM-L6-v2").click()
+    assert "layer" in head(seen.rest()) and "model" not in seen.params()

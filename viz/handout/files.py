@@ -16,8 +16,6 @@ from model.core.query import UserError, frozen
 
 WRITTEN = 2   # upper bound on the file's bytes per byte of a figure, because of base64 and JSON syntax
 MADE_BY, VERSION = "Clearhead handout", 1
-# old names of kinds, in files saved before 2026-12
-RENAMED = {"drag": "handles", "cells": "mask_editor", "anatomy": "transformer_diagram"}
 ID = re.compile(r"[0-9a-f]{12}")   # a figure's id, which is stored, so that two servers sharing a file agree on it
 FIELDS = ("kind", "caption", "about", "link", "source", "body", "state")
 KINDS = ("head_view", "head_grid", "picture_view", "block_diagram", "handles", "mask_editor", "token_strip",
@@ -132,7 +130,6 @@ def load(content: bytes) -> Handout:
         for item in document["items"][:LIMITS.handout_items + 1]:
             figure: dict[str, Any] = {name: _text(item[name]) for name in FIELDS}
             figure |= {name: base64.b64decode(figure[name], validate=True) for name in ("body", "state")}
-            figure["kind"] = RENAMED.get(figure["kind"], figure["kind"])
             known = {each.get("id") for each in figures}   # two figures with the same id would be the same widget
             if isinstance(name := item.get("id"), str) and ID.fullmatch(name) and name not in known:
                 figure["id"] = name

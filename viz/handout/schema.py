@@ -420,7 +420,6 @@ def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, byt
             return Said.model_validate(parse_json(body, "An entry of this list")).model_dump_json().encode(), b""
         schema = COMPONENTS[kind]
         (header, arrays), (how, more) = unpack(body), unpack(state)
-        more.pop("hover_codes", None)   # in grids saved before 2026-12
         require(kind in WITH_ARRAYS or not (arrays or more))
         first, second = schema.body.model_validate(header), schema.state.model_validate(how)
         own = schema.own(first, arrays, second, more)

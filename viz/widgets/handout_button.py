@@ -64,7 +64,7 @@ def share_name() -> None:
     # not read in a callback, which Streamlit does not call if the answer comes during a session's first run
     NAME.value = STORE.name(component_value("handout-name") or _name())
     if st.context.cookies.get(COOKIE) != _name():
-        registered("cookie", "js/cookie.js", "module.cookie")(key="handout-name", data=[COOKIE, _name(), True],
+        registered("cookie", "js/cookie.js", "module.cookie")(key="handout-name", data=[COOKIE, _name()],
                                                             on_event_change=lambda: None)
 
 

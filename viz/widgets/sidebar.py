@@ -39,7 +39,8 @@ def want_model(page: PageContext, model: str, field: str = "model") -> None:
     """Open a typed model in a callback. Until it is on this disk, the page keeps its own, and `add_model` draws why."""
     _WANTED.value = field, model
     if is_here(model):
-        page.set(**{field: model})
+        changes: dict[str, Any] = {field: model}
+        page.set(**changes)
         _WANTED.value = "", ""
 
 

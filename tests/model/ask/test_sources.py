@@ -38,6 +38,9 @@ def test_unknown_model_names_the_nearest_known_ones(name, nearest):
     sentence = str(error.value)
     assert f"{nearest} (" in sentence.split("nearest by name are")[1] and "fetch" not in sentence
     assert sentence.count(". ") == 0 and sentence.endswith(".")
+    with pytest.raises(UnknownModel) as error:
+        sources.open_query("my-own-thing", TEXT)
+    assert "nearest" not in str(error.value)
 
 
 def test_fetch_is_proposed_for_hub_ids_only(home):

@@ -142,8 +142,5 @@ def test_grid_keeps_its_order_marks_and_numbers():
     assert shown.open_head == (0, 0) and len(shown.rank_badges) == 5 and shown.order is None and shown.values is None
     made = fabricate.overview_of(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6))
     assert all((one == other).all() for one, other in zip(found.overview.cells, made.cells, strict=True))
-    said, arrays = unpack((item := items.coloured()).state)
-    old = pack(said, arrays | {"hover_codes": np.zeros((8, 72), np.uint16)})   # as saved before 2026-12
-    assert make_item(item.kind, item.body, old, id=item.id).state == item.state
-    values = grid_of(item).state.values
+    values = grid_of(items.coloured()).state.values
     assert (values.label, values.ranked, values.numbers[5, 11]) == ("divergence, bits", True, 71)

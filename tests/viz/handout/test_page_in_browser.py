@@ -203,12 +203,15 @@ def test_presentation_is_dark_and_prints_white(opened):
     assert shown.evaluate(look) == [["rgb(255, 255, 255)", "none"]] * 2
 
 
-def test_dark_page_inverts_figures_drawn_in_the_light_theme(opened):
-    shown = opened(Handout("Dark", (items.head(),)))
+def test_dark_page_inverts_figures_drawn_in_the_light_theme_but_no_photograph(opened):
+    shown = opened(Handout("Dark", (items.head(), items.picture(), items.photos())))
     shown.emulate_media(color_scheme="dark")
     shown.reload()
     shown.wait_for_selector(".ch.view[data-drawn]")
-    assert shown.locator(".ch.view").evaluate("(root) => root.style.getPropertyValue('--ink')") == INK["light"]
+    inks = shown.locator(".ch").evaluate_all("all => all.map((root) => root.style.getPropertyValue('--ink'))")
+    assert inks == [INK["light"], INK["dark"], INK["dark"]]
+    filters = shown.locator(".live").evaluate_all("all => all.map((each) => getComputedStyle(each).filter)")
+    assert [each == "none" for each in filters] == [False, True, True]
 
 
 def test_print_is_vector_graphics(opened):

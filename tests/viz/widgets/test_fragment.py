@@ -38,6 +38,23 @@ def test_error_in_one_part_leaves_other_parts_drawn():
     assert app.markdown[-1].value == "shown: True"   # the state that a callback changed is the one that a part sees
 
 
+def questioning():
+    import streamlit as st
+
+    from viz.page import Page, PageContext
+    from viz.widgets.fragment import fragment
+
+    page = PageContext("masks", Page("record"), {})
+    st.write(page.text)
+    fragment(page, lambda page: st.button("example", on_click=page.set, kwargs={"text": "from an example"}))
+
+
+def test_question_changed_in_a_part_reaches_the_page():
+    app = AppTest.from_function(questioning).run(timeout=30)
+    app.button[0].click().run(timeout=30)
+    assert not app.exception and app.markdown[0].value == "from an example"
+
+
 def offering():
     """A page with the button of a model whose title is Markdown."""
     from types import SimpleNamespace

@@ -9,7 +9,7 @@ import numpy as np
 from model.core.limits import LIMITS, byte_cache
 from model.core.query import Kind, frozen
 from model.core.record import AttentionRecord
-from model.core.view import LENSES, ORDERS, SCALES, DisplayedHead, View, displayed_head, overlaid_heads
+from model.core.view import DisplayedHead, View, displayed_head, overlaid_heads
 from viz import theme
 from viz.components.component import Picture, Selection, constants, message, parse_selection, show, sole
 from viz.components.messages import range_codes, root_codes, signed_codes
@@ -99,11 +99,9 @@ _PACKED, _LOCK = byte_cache(LIMITS.measure_bytes // 8), threading.Lock()   # not
 
 
 def packed(record: AttentionRecord, view: View, height: int, room: str) -> tuple[DisplayedHead, bytes]:
-    """Return a view's open head and its body. Both are kept until something in them changes: a token in focus does
-    not, and at 2,000 tokens they are 48 MB."""
-    overlay = view.overlay if view.lens == "lines" else ()
-    chosen = replace(view, token=None, pair=None, scale=SCALES[0], transpose=False, order=ORDERS[0], overlay=overlay,
-                     lens="lines" if overlay else LENSES[0])
+    """Return a view's open head and its body. Both are kept while tokens are chosen, which changes nothing in them: at
+    2,000 tokens they are 48 MB."""
+    chosen = replace(view, token=None, pair=None)
     key = record.query, chosen, height, room
     with _LOCK:
         known = _PACKED.get(key)

@@ -1,25 +1,16 @@
 // The lines lens: two columns of tokens and a line per weight, thicker and darker the larger it is; a colour per head.
 import { canvasOf } from "../js/canvas.js";
 import { div, node, place, pointOf, within } from "../js/shared.js";
-import { CODES, strengths, widest } from "./codes.js";
+import { strengths, widest } from "./codes.js";
 import { namesOf } from "./labels.js";
 
 const PITCH = 26, MOST = 4000, FAINTEST = 0.02;
 const REACH = 5;   // pixels from a line at which it is under the pointer
 
-// Return the smallest code to draw, so that a long text stays readable and has at most MOST lines.
-function leastOf(codes) {
-  const counts = new Uint32Array(CODES);
-  let least = CODES, left = MOST;
-  for (const code of codes) counts[code] += 1;
-  while (least && counts[least - 1] <= left) left -= counts[least -= 1];
-  return least;
-}
-
 /** @type {import("./head_view.js").Lens} */
 export function lines(stage, view) {
   const [base, front] = ["base", ""].map((name) => node("canvas", stage, name)), labels = div(stage);
-  let size, steps, names, least, counted, cut;
+  let size, steps, names, least, of, cut;
 
   function measure() {
     const { height, width, rows, columns } = view, [left, right] = view.turn([rows, columns]);
@@ -38,8 +29,9 @@ export function lines(stage, view) {
     const pen = canvasOf(base, gap, height);
     canvasOf(front, gap, height);
     const { weights } = view.body, [, rows, columns] = weights.shape;
-    if (counted !== weights) [counted, cut] = [weights, leastOf(weights.values)];
-    least = Math.max(cut, steps.findIndex((step) => step >= FAINTEST));
+    // the smallest code to draw, so that a long text stays readable and has at most MOST lines; sorted once per head
+    if (of !== weights) [of, cut] = [weights, weights.values.toSorted().at(-1 - MOST) ?? 0];
+    least = Math.max(cut + 1, steps.findIndex((step) => step >= FAINTEST));
     weights.values.forEach((code, at) => {
       const row = Math.floor(at / columns);
       if (code >= least) curve(pen, Math.floor(row / rows), row % rows, at % columns, steps[code]);

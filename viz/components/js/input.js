@@ -22,8 +22,8 @@ const LINE = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -I
  * @returns {number | undefined}
  */
 export function stepped({ key, target }, at, count) {
-  const turned = (key === "ArrowLeft" || key === "ArrowRight") && getComputedStyle(target).direction === "rtl";
-  return LINE[key] && clamp(at + (turned ? -LINE[key] : LINE[key]), 0, count - 1);
+  const turned = ARROWS[key]?.[0] && getComputedStyle(target).direction === "rtl";
+  return LINE[key] && clamp(at + (turned ? -1 : 1) * LINE[key], 0, count - 1);
 }
 
 /**

@@ -346,11 +346,9 @@ export function tooltip(root) {
  * @param {string} [tag]
  * @returns {HTMLElement}
  */
-export function token(text, flags, parent, tag = "bdi") {
-  const made = node(tag, parent, `token${flags & 1 ? " special" : ""}${flags & 2 ? " unknown" : ""}`, text);
-  if (flags & 1) made.dir = "ltr";   // the text around it takes its direction from other tokens
-  return made;
-}
+export const token = (text, flags, parent, tag = "bdi") => Object.assign(
+  node(tag, parent, `token${flags & 1 ? " special" : ""}${flags & 2 ? " unknown" : ""}`, text),
+  flags & 1 && { dir: "ltr" });   // the text around a special token takes its direction from the others
 
 /**
  * Return the window position of a point inside an element, even if lecture mode enlarges the element.

@@ -17,11 +17,8 @@ export const mount = framed("strip", ({ root, on, send }) => {
     strip.ariaLabel = words.label;
     buttons = texts.map((text, at) => {
       const next = pairs && segments[at] > segment;
-      if (!line || (next && segments[at])) line = Object.assign(div(strip, "line"), { dir: "auto" });
-      if (next) {
-        segment = segments[at];
-        span(line, "letter", words.segments[segment]).dir = "ltr";
-      }
+      if (!at || (next && segments[at])) (line = div(strip, "line")).dir = "auto";
+      if (next) span(line, "letter", words.segments[segment = segments[at]]).dir = "ltr";
       if (!(flags[at] & 4)) word = span(line, "word");
       const made = token(text, flags[at], word, "button");
       const about = fill(words.token, { token: isolated(text), position: at });

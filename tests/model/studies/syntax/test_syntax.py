@@ -31,10 +31,11 @@ def test_words_are_found_by_their_characters(text, forms, multiwords, expected):
 
 def test_pieces_share_a_character_with_their_word():
     spans = ((0, 0), (0, 3), (2, 5), (6, 7), (6, 7), (0, 0))
-    tokens = Tokens(tuple("sabcde"), (0,) * 6, (True, False, False, False, False, True), spans, (-1,) * 6,
-                    (-1, 0, 0, 0, 0, -1), (False,) * 6)
-    pieces = syntax.pieces_of(tokens, ((0, 2), (2, 5), None, (6, 7), (8, 9)))
-    assert [np.flatnonzero(row).tolist() for row in pieces] == [[1], [1, 2], [], [3, 4], []]
+    for unknown, last in (((False,) * 6, [3, 4]), ((False, False, False, True, True, False), [])):
+        tokens = Tokens(tuple("sabcde"), (0,) * 6, (True, False, False, False, False, True), spans, (-1,) * 6,
+                        (-1, 0, 0, 0, 0, -1), unknown)
+        pieces = syntax.pieces_of(tokens, ((0, 2), (2, 5), None, (6, 7), (8, 9)))
+        assert [np.flatnonzero(row).tolist() for row in pieces] == [[1], [1, 2], [], last, []]
 
 
 # tokens: [CLS], a, b b, c; the fourth word has none
