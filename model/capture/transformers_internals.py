@@ -5,8 +5,8 @@ All other imports use public names.
 """
 import copy
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
                   ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"),
                   ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"),
                   ("MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES", "label"))
-CAN_SET = "_can_set_attn_implementation_cached_value"
 
 
 def fused_mask(*arguments: object, **options: object) -> "Tensor | None":
@@ -61,21 +60,13 @@ def make_eager(network: "PreTrainedModel") -> None:
             module.config._attn_implementation = "eager"
 
 
-@contextmanager
-def settable_like_parents(network: "PreTrainedModel") -> Iterator[None]:
-    """Let the attention implementation of a program's own classes be set like that of the classes of transformers that
-    they are derived from: transformers looks for it in the file of each class."""
-    kinds: set[Any] = {type(each) for each in network.modules() if hasattr(each, "set_attn_implementation")}
-    own = [kind for kind in kinds if not kind.__module__.startswith("transformers.")]
-    before = {kind: vars(kind).get(CAN_SET) for kind in own}
-    for kind in own:
-        parent = next(each for each in kind.__mro__ if each.__module__.startswith("transformers."))
-        setattr(kind, CAN_SET, parent._can_set_attn_implementation())
-    try:
-        yield
-    finally:
-        for kind, value in before.items():
-            delattr(kind, CAN_SET) if value is None else setattr(kind, CAN_SET, value)
+def set_attention(network: "PreTrainedModel", implementation: str) -> None:
+    """Switch a network's attention implementation, also in a program's own class, where transformers only does so if it
+    can read the file of the class."""
+    network.set_attn_implementation(implementation)
+    parent: Any = next(each for each in type(network).__mro__ if each.__module__.startswith("transformers."))
+    if parent is not type(network) and parent._can_set_attn_implementation():
+        network.config._attn_implementation = implementation
 
 
 def head_of(architecture: str) -> str:

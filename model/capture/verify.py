@@ -11,6 +11,7 @@ import numpy as np
 
 from model.capture import forward_pass, trace
 from model.capture.forward_pass import Call, Unsupported
+from model.capture.transformers_internals import set_attention
 from model.core import heads
 from model.core.attention import Causal, Full, empty_rows
 from model.core.limits import Shape
@@ -162,7 +163,7 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
           implementation: str) -> Wiring:
     session = forward_pass.Session(forward_pass.names_of(network))
     try:
-        network.set_attn_implementation(implementation)
+        set_attention(network, implementation)
         with trace.watch_calls(network) as modules:
             forward_pass.run(session, forward)
     except Unsupported:
@@ -285,8 +286,8 @@ def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], la
     with ExitStack() as hooks:
         for name in {name for name, _ in layers}:
             hooks.enter_context(modules[name].register_forward_hook(hook(name)))
-        hooks.callback(network.set_attn_implementation, implementation)
-        network.set_attn_implementation(forward_pass.EAGER if coarse else "eager")
+        hooks.callback(set_attention, network, implementation)
+        set_attention(network, forward_pass.EAGER if coarse else "eager")
         forward_pass.run(session, forward)
     return errors, max(sums)
 

@@ -3,12 +3,12 @@ import hashlib
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.capture.signature import signature
 from model.core.limits import count_parameters
 from model.core.query import Query, UserError, first_line, frozen
 from model.core.record import (
@@ -236,7 +236,7 @@ def _circumstances(network: "nn.Module", shown: "list[Attention]", batch: int) -
 def _record(network: "nn.Module", arranged: Arranged, verification: Verification,
             notes: tuple[str, ...]) -> AttentionRecord:
     name = name_of(network)
-    revision = _fingerprint(network)
+    revision = hashlib.sha256(repr(sorted(signature(network).items())).encode()).hexdigest()[:40]
     first = arranged.maps[0]
     crossed = next((each for each in arranged.maps if each.kind == "cross"), None)
     source = first.keys if crossed is None else crossed.keys
@@ -256,31 +256,3 @@ def _card(network: "nn.Module", query: Query, arranged: Arranged) -> Card:
                 max(len(each.layers) for each in arranged.maps), largest.heads, kv_heads, "not stated", "not stated",
                 "not stated", max(len(each.queries) for each in arranged.maps), dtype,
                 note="A torch module of one's own, looked at in a program.")
-
-
-def _leaves(name: str, value: object) -> Iterator[object]:
-    """Yield the numbers, strings and tensors in an attribute; of torch's private attributes only tensors."""
-    if isinstance(value, dict | list | tuple) and not name.startswith("_"):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(name, each)
-    elif hasattr(value, "untyped_storage") or (isinstance(value, int | float | str) and not name.startswith("_")):
-        yield value
-
-
-def _fingerprint(network: "nn.Module") -> str:
-    """Hash a module's parameters, buffers and attributes: names, shapes, types and, of plain tensors, bytes. Attributes
-    are numbers, strings and tensors, also those in lists and dictionaries."""
-    import torch
-
-    from model.capture.module_pass import bytes_of
-
-    digest = hashlib.sha256(type(network).__name__.encode())
-    attributes = [(f"{path}.{name}", each) for path, module in network.named_modules()
-                  for name, value in vars(module).items() if name != "training" for each in _leaves(name, value)]
-    digest.update(repr([each for each in attributes if not isinstance(each[1], torch.Tensor)]).encode())
-    tensors = [each for each in attributes if isinstance(each[1], torch.Tensor)]
-    for name, values in (*network.named_parameters(), *network.named_buffers(), *tensors):
-        digest.update(f"{name} {tuple(values.shape)} {values.dtype}\n".encode())
-        with suppress(RuntimeError, NotImplementedError, TypeError):   # quantised, sparse or another tensor class
-            digest.update(bytes_of(values).clone().numpy())
-    return digest.hexdigest()[:40]

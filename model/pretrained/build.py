@@ -3,8 +3,10 @@ import copy
 import inspect
 import re
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
     from model.pretrained import Config, Network, Output, Tokenizer
 
+Lent = Callable[[], AbstractContextManager["Network"]]
 PROBE, PROBE_TARGET = 24, 13   # tokens; different lengths identify the two sides of an encoder–decoder
 PROBE_COST = 3e12   # operations, about a minute; if testing a window takes more, each answer is checked instead
 SEED = 2017   # seed of an untrained twin's weights
@@ -140,11 +143,11 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
 
 
 def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer", head: str,
-                dtype: str = "float32", lent: "AbstractContextManager[Network] | None" = None) -> PretrainedModel:
+                dtype: str = "float32", lent: "Lent | None" = None) -> PretrainedModel:
     """Build the model of a network in evaluation mode, verified or at least reported. lent: gives what runs in a pass,
     by default the network. Raises UserError if its attention cannot be shown correctly."""
     stop_between_layers(network)
-    lent = lent or nullcontext(network)
+    lent = lent or partial(nullcontext, network)
     forward, lengths = probe_of(network, lent)
     examined = examine(place, network, head, forward, lengths)
     pooling = next(filter(None, map(pooling_of, reversed(place.folders))), None)
@@ -191,17 +194,17 @@ def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
 class Probe:
     """A forward pass over fixed tokens. Arguments of a call replace or extend the probe's own."""
 
-    def __init__(self, lent: "AbstractContextManager[Network]", tensors: dict) -> None:
+    def __init__(self, lent: "Lent", tensors: dict) -> None:
         self.lent, self.tensors = lent, tensors
 
     def __call__(self, **options: object) -> "Output":
         """Return the network's output."""
-        with self.lent as network:
+        with self.lent() as network:
             return network(**self.tensors | options)
 
 
 def probe_of(network: "Network",
-             lent: "AbstractContextManager[Network]") -> tuple[Probe, tuple[int, int | None]]:
+             lent: "Lent") -> tuple[Probe, tuple[int, int | None]]:
     """Return a probe over random tokens, if affordable longer than the smallest window, and its lengths on both
     sides."""
     import torch

@@ -1,6 +1,7 @@
 """A loaded model of transformers: tokenize a query, call the network and read its answer. Records keep only an answer's
 best candidates, never full logits."""
 import json
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -107,7 +108,8 @@ class PretrainedModel(NetworkModel):
 
     pooling: Pooling | None   # None unless the model's answer is a sentence vector
     looks_ahead: bool                 # for reported weights: whether tokens attend to later ones
-    lent: "AbstractContextManager[Network]"   # gives what runs in a pass: the network, or a program's module around it
+    # gives what runs in a pass: the network, or a program's module around it
+    lent: "Callable[[], AbstractContextManager[Network]]"
 
     @property
     def vector_of(self) -> str:
@@ -131,7 +133,7 @@ class PretrainedModel(NetworkModel):
         asked = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
         limits.refuse_what_does_not_fit(self.plan, len(asked.source), self.card.title)
         if self.network.config.is_encoder_decoder:
-            with self.lent:
+            with self.lent():
                 asked = with_target(self.network, self.tokenizer, query, asked, self.card.max_tokens, report)
             limits.refuse_what_does_not_fit(self.plan, max(length or 0 for length in asked.lengths), self.card.title)
         self.check_edits(query.edits, asked.lengths)
@@ -141,7 +143,7 @@ class PretrainedModel(NetworkModel):
         """Return the network's output. Decoders that support it compute the logits of the last token only."""
         knows_how = "logits_to_keep" in parameters_of(self.network.__class__)
         last = {"logits_to_keep": 1} if self.task == "next" and knows_how and not every else {}
-        with self.lent as network:
+        with self.lent() as network:
             return network(**tensors, **last)
 
     def outputs(self, output: "Output") -> "Tensor":
@@ -174,7 +176,7 @@ class PretrainedModel(NetworkModel):
 
         types = {each.dtype for each in self.network.parameters() if each.is_floating_point()}
         rounding.set(max((torch.finfo(each).eps for each in types), default=0))
-        with self.lent:
+        with self.lent():
             return super().trace(query, report, tokens)
 
     def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, "Output"]:
@@ -183,7 +185,7 @@ class PretrainedModel(NetworkModel):
         import torch
 
         report(0.1, "asking the model for its own weights")
-        with torch.no_grad(), self.lent as network:
+        with torch.no_grad(), self.lent() as network:
             output = network(**asked.tensors, output_attentions=True)
         try:
             members = verify.layers_of(output, asked.lengths, self.looks_ahead)

@@ -241,11 +241,22 @@ def test_given_tokenizer_is_used():
     assert record.tokens == tuple(TEXT.split()) and record.model.startswith("words (in memory, ")
 
 
+class Readers:
+    """A processor of both towers."""
+
+    def __init__(self, folder):
+        self.image_processor = transformers.AutoImageProcessor.from_pretrained(folder, backend="pil")
+        self.tokenizer = tiny_vision.tokenizer()
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_pictures_are_read_with_the_given_processor(tmp_path, dtype):
-    processor = transformers.AutoImageProcessor.from_pretrained(tiny_vision.save(tmp_path, "vit"), backend="pil")
+    both = Readers(tiny_vision.save(tmp_path, "clip"))
+    opened = clearhead.open(tiny_vision.network("clip").to(dtype), both)
+    processor = both.image_processor
     network = tiny_vision.network("vit").to(dtype).train()
     picture = Image.fromarray(np.random.default_rng(1).integers(0, 256, (40, 50, 3), np.uint8))
+    assert opened("a cat").verified and opened(image=picture).verified
     record = clearhead.open(network, processor)(image=picture)
     attentions, _ = eager(network, pixel_values=processor(picture, return_tensors="pt")["pixel_values"].to(dtype))
     assert record.verified and network.training

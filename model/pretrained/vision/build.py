@@ -2,6 +2,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from model.core.record import Card
 from model.pretrained.accounting import TOWERS
 from model.pretrained.build import (
     SEED,
+    Lent,
     Probe,
     build_model,
     card_of,
@@ -54,11 +56,11 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pictur
 
 def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network", processor: "BaseImageProcessor",
                         head: str, dtype: str = "float32", comparison: Comparison | None = None,
-                        lent: "AbstractContextManager[Network] | None" = None) -> PictureModel:
+                        lent: "Lent | None" = None) -> PictureModel:
     """Build the vision model of a network in evaluation mode, verified or at least reported, with its patches measured.
     lent: gives what runs in a pass, by default the network. Raises UserError if its attention cannot be shown
     correctly."""
-    lent = lent or nullcontext(network)
+    lent = lent or partial(nullcontext, network)
     with _refused(place):
         probe = picture_probe(network, processor, lent)
         cut = cut_of(network, probe, probe.tensors["pixel_values"])
@@ -78,7 +80,7 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network",
 
 
 def picture_probe(network: "Network", processor: "BaseImageProcessor",
-                  lent: "AbstractContextManager[Network]") -> Probe:
+                  lent: "Lent") -> Probe:
     """Return a probe over a random picture, preprocessed by the model's own processor."""
     noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIDES, 3), np.uint8)
     return Probe(lent, {"pixel_values": prepare(processor, noise).pixels.to(network.dtype)})
@@ -121,8 +123,10 @@ def build_towers(place: ModelFiles, fingerprint: str, network: "Network",
     tokenizer. lend(module): gives a module for a pass."""
     processor, tokenizer = readers
     picture = build_picture_model(place, fingerprint, network.vision_model, processor, "none", dtype,
-                                  Comparison(network, tokenizer, lend(network)), lend(network.vision_model))
-    text = build_model(place, fingerprint, network.text_model, tokenizer, "none", dtype, lend(network.text_model))
+                                  Comparison(network, tokenizer, partial(lend, network)),
+                                  partial(lend, network.vision_model))
+    text = build_model(place, fingerprint, network.text_model, tokenizer, "none", dtype,
+                       partial(lend, network.text_model))
     return TwoTowers(picture, text)
 
 

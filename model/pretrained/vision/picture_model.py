@@ -1,5 +1,6 @@
 """Vision models, which turn a picture into a record over patches with one captured forward pass, alone or together with
 a text tower."""
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -85,7 +86,7 @@ class Comparison:
 
     network: "Network"   # the whole model, from transformers
     tokenizer: "Tokenizer"   # the text tower's tokenizer
-    lent: "AbstractContextManager[Network]"   # gives the whole model for a pass
+    lent: "Callable[[], AbstractContextManager[Network]]"   # gives the whole model for a pass
 
     @property
     def by_itself(self) -> bool:
@@ -121,7 +122,7 @@ class Comparison:
         """Return the picture's vector (d), of length 1, from its tower's output."""
         import torch
 
-        with torch.no_grad(), self.lent:
+        with torch.no_grad(), self.lent():
             pooled = output.pooler_output
             projection = getattr(self.network, "visual_projection", None)
             return _unit(pooled if projection is None else projection(pooled))[0]
@@ -130,7 +131,7 @@ class Comparison:
         """Return the texts' vectors (text, d), of length 1; texts are padded or truncated as in training."""
         import torch
 
-        with torch.no_grad(), self.lent:
+        with torch.no_grad(), self.lent():
             features = self.network.get_text_features(**self.encoded(texts))
         return _unit(getattr(features, "pooler_output", features))
 
@@ -146,7 +147,7 @@ class Comparison:
         """Raise Unsupported if this comparison differs from the model's own on one picture (1, 3, height, width)."""
         import torch
 
-        with torch.no_grad(), self.lent as network:
+        with torch.no_grad(), self.lent() as network:
             wanted = network(pixel_values=pixels, **self.encoded(PROBES)).logits_per_image[0]
             picture = self.vector(self.network.vision_model(pixel_values=pixels))
         ours = self._logits(self.text_vectors(PROBES) @ picture)
@@ -210,7 +211,7 @@ class PictureModel(PretrainedModel):
         found = super().trace(query, report)
         asked, start = self.tokens(query, report), found.start(Kind.SELF)
         special = [token for token, is_special in enumerate(asked.source.special) if is_special]
-        with self.lent:
+        with self.lent():
             parts = embedded_parts(self.network, asked.tensors["pixel_values"], special, len(asked.source))
         if parts is None:
             return found

@@ -1,5 +1,6 @@
 """The token of each patch and its position vector are measured."""
 from contextlib import nullcontext
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from tests.model import tiny_vision
 
 def probe_of(network, height=32, width=32):
     draw = torch.Generator().manual_seed(0)
-    return Probe(nullcontext(network), {"pixel_values": torch.rand(1, 3, height, width, generator=draw)})
+    return Probe(partial(nullcontext, network), {"pixel_values": torch.rand(1, 3, height, width, generator=draw)})
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """CLIP and SigLIP: a tower for pictures, one for texts, and the comparison by the whole model."""
 import dataclasses
 from contextlib import nullcontext
+from functools import partial
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_wrong_comparison_is_refused(folder):
         ask(folder, "\n".join(f"cat {number}" for number in range(21)))
     opened = models.open(ask(folder).query, quiet)
     network = tiny_vision.network(folder.name, seed=4)
-    other = dataclasses.replace(opened.picture.comparison, network=network, lent=nullcontext(network))
+    other = dataclasses.replace(opened.picture.comparison, network=network, lent=partial(nullcontext, network))
     pixels = prepare(opened.picture.processor, np.zeros((40, 40, 3), np.uint8)).pixels
     other.check(pixels)   # a model agrees with itself
     planted = lambda module, arguments, output: type(output)(logits_per_image=1.1 * output.logits_per_image)
