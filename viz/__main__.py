@@ -88,9 +88,8 @@ def export(out: Path, **asked: Any) -> None:
     if asked["width"] or len(several) > 1:
         if out.suffix.lower() not in SUFFIXES:
             raise UserError(f"A figure for a paper is a {', '.join(SUFFIXES)} file, but {out.name} is not.")
-        width = asked["width"] or "two-column"
-        layout = Layout(() if asked["grid"] else several or (view.head_id,),
-                        float(width) if width.replace(".", "", 1).isdigit() else width, asked["title"])
+        layout = Layout(() if asked["grid"] else several or (view.head_id,), asked["width"] or "two-column",
+                        asked["title"])
         content = columns(record, view, out.suffix.lower()[1:], layout, zoom=asked["zoom"], paths=asked["paths"])
         click.echo(caption(record, view, layout))
     else:

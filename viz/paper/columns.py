@@ -3,8 +3,6 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from model.core import heads
 from model.core.query import HeadId, UserError, frozen
 from model.core.record import AttentionRecord
@@ -33,11 +31,10 @@ ENOUGH = 9.0             # points per token that need not grow
 
 def millimetres(width: str | float) -> float:
     """Return a width in millimetres. Raises UserError for an unknown name and for widths outside 40 to 1,000 mm."""
-    if isinstance(width, str) and width not in WIDTHS:
-        raise UserError(f"There is no width {width!r}; choose {' or '.join(WIDTHS)}, or give millimetres.")
-    if not isinstance(width, str | int | float | np.number) or isinstance(width, bool):
-        raise UserError(f"{width!r} is not a width; choose {' or '.join(WIDTHS)}, or give millimetres.")
-    chosen = WIDTHS[width] if isinstance(width, str) else float(width)
+    try:
+        chosen = float(WIDTHS.get(width, width))   # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise UserError(f"There is no width {width!r}; choose {' or '.join(WIDTHS)}, or give millimetres.") from error
     if not LEAST <= chosen <= 1000:
         raise UserError(f"A figure must be {LEAST:g} to 1,000 mm wide, not {chosen:g}; choose another width.")
     return chosen
@@ -58,15 +55,15 @@ def heading(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...]) -> 
     """Name the model, the kind of attention and the heads."""
     what = WORDS("grid_title", count=sum(layer.heads for layer in record[view.kind].layers))
     if chosen:
-        what = (WORDS("title", layer=chosen[0][0], head=chosen[0][1]) if len(chosen) == 1
-                else WORDS("heads", list=", ".join(head_label(*head) for head in chosen)))
+        named = ", ".join(head_label(*head) for head in chosen)
+        what = WORDS("heads", list=named) if chosen[1:] else WORDS("title", layer=chosen[0][0], head=chosen[0][1])
     return f"{WORDS('of', title=record.card.title, kind=view.kind.label(WORDS['kinds']))} · {what}"
 
 
 def reading(record: AttentionRecord, view: View, layout: Layout) -> list[str]:
     """Return how to read a figure, for its caption: its heads, rows, columns and scale, then the notes. Call it inside
     `sheet.pen`."""
-    plans, _, tall = _arranged(record, view, layout, raster=True)
+    plans, _, _, tall = _arranged(record, view, layout, raster=True)
     says = "; ".join(filter(None, [*dict.fromkeys(plan.orientation for plan in plans), plans[0].bar_name]))
     notes = [note for plan in plans for note in plan.notes]
     notes += [WORDS("tall", height=tall / POINTS)] if tall > TALLEST * POINTS + 1 else []
@@ -78,54 +75,44 @@ def figure(record: AttentionRecord, view: View, layout: Layout, *, raster: bool)
     """Return a figure that is exactly as wide as the layout says, and no taller than TALLEST where that is possible,
     without a caption (which is available as text). Several heads are drawn in rows on one colour scale. Call it inside
     `sheet.pen`."""
-    across, sheet, chosen = millimetres(layout.width) * POINTS - 2 * EDGE, Sheet(), layout.heads
-    plans, columns, _ = _arranged(record, view, layout, raster)
-    y = 1.0
-    for line in _title(record, view, layout):
-        sheet.text(EDGE, y + 9, line, size=9, face="bold")
+    plans, columns, lines, _ = _arranged(record, view, layout, raster)
+    sheet, y, wide = Sheet(), 1.0 + 6 * layout.title, millimetres(layout.width) * POINTS
+    share, above = (wide - 2 * EDGE + GUTTER) / columns, TITLE * (len(plans) > 1)
+    for number, line in enumerate(lines):
+        sheet.text(EDGE, LINE * number + 10, line, size=9, face="bold")
         y += LINE
-    y += 6 * layout.title
-    share = (across + GUTTER) / columns
-    for start in range(0, len(plans), columns):
-        row = plans[start:start + columns]
-        for place, plan in enumerate(row):
-            if len(chosen) > 1:
-                sheet.text(EDGE + place * share, y + 9, head_label(*chosen[start + place]), size=8, face="bold")
-            plan.paint(sheet, EDGE + place * share, y + TITLE * (len(chosen) > 1))
-        y += max(plan.height for plan in row) + TITLE * (len(chosen) > 1) + GUTTER
-    y = bar_at(sheet, plans[0], (EDGE, y + 6), across)
-    return sheet.close(across + 2 * EDGE, y + 2)
-
-
-def _title(record: AttentionRecord, view: View, layout: Layout) -> list[str]:
-    """Return the lines of the title: the model and, unless each has a title of its own, the heads."""
-    if not layout.title:
-        return []
-    text = (heading(record, view, layout.heads) if len(layout.heads) < 2
-            else WORDS("of", title=record.card.title, kind=view.kind.label(WORDS["kinds"])))
-    return wrap(readable(show_invisibles(text), mono=False), 9, (millimetres(layout.width) * POINTS - 2 * EDGE) / BOLD)
+    for place, plan in enumerate(plans):
+        x = EDGE + place % columns * share
+        if above:
+            sheet.text(x, y + 9, head_label(*layout.heads[place]), size=8, face="bold")
+        plan.paint(sheet, x, y + above)
+        if place % columns == columns - 1 or plan is plans[-1]:
+            y += max(each.height for each in plans) + above + GUTTER
+    return sheet.close(wide, bar_at(sheet, plans[0], (EDGE, y + 6), wide - 2 * EDGE) + 2)
 
 
 def _arranged(record: AttentionRecord, view: View, layout: Layout,
-              raster: bool) -> tuple[list[PicturePlan], int, float]:
+              raster: bool) -> tuple[list[PicturePlan], int, list[str], float]:
     """Plan a picture per head, in the number of columns that leaves most room for the tokens, and the largest one that
-    leaves enough. Return the plans, the number of columns and the height in points."""
+    leaves enough. Return the plans, the number of columns, the lines of the title and the height in points."""
     across, chosen = millimetres(layout.width) * POINTS - 2 * EDGE, layout.heads
-    free = TALLEST * POINTS - LINE * len(_title(record, view, layout)) - BELOW
+    named = readable(show_invisibles(heading(record, view, chosen)), mono=False)
+    lines = wrap(named, 9, across / BOLD) if layout.title else []
+    taken = LINE * len(lines) + BELOW
+    free = TALLEST * POINTS - taken
     if not chosen:
         state, _, numbers = grid.grid_state(record, view)
         plan = grid.plan_of(heads.overview(record[view.kind]), replace(state, open_head=(-1, -1)), raster,
                             numbers=numbers, room=Room(across, free))
-        return [plan], 1, plan.height + TALLEST * POINTS - free
+        return [plan], 1, lines, plan.height + taken
     overlay, above = (view.overlay, GUTTER) if len(chosen) == 1 else ((), TITLE + GUTTER)
     views = [replace(view, layer=layer, head=number, overlay=overlay) for layer, number in chosen]
     shown = [] if view.lens == "picture" else [displayed_head(record, each) for each in views]
-    shape = (len(shown[0].columns), len(shown[0].rows)) if shown else (1, 1)
+    wide, high = (len(shown[0].columns), len(shown[0].rows)) if shown else (1, 1)
     rooms = [Room((across + GUTTER) / columns - GUTTER, free / math.ceil(len(views) / columns) - above, *layout.labels)
              for columns in range(1, max(1, min(len(views), int((across + GUTTER) / (NARROWEST + GUTTER)))) + 1)]
-    steps = [min((room.width - LABELS) / shape[0], (room.height - LABELS) / shape[1], ENOUGH) for room in rooms]
-    columns = max(range(len(rooms)), key=lambda place: (steps[place], place)) + 1
-    room = rooms[columns - 1]
+    _, columns, room = max((min((room.width - LABELS) / wide, (room.height - LABELS) / high, ENOUGH), columns, room)
+                           for columns, room in enumerate(rooms, 1))
     plans = [head.plan_of([each, *overlaid_heads(record, own)], own, raster, room=room)
              for each, own in zip(shown, views, strict=False)] or [picture.plan(record, each, room) for each in views]
-    return plans, columns, math.ceil(len(plans) / columns) * (plans[0].height + above) + TALLEST * POINTS - free
+    return plans, columns, lines, math.ceil(len(plans) / columns) * (plans[0].height + above) + taken
