@@ -50,7 +50,7 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> Compared:
         sees = ~np.broadcast_to(empty[:, kept], sums.shape)
         found = np.where(sees, differences(mixed, outputs, scale).max(2), 0)
         keys, rounding = slice(0, layer.key.shape[1]), members[0].rounding
-        tolerance = np.full(found.shape, TOLERANCE + 2 * rounding)
+        tolerance = np.full(found.shape, TOLERANCE + (2 * rounding if rounding > FINE else 0))
         if rounding > FINE and (layer.softcap is not None or layer.sink is not None):   # by hand, with rounded scores
             slack = _slack(layer, kept, keys, rounding).reshape(len(layer.value), -1, keys.stop) @ np.abs(layer.value)
             tolerance += (slack.reshape(scale.shape) / np.maximum(scale, SMALLEST)).max(2)

@@ -203,10 +203,9 @@ class Probe:
             return network(**self.tensors | options)
 
 
-def probe_of(network: "Network",
-             lent: "Lent") -> tuple[Probe, tuple[int, int | None]]:
+def probe_of(network: "Network", lent: "Lent | None" = None) -> tuple[Probe, tuple[int, int | None]]:
     """Return a probe over random tokens, if affordable longer than the smallest window, and its lengths on both
-    sides."""
+    sides. lent: gives what runs in a pass, by default the network."""
     import torch
 
     config = network.config.get_text_config()
@@ -222,7 +221,7 @@ def probe_of(network: "Network",
     ids = {name: torch.randint(known[name] // 10, known[name], (count,), generator=draw).tolist()
            for name, count in sides.items()}
     tensors = as_tensors(network, {**ids, "attention_mask": [1] * sides["input_ids"]})
-    return Probe(lent, tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
+    return Probe(lent or partial(nullcontext, network), tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
 
 
 def _config(folder: Path) -> "Config":

@@ -76,7 +76,7 @@ def _reading() -> Iterator[None]:
         if not is_fault(error):
             raise
         raise UserError(f"The model's tokenizer cannot read that text ({in_one_line(error)}); try another text, or "
-                        f"copy or download the model again if none is read.") from error
+                        f"replace the tokenizer if it reads none.") from error
 
 
 def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
@@ -130,7 +130,7 @@ def _check_ids(network: "Network", encoding: Encoding) -> None:
     piece = max(encoding.pieces, key=lambda piece: piece.id)
     if rows is not None and piece.id >= rows:
         raise UserError(f"The tokenizer and the weights do not match: {piece.raw!r} has id {piece.id:,} "
-                        f"but there are {rows:,} embeddings; copy or download the model again.")
+                        f"but there are {rows:,} embeddings; use the tokenizer that the model was trained with.")
 
 
 def plain_ids(tokenizer: "Tokenizer", text: str) -> list[int]:

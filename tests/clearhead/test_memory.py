@@ -18,7 +18,6 @@ from tokenizers import normalizers
 import clearhead
 from model.ask import kept
 from model.capture import forward_pass
-from model.core.limits import home
 from tests.model import tiny, tiny_vision
 
 pytestmark = pytest.mark.filterwarnings("ignore")   # of peft and torch, on what is deprecated
@@ -45,19 +44,19 @@ def state(network):
             [dict(vars(each.config)) for each in network.modules() if hasattr(each, "config")])
 
 
-def check(network, given=None, tokenizer=None):
+def check(network, given=None):
     """Open a network, and compare its record with its own eager attention."""
-    record = clearhead.open(network if given is None else given, tokenizer or tiny.tokenizer())(TEXT)
+    record = clearhead.open(network if given is None else given, tiny.tokenizer())(TEXT)
     attentions, logits = eager(network)
     assert record.verified, record.verification
     np.testing.assert_allclose(record.weights(), attentions, atol=1e-5)
-    if network.lm_head is not None and record.prediction is not None:
+    if record.prediction is not None:
         np.testing.assert_allclose(record.logits, logits, atol=1e-4)
     return record
 
 
 def test_model_runs_itself_and_is_left_as_it_was(tmp_path):
-    network, files = tiny.network("llama").train(), {*home().rglob("*"), *Path.cwd().iterdir()}
+    network = tiny.network("llama").train()
     network.model.layers[1].eval()
     network.model.embed_tokens.requires_grad_(False)
     network.config.use_cache, network.config.output_hidden_states = True, True
@@ -66,8 +65,8 @@ def test_model_runs_itself_and_is_left_as_it_was(tmp_path):
     record.writes("cat", "mat"), record.lens()
     for one, other in zip(before, state(network), strict=True):
         assert repr(one) == repr(other)
-    assert record.verified and not kept.can_keep(record.answer.query)
-    assert {*home().rglob("*"), *Path.cwd().iterdir()} == files
+    kept.keep(record.answer)
+    assert record.verified and not (kept.folder() / kept.name_of(record.answer.query)).exists()
     folder = clearhead.open(str(tiny.save(tmp_path / "llama", "llama")))(TEXT)
     np.testing.assert_array_equal(folder.weights(), record.weights())
 

@@ -79,11 +79,11 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network",
                         plan_of(network, card, head, examined), pooling, True, lent, processor, cut, comparison)
 
 
-def picture_probe(network: "Network", processor: "BaseImageProcessor",
-                  lent: "Lent") -> Probe:
+def picture_probe(network: "Network", processor: "BaseImageProcessor", lent: "Lent | None" = None) -> Probe:
     """Return a probe over a random picture, preprocessed by the model's own processor."""
     noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIDES, 3), np.uint8)
-    return Probe(lent, {"pixel_values": prepare(processor, noise).pixels.to(network.dtype)})
+    pixels = prepare(processor, noise).pixels.to(network.dtype)
+    return Probe(lent or partial(nullcontext, network), {"pixel_values": pixels})
 
 
 @contextmanager
