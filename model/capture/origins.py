@@ -104,7 +104,7 @@ class Origins:
 
     def __init__(self) -> None:
         self._next = itertools.count()
-        self._counts: list[int] = []   # number of rows of each input
+        self._counts: list[int] = []   # number of rows of each input, 0 if its shape does not tell
         self._known: MutableMapping[Tensor, Origin] = WeakTensorKeyDictionary()
 
     def start(self, inputs: Iterable[Tensor], constants: Iterable[Tensor]) -> None:
@@ -113,7 +113,8 @@ class Origins:
         numbers: dict[object, int] = {}
         for place, tensor in enumerate(inputs):
             made = self._set(tensor, stream=Stream(frozenset({place}), frozenset()), rows=order.rows_of_input(tensor))
-            self._counts.append(int(made.rows.max()) if made.rows is not None and tensor.numel() else 0)
+            count = int(made.rows.max()) if made.rows is not None and tensor.numel() else 0
+            self._counts.append(count if count < order.NUMBERS else 0)
             if tensor.layout is torch.strided:   # the same tensor may be passed twice
                 made.number = numbers.setdefault((tensor.data_ptr(), tensor.shape), made.number)
         for tensor in constants:
@@ -174,7 +175,7 @@ class Origins:
         reshaped = name in RESHAPED and len(outputs) == 1
         itself = {"number": before[0].number, "axes": before[0].axes} if reshaped else {}
         for number, output in enumerate(outputs):
-            stream = queries or self._positions(name, args, options, given, output, number)
+            stream = queries or self._positions(name, args, options, given)
             try:
                 rows = order.rows_after(func, name, args, options, output, number, lambda each: self._of(each).rows,
                                         weights)
@@ -182,6 +183,8 @@ class Origins:
                 rows = torch.full(output.shape, UNKNOWN_ROW)
             if _is_lost(rows) and (moves or not any(_is_lost(each.rows) for each in before)):
                 sources = frozenset()   # an order of its own
+                lost = Derived(("lost", next(self._next)), stream.inputs, ordered=False)
+                stream = queries or Stream(frozenset({lost}), stream.calls)
             if args and output is args[0] and not order.agree(self._of(output).rows, rows):
                 self._forget_memory(output)
             self._set(output, sources=sources, same=same, stream=stream, keys=keys, rows=rows, across=across,
@@ -210,44 +213,23 @@ class Origins:
                 self.follow(functional.linear, "linear", tuple(inputs), {}, tensor)
                 self._of(tensor).rows = torch.full(tensor.shape, UNKNOWN_ROW)
 
-    def _positions(self, name: str, args: tuple, options: dict[str, object], given: list[Tensor], output: Tensor,
-                   number: int) -> Stream:
-        """Return the origin of the positions of an operation's output with this number: the largest numeric input
-        tensors, unless the operation joins, cuts or moves positions."""
+    def _positions(self, name: str, args: tuple, options: dict[str, object], given: list[Tensor]) -> Stream:
+        """Return which inputs an operation's output is derived from: those of the largest numeric tensors, and all that
+        are joined."""
         if name in ("copy_", "__set__"):
             given = given[1:] or given
-        found = [(each, stream) for each in given if (stream := self.stream(each)) != NOTHING]
+        found = [(each, stream) for each in given if (stream := self._of(each).stream) != NOTHING]
         found = [pair for pair in found if pair[0].is_floating_point()] or found
         size = max((each.numel() for each, _ in found), default=0)
         joined = _union(stream for each, stream in found if each.numel() == size or name in JOINING)
-        looked_up = name == "embedding" and found and found[0][0].is_floating_point()   # in a table that is computed
-        if not found or (name in SAME_POSITIONS and name not in JOINING and not looked_up):
+        parts = [each for each in tensors_in(args[:1] or options.values()) if each.numel()]
+        if name not in JOINING or len({self._of(each).stream for each in parts}) < 2 or _of_features(
+                name, args, options, given[0]):
             return joined
-        parent, inputs = given[0], joined.inputs
-        of_features = _of_features(name, args, options, parent) and (parent.ndim > 2 or bool(self._of(parent).sources))
-        told = repr([each for each in (*_index(args), *options.values()) if not isinstance(each, Tensor)])
-        pieces: tuple = ()
-        if name in JOINING:
-            parts = [each for each in tensors_in(args[:1] or options.values()) if each.numel()]
-            if len(parts) == 1 or of_features or (name == "stack" and len({self.stream(each) for each in parts}) == 1):
-                return joined
-            axis = options.get("dim", args[1] if len(args) > 1 else 0)
-            pieces = tuple((1 if name == "stack" else each.shape[axis],
-                            frozenset(map(_flat, self.stream(each).roots))) for each in parts)
-            how: tuple = (name, axis)
-        elif name in CUTTING and not _moves(name, args):
-            known = self._of(parent)
-            fresh = bool(known.sources) and parent.ndim > known.axes   # an axis of heads, or of q, k and v
-            if output.numel() == parent.numel() or of_features or fresh:
-                return joined
-            how = (name, told, number)
-        elif looked_up or name in MOVING or name in CUTTING or output.numel() != size or (name == "__setitem__" and any(
-                isinstance(root, Derived) and root not in joined.roots and root.how != ("__getitem__", told, 0)
-                for _, stream in found for root in stream.roots)):   # other positions are written here
-            how = (name, told, *(self._of(each).number for each in given if not each.is_floating_point()))
-        else:
-            return joined
-        return Stream(frozenset({Derived(how, inputs, pieces)}), joined.calls)
+        axis = options.get("dim", args[1] if len(args) > 1 else 0)
+        pieces = tuple((1 if name == "stack" else each.shape[axis],
+                        frozenset(map(_flat, self._of(each).stream.roots))) for each in parts)
+        return Stream(frozenset({Derived((name, axis), joined.inputs, pieces)}), joined.calls)
 
     def pass_through(self, number: int, result: object, weights: bool = False) -> None:
         """Record that the attention call with this number returned `result`, or computed these weights."""
@@ -270,14 +252,14 @@ class Origins:
         known = self._of(tensor)
         if axis is None or known.rows is None:
             return known.stream
-        inputs = known.stream.inputs
-        if order.in_order(known.rows, axis):
-            found = order.rows_of_positions(known.rows, axis)
-            whole = len(inputs) == 1 and found.numel() == found.max() == self._counts[min(inputs)]
-            return Stream(inputs, known.stream.calls) if whole else known.stream
-        moved = order.rows_of_positions(known.rows, axis).numpy().tobytes()
-        return Stream(frozenset({Derived(("moved", moved, known.stream.roots), inputs, ordered=False)}),
-                      known.stream.calls)
+        found, ordered = order.rows_of_positions(known.rows, axis), order.in_order(known.rows, axis)
+        if ordered and any(isinstance(root, Derived) and root.pieces for root in known.stream.roots):
+            return known.stream   # joined inputs
+        last, whole = int(found.max()), len(found.unique()) == found.max()   # heads may repeat positions
+        if ordered and whole and any(self._counts[each] in (0, last) for each in known.stream.inputs):
+            return Stream(known.stream.inputs, known.stream.calls)
+        how = (found.numpy().tobytes(), *(() if ordered else known.stream.roots))
+        return Stream(frozenset({Derived(how, known.stream.inputs, ordered=ordered)}), known.stream.calls)
 
     def texts(self, tensor: Tensor) -> Tensor | None:
         """Return which of the first of three axes of queries, keys or scores are the heads of each text, (text, head),

@@ -150,8 +150,10 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
         else:
             meant = [each for each in fitting if each.stream in inputs[number:number + 1]]
         # leave out positions where two inputs are mixed
-        meant = [each for each in meant if each.proved and len(each.stream & vectors) < 2]
-        if len(fitting) == 1 and fitting[0].ordered and len(side) not in sizes and all(each.inputs <= fitting[0].inputs
+        derived = len(side) not in sizes
+        meant = [each for each in meant
+                 if (each.ordered if derived else each.proved) and len(each.inputs & vectors) < 2]
+        if len(fitting) == 1 and fitting[0].ordered and derived and all(each.inputs <= fitting[0].inputs
                                                                        for each in every):
             meant = fitting
         if len({each.stream for each in meant}) == 1:
