@@ -4,8 +4,8 @@
 Every tensor has a number that survives reshaping. The result of a projection, and of later operations on it, keeps the
 numbers of the projected tensors.
 
-A tensor has the positions of a module's input as long as operations treat all positions alike. Operations that join,
-cut or reorder positions create new ones. `model.capture.order` proves that none was reordered unnoticed.
+A tensor's positions are derived from inputs. `model.capture.order` knows which of their rows these are, and whether in
+their order; rows that it cannot follow, and tensors that are joined, are positions of their own.
 """
 import itertools
 from collections.abc import Callable, Iterable, MutableMapping
@@ -21,7 +21,6 @@ from model.capture import order
 from model.capture.order import (
     ATTENTION,
     COPYING,
-    CUTTING,
     JOINING,
     PACKED,
     PRODUCTS,
@@ -37,7 +36,6 @@ from model.core.query import frozen
 PROJECTIONS = PACKED | {"linear", "addmm", "matmul", "mm", "bmm", "baddbmm", "einsum", "conv1d", "conv2d", "conv3d",
                         "embedding", "__matmul__", "__rmatmul__"}
 RESHAPED = SHAPING | COPYING | {"view_as_complex", "view_as_real"}   # the numbers stay
-SAME_POSITIONS = PROJECTIONS | ATTENTION | RESHAPED | {"lstm", "gru", "rnn_tanh", "rnn_relu", "glu", "one_hot"}
 MOVING = REORDERING | {"take", "sort", "msort", "topk", "scatter", "scatter_", "scatter_add", "scatter_add_",
                        "scatter_reduce", "scatter_reduce_", "index_put", "index_put_", "index_copy", "index_copy_",
                        "index_add", "index_add_", "index_reduce", "masked_scatter", "masked_scatter_", "select_scatter",
@@ -46,9 +44,9 @@ MOVING = REORDERING | {"take", "sort", "msort", "topk", "scatter", "scatter_", "
 
 @frozen
 class Derived:
-    """Positions derived from others by an operation."""
+    """Positions that are not those of an input, all and in its order."""
 
-    how: tuple                                     # the operation and its arguments
+    how: tuple                                     # what tells them from others: rows, or the operation
     inputs: frozenset                              # numbers of the original inputs
     pieces: tuple[tuple[int, frozenset], ...] = ()   # (size, roots) of tensors joined along an axis
     ordered: bool = True                           # whether their order is proved to be that of an input
@@ -92,7 +90,6 @@ class Origin:
     same: bool | None = None     # for scores: whether query and key come from one tensor; else None
     stream: Stream = NOTHING     # origin of its positions; for scores, of the queries' positions
     keys: Stream | None = None   # for scores: the stream of the keys
-    axes: int = 0                # number of axes before reshaping
     rows: Tensor | None = None   # from which row of an input each number comes
     across: bool = False         # for scores: whether the queries are along another axis than the second last
     weights: bool = False        # whether these are weights of an observed attention call
@@ -125,7 +122,7 @@ class Origins:
         return known or self._set(tensor, stream=NOTHING if isinstance(tensor, nn.Parameter) else UNSEEN)
 
     def _set(self, tensor: Tensor, **known: object) -> Origin:
-        made = self._known[tensor] = Origin(**{"number": next(self._next), "axes": tensor.ndim} | known)
+        made = self._known[tensor] = Origin(**{"number": next(self._next)} | known)
         return made
 
     def follow(self, func: Callable, name: str, args: tuple, options: dict[str, object], result: object) -> None:
@@ -172,8 +169,7 @@ class Origins:
                     queries, keys = keys, queries
         if name in ATTENTION:
             queries, keys = self._of(args[0] if args else options["query"]).stream, None
-        reshaped = name in RESHAPED and len(outputs) == 1
-        itself = {"number": before[0].number, "axes": before[0].axes} if reshaped else {}
+        itself = {"number": before[0].number} if name in RESHAPED and len(outputs) == 1 else {}
         for number, output in enumerate(outputs):
             stream = queries or self._positions(name, args, options, given)
             try:
@@ -223,10 +219,10 @@ class Origins:
         size = max((each.numel() for each, _ in found), default=0)
         joined = _union(stream for each, stream in found if each.numel() == size or name in JOINING)
         parts = [each for each in tensors_in(args[:1] or options.values()) if each.numel()]
-        if name not in JOINING or len({self._of(each).stream for each in parts}) < 2 or _of_features(
-                name, args, options, given[0]):
-            return joined
         axis = options.get("dim", args[1] if len(args) > 1 else 0)
+        if name not in JOINING or len({self._of(each).stream for each in parts}) < 2 or (
+                axis in (-1, parts[0].ndim - (name != "stack")) and parts[0].is_floating_point()):   # features
+            return joined
         pieces = tuple((1 if name == "stack" else each.shape[axis],
                         frozenset(map(_flat, self._of(each).stream.roots))) for each in parts)
         return Stream(frozenset({Derived((name, axis), joined.inputs, pieces)}), joined.calls)
@@ -314,25 +310,6 @@ def _index(args: tuple) -> tuple:
     return args[1] if len(args) > 1 and isinstance(args[1], tuple) else args[1:]
 
 
-def _of_features(name: str, args: tuple, options: dict[str, object], tensor: Tensor) -> bool:
-    """Return whether an operation joins or cuts feature vectors without touching positions."""
-    if name not in JOINING | CUTTING or not tensor.is_floating_point():
-        return False
-    if name == "__getitem__":
-        index = _index(args)
-        whole = all(each is Ellipsis or (isinstance(each, slice) and each.start is each.stop is each.step is None)
-                    for each in index[:-1])
-        return whole and len(index) > 1 and (index[0] is Ellipsis or len(index) == tensor.ndim)
-    place = 2 if "chunk" in name or "split" in name else 1
-    return options.get("dim", args[place] if len(args) > place else 0) in (-1, tensor.ndim - (name != "stack"))
-
-
-def _swaps(before: Tensor, after: Tensor, axes: slice) -> bool:
-    """Return whether the second tensor is a view of the first with two axes exchanged."""
-    one, other = before.stride()[axes], after.stride()[axes]
-    return one == other[::-1] != other and before.data_ptr() == after.data_ptr()
-
-
 def _moves(name: str, args: tuple) -> bool:
     """Return whether an operation puts positions into another order."""
     return name in MOVING or (name == "__getitem__" and any(isinstance(each, Tensor | list) for each in _index(args)))
@@ -341,6 +318,12 @@ def _moves(name: str, args: tuple) -> bool:
 def _is_lost(rows: Tensor | None) -> bool:
     """Return whether the row of some number is unknown."""
     return rows is not None and UNKNOWN_ROW in rows
+
+
+def _swaps(before: Tensor, after: Tensor, axes: slice) -> bool:
+    """Return whether the second tensor is a view of the first with two axes exchanged."""
+    one, other = before.stride()[axes], after.stride()[axes]
+    return one == other[::-1] != other and before.data_ptr() == after.data_ptr()
 
 
 def _is_across(args: tuple) -> bool:
