@@ -15,6 +15,7 @@ from model.ask import sources
 from model.cli.commands import FOLDER, JSON, KIND, LIMIT, MODEL, READ, Commands, as_json, tell
 from model.core.files import ASSETS, make_folder, refuse_overwriting
 from model.core.query import Kind, UserError, quiet
+from model.core.record import unread
 from model.studies.atlas import files
 from model.studies.atlas.build import Corpus, ShardWorker, Task, folded, made_of
 from model.studies.atlas.summary import Summary, atlas_of
@@ -91,6 +92,8 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
     averages = summary.averages
     click.echo(f"{out}: {len(summary.heads)} heads over {averages.texts:,} texts of {averages.tokens:,} tokens; "
                f"{resumed:,} read in an earlier run, {averages.cut:,} cut to the model's length")
+    if missed := unread(summary.title, averages.unread, averages.texts, "texts"):
+        click.echo(missed, err=True)
 
 
 def _is_there(out: Path, said: dict[str, object]) -> bool:

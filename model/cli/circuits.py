@@ -35,12 +35,12 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
     clearhead why --model minilm --text "The cat sat." --layer 3 --head 1 --query sat --key cat --json
     """
     query = sources.open_query(model_id, text, target=target)
-    tell_unread(query)
     record = answer_to(query)
     chosen = record[Kind(kind) if kind else record.kinds[0]]
     chosen.of_head(layer, head)
     found = answer_to(circuits.WhyQuery(query, chosen.kind, layer, head, chosen.queries.index(looking),
                                         chosen.keys.index(looked_at)))
+    tell_unread(query)
     show(found, found.frame(), json_wanted and {"score": found.score, "total": found.total,
                                                 "terms": dict(found.terms), "parts": found.frame()})
 
@@ -64,14 +64,13 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
     clearhead writes --model minilm --text "The cat sat." --other "The dog sat."
     """
     query = sources.open_query(model_id, text, target=target)
-    tell_unread(query)
     if answer is not None and other is None:
         found = answer_to(contributions.WritesQuery(query, _position(query, position), answer, rival))
     elif other is not None and answer is None:
-        tell_unread(compared := sources.open_query(model_id, other))
-        found = answer_to(contributions.CosineQuery(query, compared))
+        found = answer_to(contributions.CosineQuery(query, sources.open_query(model_id, other)))
     else:
         raise UserError("Exactly one of --answer and --other is needed; give --other for a sentence model.")
+    tell_unread(query, *([sources.open_query(model_id, other)] if other is not None else []))
     show(found, found.frame(), json_wanted and vars(found) | {"total": found.total, "rest": found.rest})
 
 
@@ -98,8 +97,8 @@ def lens_command(model_id: str, text: str, target: str | None, position: int, js
     clearhead lens --model smollm2 --text "The cat sat on the" --json
     """
     query = sources.open_query(model_id, text, target=target)
-    tell_unread(query)
     found = answer_to(contributions.LensQuery(query, _position(query, position)))
+    tell_unread(query)
     show(found, found.frame().drop(columns="probabilities"), json_wanted and {"layers": found.frame()}, rows=None)
 
 
@@ -124,9 +123,9 @@ def paths_command(model_id: str, text: str, twin: str, position: int, answer: st
         --twin "When Mary and John went out, Mary gave it to" --answer " Mary" --rival " John"
     """
     query, other = (sources.open_query(model_id, each) for each in (text, twin))
-    tell_unread(query, other)
     found = answer_to(PathsQuery(query, other, _position(query, position), answer, rival, receiver,
                                  (reads,) if reads else READS))
+    tell_unread(query, other)
     show(found, found.frame(), json_wanted and {"plain": found.plain, "twin": found.twin, "paths": found.frame()})
 
 

@@ -7,6 +7,7 @@ import click
 from model.ask import sources
 from model.cli.commands import JSON, KIND, LIMIT, MODEL, READ, answer_to, as_json, echo_table, tell_unread
 from model.core.query import Kind
+from model.core.record import unread
 from model.core.statistics import too_few
 from model.studies import comparison, corpus, rule
 
@@ -41,14 +42,15 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
             texts = tuple(each for _, each in islice(corpus.texts(opened, file.name), limit))
         found = answer_to(comparison.ModelsQuery(pair[0], pair[1], texts, chosen))
         table = found.frame()
-        if why := too_few(found.units, "texts"):
+        names = " or ".join(dict.fromkeys(name for name, _ in pair))
+        for why in filter(None, (too_few(found.units, "texts"), unread(names, found.unread, len(texts), "texts"))):
             click.echo(why, err=True)
     else:
         queries = [sources.open_query(name, each or "")
                    for (name, _), each in zip(pair, (text, second or text), strict=True)]
-        tell_unread(*queries)
         wanted = chosen or answer_to(queries[0]).kinds[0]
         table = answer_to(comparison.ComparisonQuery(queries[0], queries[1], (wanted, wanted))).frame()
+        tell_unread(*queries)
     table = table.reset_index()
     if json_wanted:
         as_json({"models": [name for name, _ in pair], "heads": table})

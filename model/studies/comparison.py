@@ -213,6 +213,7 @@ class ModelsQuery:
         records cannot be compared."""
         changed: list[np.ndarray] = []
         ids: tuple[HeadId, ...] = ()
+        unread = 0
         for _, text in counted(self.texts, report, "text"):
             with errors_at(f"Text {quoted(text)}"):
                 one, other = (models.record(Query(*model, text), quiet) for model in (self.first, self.second))
@@ -222,7 +223,8 @@ class ModelsQuery:
                 found = compare(ComparisonQuery(one.query, other.query, (kind, kind)), one, other, quiet)
             ids = found.heads
             changed.append(found.changed)
-        return Divergences(ids, self.texts, np.array(changed))
+            unread += bool(one.unread or other.unread)
+        return Divergences(ids, self.texts, np.array(changed), unread)
 
 
 @with_arrays
@@ -232,13 +234,15 @@ class Divergences:
     heads: tuple[HeadId, ...]
     texts: tuple[str, ...]
     changed: np.ndarray   # mean Jensen–Shannon divergence of a head's rows in bits, float64 (text, head)
+    unread: int = 0       # number of texts with a word that one of the models cannot read
 
     @classmethod
     def joined(cls, parts: Iterable["Divergences"]) -> "Divergences":
         """Concatenate the texts of all parts."""
         first, *others = parts
         texts = (*first.texts, *(text for each in others for text in each.texts))
-        return cls(first.heads, texts, np.concatenate([first.changed, *(each.changed for each in others)]))
+        return cls(first.heads, texts, np.concatenate([first.changed, *(each.changed for each in others)]),
+                   first.unread + sum(each.unread for each in others))
 
     @property
     def units(self) -> int:

@@ -176,7 +176,7 @@ def _read(item: Item, record: AttentionRecord, kind: Kind) -> ReadText:
     text = Text(item.number, digest_of(item.text), item.source, item.line, storable(item.text), queries,
                 keys if kind.base is Kind.CROSS else ())
     return ReadText(text, measure_text(attention_map), len(attention_map.queries), record.omitted is not None,
-                    record.card.title, record.verification.status, counts)
+                    record.card.title, record.verification.status, counts, bool(record.unread))
 
 
 def made_of(task: Task, texts: Corpus) -> dict[str, object]:

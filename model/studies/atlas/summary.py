@@ -70,6 +70,7 @@ class Averages:
     texts: int = 0              # number of texts read
     tokens: int = 0             # number of tokens in all texts
     cut: int = 0                # number of texts truncated at the model's maximum length
+    unread: int = 0             # number of texts with a word that the model cannot read
 
     @property
     def spread(self) -> np.ndarray:
@@ -89,7 +90,8 @@ class Averages:
         apart = other.mean - self.mean
         return Averages(self.kind, self.heads, self.names, count, self.mean + apart * share,
                         self.squares + other.squares + apart**2 * self.count * share,
-                        self.texts + other.texts, self.tokens + other.tokens, self.cut + other.cut)
+                        self.texts + other.texts, self.tokens + other.tokens, self.cut + other.cut,
+                        self.unread + other.unread)
 
     def choose(self, names: Sequence[str]) -> "Averages":
         """Select the averages of these numbers."""
@@ -208,6 +210,7 @@ class ReadText:
     title: str = ""        # title of the model
     status: str = ""       # "verified" or "reported"
     syntax: Counts | None = None   # each head's correct answers per relation, if the text has a tree
+    unread: bool = False           # whether the model cannot read a word of it
 
 
 def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
@@ -223,7 +226,8 @@ def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
     mean = np.where(there, stack, 0).sum(0) / np.maximum(count, 1)
     averages = Averages(kind, read[0].measured.heads, rows_of(kind), count, mean,
                         (np.where(there, stack - mean, 0) ** 2).sum(0), len(stack),
-                        sum(each.tokens for each in read), sum(each.cut for each in read))
+                        sum(each.tokens for each in read), sum(each.cut for each in read),
+                        sum(each.unread for each in read))
     there = np.isfinite(value)
     return _pruned(Summary(averages, np.where(there, value, np.inf).min(0), np.where(there, value, -np.inf).max(0),
                            _histogram(numbers, value), _strongest(numbers, sample), sample.merge(),

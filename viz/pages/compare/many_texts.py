@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+import streamlit as st
 
 from model.core.heads import Overview
-from model.core.record import AttentionRecord
+from model.core.record import AttentionRecord, unread
 from model.core.statistics import FEWEST
 from model.core.view import View
 from model.studies.comparison import Divergences, ModelsQuery
@@ -43,6 +44,10 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
         return
     name, _, answers = found
     table, whole = table_over(tuple(answers)), Divergences.joined(answers)
+    said = unread(" or ".join(dict.fromkeys(record.card.title for record in records)),
+                  sum(answer.unread for answer in answers), sum(len(answer.changed) for answer in answers), "texts")
+    if said:
+        st.warning(escape_markdown(said))
     first = table.iloc[0]
     prose(words("most" if np.isfinite(first["low"]) else "one",
                 texts=len(whole.texts), units=whole.units, fewest=FEWEST, name=escape_markdown(name),

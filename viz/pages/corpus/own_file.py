@@ -6,6 +6,7 @@ import streamlit as st
 
 from model.core.heads import MEASURES
 from model.core.query import Kind, UserError
+from model.core.record import unread
 from model.studies.atlas.build import Item, TextsQuery
 from model.studies.atlas.summary import Averages, as_csv
 from viz.page import PageContext
@@ -50,6 +51,8 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
     averages = result.averages
     counts = {"heads": len(averages.heads), "texts": averages.texts, "tokens": averages.tokens}
     st.markdown(WORDS("many_done", name=escape_markdown(result.name), model=escape_markdown(result.model), **counts))
+    if said := unread(result.model, averages.unread, averages.texts, "texts"):
+        st.warning(escape_markdown(said))
     if averages.cut:
         st.caption(WORDS("many_cut", count=averages.cut))
     st.caption(WORDS["many_table_about"])
