@@ -121,7 +121,7 @@ class Origins:
         known = self._known.get(tensor)
         return known or self._set(tensor, stream=NOTHING if isinstance(tensor, nn.Parameter) else UNSEEN)
 
-    def _set(self, tensor: Tensor, **known: object) -> Origin:
+    def _set(self, tensor: Tensor, **known: Any) -> Origin:
         made = self._known[tensor] = Origin(**{"number": next(self._next)} | known)
         return made
 
