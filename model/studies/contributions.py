@@ -65,14 +65,15 @@ class AddsQuery(MapQuestion):
         whole, own = stream.scaled(step.scale).total[0] + added.total[0], added.parts[self.head, 0]
         promoted: tuple[tuple[str, float], ...] = ()
         demoted = promoted
-        if trace.unembedding is not None and trace.pool is None and trace.blocks[-1].kind is walk.stack:
+        if trace.unembedding is not None and trace.blocks[-1].kind is walk.stack:
             last = last_stream(record, trace, self.position)
             name = ("cross " if self.kind is Kind.CROSS else "") + head_label(self.layer, self.head)
             changes = trace.unembedding.weight @ last.parts[last.names.index(name), 0] * trace.unembedding.scale
             changes *= trace.unembedding.slopes(last.total[0])
             ranked, changes = np.argsort(-changes, kind="stable").tolist(), changes - changes.mean()
-            promoted, demoted = (tuple((name_of(number), float(changes[number])) for number in numbers)
-                                 for numbers in (ranked[:MOVED_TOKENS], ranked[:-MOVED_TOKENS - 1:-1]))
+            promoted, demoted = (
+                tuple((name_of(number), float(changes[number])) for number in numbers if sign * changes[number] > 0)
+                for sign, numbers in ((1, ranked[:MOVED_TOKENS]), (-1, ranked[:-MOVED_TOKENS - 1:-1])))
         return Adds(float(np.linalg.norm(own)), float(np.linalg.norm(whole)), float(own @ whole / (whole @ whole)),
                     promoted, demoted)
 
@@ -84,7 +85,7 @@ class Adds:
     length: float                             # length of the vector
     stream: float                             # length of the residual stream after this attention layer
     share: float                              # projection on the stream, relative to it; all writers' shares sum to 1
-    # tokens with the largest change in logit, relative to the mean over the vocabulary, because a constant added to all
+    # tokens or classes with the largest change in logit, relative to the mean over all, because a constant added to all
     # logits changes no probability; () without an unembedding
     promoted: tuple[tuple[str, float], ...]
     demoted: tuple[tuple[str, float], ...]    # tokens with the smallest (most negative) change in logit

@@ -128,7 +128,8 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
              for name in ("promoted", "demoted")]
     prose(f"{words['moves']}:\n\n" + "\n\n".join(lines))
     lens = page.ask(LensQuery(page.query(), token), height=0)
-    _split(page, view, label, lens)
+    classes = record.prediction is not None and record.prediction.kind == "label"
+    _split(page, view, None if classes else label, lens)
     heading(words["lens"])
     note(words["lens_about"])
     table = DataFrame({
@@ -140,10 +141,12 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
                formats=dict.fromkeys(("probability", "entropy", "divergence"), "%.3f"))
 
 
-def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
+def _split(page: PageContext, view: View, label: str | None, lens: Lens) -> None:
     """Draw the logit difference between an answer and a rival (by default the model's top two), split by head and
-    layer, in the grid."""
+    layer, in the grid. label: the token at which they are predicted, or None for the classes of the whole text."""
     words, query = WORDS["writes"], page.query()
+    if len(lens.tokens[-1]) < 2:   # a classifier of one number has no rival
+        return
     heading(words["split"])
     with flex_row():
         typed = [st.text_input(words[name], max_chars=60, width=180, help=words["answer_help"], key=f"writes-{name}",
@@ -153,10 +156,10 @@ def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
         typed, lens.ids[-1], strict=False))), height=0)
     answer, rival = found.tokens
     grid = words("grid", answer=visible_token(answer), rival=visible_token(rival))
-    _attribution(page, view, found, grid, words["value_axis"], words("split_claim", token=label,
-                                                                     answer=token_markdown(answer),
-                                                                     rival=token_markdown(rival),
-                                                                     difference=format_number(found.difference, 4)))
+    claim = "split_claim" if label else "split_classes"
+    _attribution(page, view, found, grid, words["value_axis"], words(
+        claim, token=label, answer=token_markdown(answer), rival=token_markdown(rival),
+        difference=format_number(found.difference, 4)))
 
 
 def _cosine(page: PageContext, view: View) -> None:
