@@ -72,7 +72,7 @@ def score_command(model_id: str, cases: Path, looking: str, wanted: str, no_untr
     """Rank every head by a rule of your own: from words matching A to words matching B.
 
     A side is a column of the cases, words (it,he,she), a regular expression between slashes (/[A-Z]\\w+/), or word for
-    any; with a treebank a part of speech (VERB) or a relation (nsubj). The second may be an offset in words (-1). A
+    any; with a treebank a part of speech (VERB) or a relation (nsubj). The second may be an offset in words (-1, +2). A
     head is right if the word with its largest weight matches. Also printed: the best fixed offset, what the best of all
     heads reaches by chance, the accuracy on held-out sentences, and the same for the model with random weights.
 

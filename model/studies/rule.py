@@ -42,7 +42,7 @@ from model.core.query import (
     with_arrays,
     word_spans,
 )
-from model.core.record import AttentionRecord
+from model.core.record import AttentionRecord, spoken
 from model.core.statistics import (
     FEWEST,
     SEED,
@@ -228,13 +228,13 @@ def _is_offset(side: object) -> TypeGuard[int]:
 
 
 def read_side(typed: str, cases: Sequence[Case]) -> Side:
-    """Parse a side of a rule: an offset (-1), a regular expression between slashes, "word", a column of the cases, or a
-    part of speech or relation of their trees. Anything else is a comma-separated list of words. Raises UserError for
-    empty input and for an invalid regular expression."""
+    """Parse a side of a rule: an offset with its sign (-1, +2), a regular expression between slashes, "word", a column
+    of the cases, or a part of speech or relation of their trees. Anything else is a comma-separated list of words.
+    Raises UserError for empty input and for an invalid regular expression."""
     typed, known = typed.strip(), {"word"}
     if not typed:
         raise UserError("A rule has two sides; say which words look, and at which words.")
-    if re.fullmatch(r"[-+−]?\d+", typed, re.ASCII):
+    if re.fullmatch(r"[-+−]\d+", typed, re.ASCII):
         return int(typed.replace("−", "-"))
     if len(typed) > 2 and typed[0] == typed[-1] == "/":
         try:
@@ -272,7 +272,7 @@ def _side(case: Case, text: str, words: tuple[Span, ...], side: Side, number: in
     if isinstance(side, str | int) or not all(isinstance(word, str) for word in side):
         raise UserError(f"{quoted(repr(side))} is not a side of a rule for case {number}; give a key of the cases, a "
                         f"list of words, or a compiled regular expression.")
-    wanted = {word.casefold() for word in side}
+    wanted = {spoken(word).casefold() for word in side}
     return {place for place, (start, end) in enumerate(words) if text[start:end].casefold() in wanted}
 
 
@@ -286,11 +286,19 @@ def _cell(text: str, words: tuple[Span, ...], value: Any, number: int) -> set[in
         return _over(words, [(names[0], names[1])])
     places = set()
     for name in names:
-        spans = [each.span() for each in re.finditer(rf"(?<!\w){re.escape(str(name))}(?!\w)", text)]
+        spans = _spans(text, str(name))
+        word, _, count = str(name).rpartition("#")   # it#2: the second "it"
+        if not spans and re.fullmatch(r"[1-9]\d{0,8}", count, re.ASCII):
+            spans = _spans(text, word)[int(count) - 1:][:1]
         if not spans:
             raise UserError(f"Case {number}: there is no {quoted(str(name))} in {quoted(text)}.")
         places |= _over(words, spans)
     return places
+
+
+def _spans(text: str, word: str) -> list[Span]:
+    """Return where this word is in a text, given with or without its leading space."""
+    return [found.span() for found in re.finditer(rf"(?<!\w){re.escape(spoken(word))}(?!\w)", text) if found[0]]
 
 
 def _over(words: tuple[Span, ...], spans: Iterable[Span]) -> set[int]:

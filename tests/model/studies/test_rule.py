@@ -54,6 +54,11 @@ def test_typed_sides():
     assert rule.read_side(" VERB ", trees) == "VERB" and rule.read_side("nsubj", trees) == "nsubj"
     assert rule.read_side("it, he", trees) == ["it", "he"] and rule.read_side("nsubj", TEXTS) == ["nsubj"]
     assert rule.read_side("verb", [{"text": "a cat", "verb": "cat"}]) == "verb"
+    assert rule.read_side("5", TEXTS) == ["5"] and rule.read_side("+5", TEXTS) == 5
+    for name, place in (("it#2", 2), (" saw", 1), ("5", 3)):
+        marked, = rule.mark([{"text": "it saw it 5", "one": name, "all": ["saw", "it#1"]}], ("one", "all"))
+        assert {source for source, _ in marked.pairs} == {place}
+    assert rule.mark(["it saw 5"], ([" saw"], ["5"]))[0].pairs == ((1, (2,)),)
     assert rule.read_side("−1", TEXTS) == -1 and rule.read_side("/c.t/", TEXTS) == re.compile("c.t")
     for typed in (" ", "/(/"):
         with pytest.raises(UserError):
