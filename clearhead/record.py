@@ -1,5 +1,5 @@
 """The record of a forward pass: every head's attention as arrays, a table, an interactive view or a figure."""
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -306,9 +306,9 @@ def _named(token: str | int) -> str | int:
 
 
 def listed(name: str, given: Iterable[Item], example: str) -> list[Item]:
-    """Return the items of an argument. Raises UserError for a string, whose items would be its letters, and for what
-    has no items."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    """Return the items of an argument. Raises UserError for a string, whose items would be its letters, for a mapping,
+    whose items would be its keys, and for what has no items."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise UserError(f"{name}= takes a list, such as {example}, not {quoted(repr(given))[1:-1]}.")
     return [*given]
 

@@ -133,6 +133,7 @@ def test_patch_takes_the_other_records_output(opened, record):
     lambda opened, record: clearhead.compare(record, record, texts="hello"),
     lambda opened, record: clearhead.score(opened, "The cat sat.", 1),
     lambda opened, record: clearhead.score(opened, ["a cat sat"], "ab"),
+    lambda opened, record: clearhead.score(opened, {"text": "a cat sat", "verb": "sat"}, 1),
     lambda opened, record: record.paths(record, "cat", "mat", reads="key"),
     lambda opened, record: record.why(1, 0, query="3", key=0),
     *(lambda opened, record, token=token: record.writes(token) for token in (None, True, 1.5, -1, 70, "4", ["cat"])),
