@@ -282,6 +282,19 @@ def test_captions_differ_and_follow_training():
         assert found.weights().shape == after.weights().shape and after.verified
 
 
+def test_interrupted_pass_leaves_the_model_usable():
+    network = tiny.network("llama").train()
+    opened, before = clearhead.open(network, tiny.tokenizer()), state(network)
+
+    def stop(*given):
+        raise KeyboardInterrupt
+    hook = network.model.layers[1].register_forward_hook(stop)
+    with pytest.raises((KeyboardInterrupt, clearhead.Error)):
+        opened(TEXT)
+    hook.remove()
+    assert repr(state(network)) == repr(before) and opened(TEXT).verified
+
+
 def test_record_keeps_its_model_and_nothing_else_does():
     network = tiny.network("llama")
     seen, opened = weakref.ref(network), clearhead.open(network, tiny.tokenizer())
