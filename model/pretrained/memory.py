@@ -9,13 +9,11 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from model.capture.forward_pass import read_gate, register
 from model.capture.signature import settings_in, signature
@@ -202,10 +200,8 @@ class Given:
         if "input_ids" not in known:
             raise UserError(f"{self.title} reads neither texts nor pictures; {LOOK}.")
         if not isinstance(tokenizer, PreTrainedTokenizerBase):
-            if not callable(tokenizer) or hasattr(tokenizer, "do_resize"):
-                raise UserError(f"{self.title} reads texts, so give its tokenizer, an object that is called with a "
-                                f"text, instead of {tokenizer and type(tokenizer).__name__}.")
-            tokenizer = Foreign(tokenizer, config.get_text_config().vocab_size)
+            raise UserError(f"{self.title} reads texts, so give its tokenizer, one of transformers, instead of "
+                            f"{tokenizer and type(tokenizer).__name__}.")
         chat = ("chat",) if getattr(tokenizer, "chat_template", None) else ()
         return frozenset(("target" if config.is_encoder_decoder else "text_b", *chat)), tokenizer, None
 
@@ -318,50 +314,3 @@ def _close(one: "Tensor", other: "Tensor") -> bool:
 
     share = max(SAME, ROUNDINGS * torch.finfo(one.dtype).eps)
     return one.shape == other.shape and not bool((one - other).abs().max() > share * one.abs().max())
-
-
-class Foreign:
-    """A tokenizer that is not one of transformers: any object that returns ids when it is called with a text."""
-
-    is_fast = False
-
-    def __init__(self, given: Any, size: int) -> None:
-        self.given, self.size = given, size
-        self.all_special_ids = tuple(getattr(given, "all_special_ids", ()))
-
-    def __getattr__(self, name: str) -> Any:
-        """Return a token's id or another attribute of the given object; None if it has none."""
-        return {} if name == "added_tokens_decoder" else getattr(vars(self).get("given"), name, None)
-
-    def __len__(self) -> int:
-        return self.size
-
-    def __call__(self, text: str = "", text_pair: str | None = None, text_target: str | None = None,
-                 **options: Any) -> dict[str, list[int]]:
-        """Return the ids of a text and which of them are special. Raises UserError for a pair."""
-        if text_pair is not None:
-            raise UserError("The tokenizer that was given is called with one text; leave the second text empty.")
-        found = self.given(text if text_target is None else text_target)
-        found = found if isinstance(found, Mapping) else getattr(found, "__dict__", {"input_ids": found})
-        ids = [int(number) for number in np.asarray(found["input_ids"]).reshape(-1)][:options.get("max_length")]
-        return {"input_ids": ids, "attention_mask": [1] * len(ids),
-                "special_tokens_mask": [int(number in self.all_special_ids) for number in ids]}
-
-    def encode(self, text: str, **options: Any) -> list[int]:
-        """Return the ids of a text without special ones."""
-        return [number for number in self(text)["input_ids"] if number not in self.all_special_ids]
-
-    def decode(self, ids: list[int], **options: Any) -> str:
-        """Return the strings of ids, joined by the given object if it can."""
-        with suppress(Exception):   # it has no such method, or lacks an id that the network has
-            return str(self.given.decode(ids))
-        return "".join(self.convert_ids_to_tokens(number) or "" for number in ids)
-
-    def convert_ids_to_tokens(self, ids: int | list[int]) -> Any:
-        """Return the strings of ids in the vocabulary; None where they are unknown."""
-        if isinstance(ids, list):
-            return [self.convert_ids_to_tokens(number) for number in ids]
-        for way in (lambda: self.given.convert_ids_to_tokens([ids])[0], lambda: self.given.decode([ids])):
-            with suppress(Exception):   # as above
-                return str(way())
-        return None
