@@ -1,9 +1,10 @@
 """Back and Forward: each click, key or drag that changes the URL is one history entry, which restores its view."""
 import re
+from contextlib import suppress
 from urllib.parse import parse_qsl
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import TimeoutError, expect
 
 from tests.browser.watch import PATIENCE, soon
 
@@ -25,6 +26,8 @@ def added(seen, act) -> int:
     """Return how many history entries `act` adds if there is nothing to go forward to."""
     before = seen.page.evaluate("history.length")
     act()
+    with suppress(TimeoutError):   # a busy machine may begin to answer only after the page was still
+        seen.page.wait_for_function(f"history.length > {before}", timeout=1000)
     seen.rest()
     return seen.page.evaluate("history.length") - before
 
