@@ -27,7 +27,7 @@ def added(seen, act) -> int:
     before = seen.page.evaluate("history.length")
     act()
     with suppress(TimeoutError):   # a busy machine may begin to answer only after the page was still
-        seen.page.wait_for_function(f"history.length > {before}", timeout=1000)
+        seen.page.wait_for_function("before => history.length > before", arg=before, timeout=1000)
     seen.rest()
     return seen.page.evaluate("history.length") - before
 
