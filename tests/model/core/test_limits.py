@@ -25,6 +25,15 @@ def test_non_numeric_setting_gives_one_sentence(text, name):
         limits.from_environment({limits.setting_of(name): text})
 
 
+def test_plan_counts_what_a_pass_holds_and_computes():
+    shapes = (limits.Shape(4, 2, 8, 6), limits.Shape(3, 3, 5, 5, quadratic=2.0))
+    plan = limits.Plan(1000, 48, 70, shapes, keeps_weights=False)
+    kept = 10 * (4 * 8 + 2 * (8 + 6)) + 10 * (3 * 5 + 3 * (5 + 5))   # queries, keys and values
+    assert plan.bytes_for(10) == 4 * (kept + 3 * 2 * 100 + 10 * (48 + 70))
+    assert replace(plan, keeps_weights=True).bytes_for(10) == plan.bytes_for(10) + 4 * (4 + 3) * 100
+    assert plan.operations_for(10) == 2 * 1000 * 10 + 2 * 100 * (4 * (8 + 6) + 3 * (5 + 5))
+
+
 def test_exceeded_limit_is_named_with_its_setting():
     limits.Limits(tokens=5).refuse_above("tokens", 5, "mine.npz", "save fewer layers")
     with pytest.raises(UserError, match=r"^mine has 8,000 tokens and the limit is 5; x, or set CLEARHEAD_TOK"):

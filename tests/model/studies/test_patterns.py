@@ -38,6 +38,14 @@ def test_shortcut_equals_the_divergence(rows, keys, seed, sink):
     assert count == cells.any(1).sum() and np.allclose(found, wanted, atol=1e-6)
 
 
+# which keys j of a query i the patterns contain, by definition; the first and the last token are special
+DEFINED = {"previous": lambda i, j, ids: j == i - 1, "next": lambda i, j, ids: j == i + 1,
+           "same": lambda i, j, ids: j == i, "first": lambda i, j, ids: j == 0,
+           "end": lambda i, j, ids: j == len(ids) - 1, "near": lambda i, j, ids: j in range(i - 2, i + 3),
+           "equal": lambda i, j, ids: j != i and ids[j] == ids[i],
+           "after": lambda i, j, ids: j and j - 1 != i and ids[j - 1] == ids[i], "even": lambda i, j, ids: True}
+
+
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda each: each.name)
 def test_pattern_fits_itself_best(pattern):
     n = 12
@@ -47,6 +55,7 @@ def test_pattern_fits_itself_best(pattern):
     tokens = type(tokens)(**{**{name: getattr(tokens, name) for name in tokens.__dataclass_fields__},
                              "ids": tuple(map(int, ids))})
     cells = pattern.keys(np.arange(n)[:, None], np.arange(n)[None, :], KeyInfo(np.array(tokens.special), ids))
+    assert cells.tolist() == [[bool(DEFINED[pattern.name](i, j, ids)) for j in range(n)] for i in range(n)]
     rows = np.where(cells.any(1, keepdims=True), cells / np.maximum(cells.sum(1, keepdims=True), 1), np.eye(n)[:, ::-1])
     attention_map = AttentionMap(Kind.SELF, tokens, tokens, (Reported(3, rows[None].astype(np.float32), Full()),))
     found = fit(attention_map)

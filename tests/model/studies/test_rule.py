@@ -127,3 +127,4 @@ def test_equal_sentences_and_frames_are_one_unit(model):
         report = sources.ask(rule.RuleQuery(model, sources.revision(model), marked)).result()
         assert report.units == units and np.isnan(report.frame()["low"]).all() and np.isnan(report.null.p_value)
         assert f"{units} independent sentences, fewer than 8" in repr(report) and "nan" not in repr(report)
+        assert ("held out" in repr(report)) == (report.held_out is not None)
