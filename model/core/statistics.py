@@ -171,7 +171,12 @@ def ratio_interval(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
         drawn = stats.bootstrap((above, below), lambda one, other, axis: one.sum(axis) / other.sum(axis), paired=True,
                                 vectorized=True, n_resamples=DRAWS, method="percentile",
                                 rng=np.random.default_rng(SEED)).bootstrap_distribution
-        low, high = np.nanquantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        return percentiles(drawn)
+
+
+def percentiles(drawn: np.ndarray) -> tuple[float, float]:
+    """Return the ends of the 95% percentile interval of bootstrap draws, ignoring NaN."""
+    low, high = np.nanquantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 

@@ -19,6 +19,7 @@ from model.core.statistics import (
     SEED,
     accuracy_intervals,
     mean_intervals,
+    percentiles,
     rank_correlations,
     spearman,
 )
@@ -160,18 +161,13 @@ def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progres
     exchanged_losses = loss[exchanged_layers(np.array([layer for layer, _ in heads]))]
     rho, rhos = spearman(score, loss), [spearman(*pair) for pair in zip(*resampled, strict=True)]
     limit = float(np.quantile(np.abs(rank_correlations(score[None], exchanged_losses)), LEVEL))
-    yield Finding("agree", rho, *_ends(rhos), limit, rho > limit,
+    yield Finding("agree", rho, *percentiles(np.array(rhos)), limit, rho > limit,
                   (heads[int(score.argmax())], heads[int(loss.argmax())]))
     strong = np.argsort(-score)[:max(1, len(score) // 20)]
     # medians, because one head (in SmolLM2 16·0) dominates any mean
     cost, luck = float(np.median(loss[strong])), float(np.quantile(np.median(exchanged_losses[:, strong], 1), LEVEL))
-    yield Finding("effect", cost, *_ends(np.median(resampled[1][:, strong], 1)), luck, cost > luck,
+    yield Finding("effect", cost, *percentiles(np.median(resampled[1][:, strong], 1)), luck, cost > luck,
                   tuple(heads[place] for place in strong[:5]))
-
-
-def _ends(drawn: np.ndarray | list[float]) -> tuple[float, float]:
-    low, high = np.nanquantile(np.asarray(drawn), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
 
 
 def exchanged_layers(layers: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from viz.text import strings
 GAP, NAME, SIDE, GUTTER, NAMED = 5, 12, 40, 22, 42
 CELLS, LEVELS = 24_000, 20    # for vector files: largest number of cells drawn as shapes; number of colours
 RANKED = 5                    # number of heads marked for the pair
-PAPER = 182, 215              # millimetres available for a grid on A4
+PAPER = Room(1032, 1219)      # points available for a grid on A4, printed at half its size
 Spots = dict[HeadId, tuple[float, float]]   # left and top of each head's thumbnail, in points
 
 
@@ -49,14 +49,13 @@ def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridP
             notes: Sequence[str] = (), numbers: Mapping[HeadId, float] | None = None,
             room: Room = ANYWHERE) -> PicturePlan:
     """Plan the grid. Thumbnails always use the square-root scale. behind: the picture behind the thumbnails. numbers:
-    written next to the heads' names if the heads are not in layer order. room: with a finite width, the thumbnails fill
-    it."""
+    written next to the heads' names if the heads are not in layer order. room: the thumbnails fill it; by default, they
+    have SIDE and are arranged as on PAPER."""
     ids, cells, values = head_ids(overview), np.concatenate(overview.cells), shown.values
     high, wide = cells.shape[1:]
-    size: float = max(1, round(SIDE / max(high, wide)))   # whole points per cell
-    per = 0
-    if math.isfinite(room.width):
-        size, per = _arranged(overview, shown, room)
+    size, per = _arranged(overview, shown, PAPER if room is ANYWHERE else room)
+    if room is ANYWHERE:
+        size = max(1, round(SIDE / max(high, wide)))   # whole points per cell
     side = (wide * size, high * size) if behind is None else _fitted(behind)
     spots = _spots(overview, shown, side, per)
     right, below = (max(spot[axis] for spot in spots.values()) + side[axis] for axis in (0, 1))
@@ -128,16 +127,12 @@ def _arranged(overview: Overview, shown: GridState, room: Room) -> tuple[float, 
 
 
 def _spots(overview: Overview, shown: GridState, side: tuple[float, float], per: int) -> Spots:
-    """Return each head's position: in the given order, or by layer and head. per: see `_arranged`; by default, the
-    layers are split into the number of side-by-side blocks that makes the thumbnails largest on PAPER."""
+    """Return each head's position: in the given order, or by layer and head. per: see `_arranged`."""
     across, down = side[0] + GAP, side[1] + GAP
     if shown.order:
-        columns = per or math.ceil(math.sqrt(1.6 * len(shown.order)))
         across = max(across, NAMED)
-        return {head: (at % columns * across, at // columns * (down + NAME)) for at, head in enumerate(shown.order)}
-    count, wide = len(overview.layers), GUTTER + max(map(len, overview.cells)) * across + GAP
-    per = per or max((math.ceil(count / blocks) for blocks in range(1, 5)), key=lambda per: min(
-        PAPER[0] / (wide * math.ceil(count / per)), PAPER[1] / (2 * NAME + per * down)))
+        return {head: (at % per * across, at // per * (down + NAME)) for at, head in enumerate(shown.order)}
+    wide = GUTTER + max(map(len, overview.cells)) * across + GAP
     rows = {layer: row for row, layer in enumerate(overview.layers)}
     return {(layer, head): (rows[layer] // per * wide + GUTTER + head * across, 2 * NAME + rows[layer] % per * down)
             for layer, head in head_ids(overview)}
