@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def _name(wanted: object) -> object:
     return isolated(quoted(wanted)) if isinstance(wanted, str) else wanted
 
 
-def _whole(number: object) -> bool:
+def is_whole(number: object) -> TypeGuard[int]:
     """Return whether this is a whole number of Python or numpy; a bool or a float is none."""
     return hasattr(number, "__index__") and not isinstance(number, bool)
 
@@ -502,7 +502,7 @@ class AttentionMap:
     def layer(self, index: int) -> Layer | Reported:
         """Return the layer with this number in the model. Raises UserError if it has no softmax attention."""
         numbers = [layer.index for layer in self.layers]
-        if not _whole(index) or index not in numbers:
+        if not is_whole(index) or index not in numbers:
             raise UserError(f"There is no layer {_name(index)} of {self.kind} attention; choose one of "
                             f"{', '.join(map(str, numbers))}.")
         return self.layers[numbers.index(index)]
@@ -518,7 +518,7 @@ class AttentionMap:
     def of_head(self, layer: int, head: int) -> Layer | Reported:
         """Return the layer of a head, by layer and head number. Raises UserError if there is no such head."""
         found = self.layer(layer)
-        if not _whole(head) or head not in range(found.heads):
+        if not is_whole(head) or head not in range(found.heads):
             raise UserError(f"Layer {layer} has no head {_name(head)}; choose one from 0 to {found.heads - 1}.")
         return found
 

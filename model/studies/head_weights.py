@@ -6,7 +6,6 @@ measure depends on constants in the rows of W_O, W_E or W_U that do not change t
 between two heads, are ignored.
 """
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,28 +30,22 @@ class HeadWeights:
         return np.array([layer for layer, _ in self.heads])
 
 
-class _Place(NamedTuple):
-    """An attention layer, the norm whose output it reads, and the one that reads its output or their sum, if any."""
-
-    attention: AttentionTrace
-    before: Norm | None
-    after: Norm | None
-
-
 def head_weights(trace: Trace, kind: Kind) -> HeadWeights:
     """Return the matrices of all self-attention heads of this kind. Raises UserError if layers differ in size."""
     start, blocks = trace.start(kind), [block for block in trace.blocks if block.kind is kind]
     norms = [norm for norm in (*chain.from_iterable(block.norms for block in blocks), *trace.final) if norm]
     centred = bool(norms) and all(norm.kind == "layer" for norm in norms)
     given = [(start.norm,) if start.norm else (), *(block.norms for block in blocks)]
-    places = [_place(block, attention, (*block.norms, *earlier)) for block, earlier in zip(blocks, given, strict=False)
-              for attention in block.attentions if attention.kind is kind]
-    if len({(place.attention.query.weight.shape[1:], place.attention.value.weight.shape[1:]) for place in places}) > 1:
+    read = [(block, attention, (*block.norms, *earlier)) for block, earlier in zip(blocks, given, strict=False)
+            for attention in block.attentions if attention.kind is kind]
+    if len({(each.query.weight.shape[1:], each.value.weight.shape[1:]) for _, each, _ in read}) > 1:
         raise UserError("The layers of this model have heads of different sizes, so their weights do not fit into one "
                         "table; choose another model.")
     parts: dict[str, list[np.ndarray]] = {"query": [], "key": [], "value": [], "output": []}
-    for attention, before, after in places:
-        count = len(attention.w_output)
+    heads: list[HeadId] = []
+    for block, attention, around in read:
+        count, before, after = len(attention.w_output), norm_giving(around, attention.x), _norm_after(block, attention)
+        heads += [(attention.index, head) for head in range(count)]
         for name in ("query", "key", "value"):
             weight = getattr(attention, name).weight.astype(np.float64)
             scale = getattr(attention, f"{name}_scale", None)
@@ -62,16 +55,14 @@ def head_weights(trace: Trace, kind: Kind) -> HeadWeights:
         output = attention.w_output.astype(np.float64)
         output = output - output.mean(-1, keepdims=True) if centred else output
         parts["output"].append(output if after is None else output * after.gain)
-    return HeadWeights(tuple((place.attention.index, head) for place in places
-                             for head in range(len(place.attention.w_output))),
+    return HeadWeights(tuple(heads),
                        **{name: np.concatenate(each).astype(np.float32) for name, each in parts.items()})
 
 
-def _place(block: Block, attention: AttentionTrace, norms: tuple[Norm, ...]) -> _Place:
+def _norm_after(block: Block, attention: AttentionTrace) -> Norm | None:
+    """Return the norm that reads the attention's output or, with the norm last, its sum with the input, if any."""
     after = norm_of(block.norms, attention.output)
-    if after is None and not block.norm_first:
-        after = norm_of(block.norms, block.before + attention.output)
-    return _Place(attention, norm_giving(norms, attention.x), after)
+    return after if after or block.norm_first else norm_of(block.norms, block.before + attention.output)
 
 
 def _read(weight: np.ndarray, norm: Norm | None) -> np.ndarray:

@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from model.core.query import (
     with_arrays,
     word_spans,
 )
-from model.core.record import AttentionRecord, spoken
+from model.core.record import AttentionRecord, is_whole, spoken
 from model.core.statistics import (
     FEWEST,
     SEED,
@@ -202,11 +202,11 @@ def _marked(case: Case, find: tuple[Side, Side] | int, number: int) -> Marked:
             raise UserError(f"Case {number} has no text; give a string, or a mapping with the key text.")
         text, words = given, tuple(word_spans(given))
         unit = str(case.get("frame") or case.get("document") or "") if isinstance(case, Mapping) else ""
-    if _is_offset(find):
+    if is_whole(find):
         find = ("word", find)   # type: ignore[assignment]
-    if not isinstance(find, tuple | list) or len(find) != 2 or _is_offset(find[0]):
+    if not isinstance(find, tuple | list) or len(find) != 2 or is_whole(find[0]):
         raise UserError("A rule has two sides, such as find=(\"verb\", \"subject\"), or is an offset in words.")
-    if _is_offset(find[1]):
+    if is_whole(find[1]):
         looking, step = sorted(_side(case, text, words, find[0], number)), operator.index(find[1])
         return Marked(text, words, tuple((place, (place + step,)) for place in looking
                                          if 0 <= place + step < len(words)), unit)
@@ -220,11 +220,6 @@ def _marked(case: Case, find: tuple[Side, Side] | int, number: int) -> Marked:
         if wanted:
             pairs.append((place, tuple(sorted(wanted))))
     return Marked(text, words, tuple(pairs), unit)
-
-
-def _is_offset(side: object) -> TypeGuard[int]:
-    """Return whether a side of a rule is an offset: a whole number of Python or numpy."""
-    return hasattr(side, "__index__") and not isinstance(side, bool)
 
 
 def read_side(typed: str, cases: Sequence[Case]) -> Side:
