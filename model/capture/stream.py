@@ -47,8 +47,7 @@ class Passage:
         part after the last attention layer is unclear, all other modules together wrote it."""
         if any(attention.output.shape != self.before.shape for attention in self.attentions):
             return None   # several streams (hyper-connections)
-        for each, scaled, remainder in ((False, False, False), (False, True, False), (True, False, False),
-                                        (True, True, False), (True, False, True)):
+        for remainder, each, scaled in itertools.product((False, True), repeat=3):
             search = replace(self, each=each, scaled=scaled, remainder=remainder)
             if (found := search.follow(self.before, 0, MOST_STEPS)) is not None:
                 return found
@@ -60,14 +59,14 @@ class Passage:
         last = done == len(self.attentions)
         if last and same_numbers(stream, self.after):
             return ()
+        if last and self.remainder and not any(same_numbers(norm.output, self.after) for norm in self.norms):
+            return (Step(wrote=self.after - stream),)
         norms = [norm for norm in self.norms if same_numbers(norm.input, stream)] if most else []
         for step, total in itertools.chain(self.sums(stream, norms, done) if most else (),
                                            ((Step(norm=norm), norm.output) for norm in norms)):
             found = self.follow(total, done + (step.attention is not None), most - 1)
             if found is not None:
                 return step, *found
-        if last and self.remainder and not any(same_numbers(norm.output, self.after) for norm in self.norms):
-            return (Step(wrote=self.after - stream),)
         return None
 
     def sums(self, stream: np.ndarray, norms: list[Norm], done: int) -> Iterator[tuple[Step, np.ndarray]]:

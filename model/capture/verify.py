@@ -2,7 +2,7 @@
 model's real output."""
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-# numbers in the keys; smaller layers are recomputed together, because calls would cost more than arithmetic
-SMALL = 1 << 18
 SMALLEST = 1e-30   # smaller numbers are compared with this one, because float32 cannot hold their digits
 
 
@@ -43,13 +41,13 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> Compared:
     """Compare recomputed outputs with those of this pass. Rows without an allowed key are skipped, because kernels
     return 0, NaN or a mean for them."""
     errors, allowed, beyond, row_errors, rows, blurred = [0.0], [TOLERANCE], [0.0], [0.0], 0, []
-    for members, layer in _together(calls, layers):
-        outputs, kept = np.concatenate([call.outputs for call in members]), cast(np.ndarray, members[0].rows)
+    for call, layer in zip(calls, layers, strict=True):
+        outputs, kept = cast(np.ndarray, call.outputs), cast(np.ndarray, call.rows)
         mixed, scale, sums = recompute(layer, kept)
         empty = empty_rows(layer.allowed, layer.query.shape[1], layer.key.shape[1])
         sees = ~np.broadcast_to(empty[:, kept], sums.shape)
         found = np.where(sees, differences(mixed, outputs, scale).max(2), 0)
-        keys, rounding = slice(0, layer.key.shape[1]), members[0].rounding
+        keys, rounding = slice(0, layer.key.shape[1]), call.rounding
         tolerance = np.full(found.shape, TOLERANCE + (2 * rounding if rounding > FINE else 0))
         if rounding > FINE and (layer.softcap is not None or layer.sink is not None):   # by hand, with rounded scores
             slack = _slack(layer, kept, keys, rounding).reshape(len(layer.value), -1, keys.stop) @ np.abs(layer.value)
@@ -58,7 +56,7 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> Compared:
         if layer.temperature is not None:
             size = np.abs(layer.scores(slice(None), kept, keys)).max((1, 2))
             unclear = (found > tolerance).any(1) & (found.max(1) <= 16 * rounding * size / layer.temperature)
-            blurred += [head_label(cast(Layer, layer).index, int(head)) for head in np.flatnonzero(unclear)]
+            blurred += [head_label(layer.index, int(head)) for head in np.flatnonzero(unclear)]
         errors.append(largest(found[~unclear].max(1)))
         beyond.append(largest((found - tolerance)[~unclear].max(1)))
         allowed.append(float(tolerance.max()))
@@ -68,7 +66,7 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> Compared:
     return Compared(largest(errors), max(allowed), largest(beyond) <= 0, largest(row_errors), rows, blurred)
 
 
-def _slack(layer: Layer | Call, rows: np.ndarray | slice, keys: slice, rounding: float) -> np.ndarray:
+def _slack(layer: Layer, rows: np.ndarray | slice, keys: slice, rounding: float) -> np.ndarray:
     """Return how far the rounding of scores, and of weights, can move each weight (head, row, key). A score is rounded
     after the product, the scale and the mask, each time by half of `rounding`; shifts of scores by up to d move a
     weight w by at most w (1 - w) (exp(2 d) - 1)."""
@@ -86,25 +84,7 @@ def differences(ours: np.ndarray, theirs: np.ndarray, scale: np.ndarray) -> np.n
         return np.asarray(np.abs(ours - theirs) / np.maximum(np.maximum(scale, np.abs(theirs)), SMALLEST))
 
 
-def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Call], Layer | Call]]:
-    """Yield each layer with its call. Small layers with equal shapes, scales and masks are merged into one layer with
-    all their heads."""
-    groups: dict[tuple, list[int]] = {}
-    for number, layer in enumerate(layers):
-        plain = layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
-        plain = plain and layer.allowed.block(slice(0, 1), slice(0, 1)).ndim == 2
-        same = (layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, layer.allowed)
-        groups.setdefault(same if plain and layer.key.size * len(layers) <= SMALL else (number,), []).append(number)
-    for members in groups.values():
-        joined: Layer | Call = layers[members[0]]
-        if len(members) > 1:
-            query, key, value = (np.concatenate([getattr(layers[member], name) for member in members])
-                                 for name in ("query", "key", "value"))
-            joined = replace(calls[members[0]], query=query, key=key, value=value)
-        yield [calls[member] for member in members], joined
-
-
-def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def recompute(layer: Layer, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compute weights · value and weights · |value| (head, row, d_v), and the weights' sums (head, row), for some
     queries; all are 0 for rows without an allowed key."""
     weights = layer.weights(slice(None), rows, slice(0, layer.key.shape[1]))

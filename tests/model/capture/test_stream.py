@@ -87,3 +87,11 @@ def test_unknown_sums_are_not_attributed():
     assert steps(x, a, [], [], x + a + m) is None   # nothing tells attention from the rest
     first, rest = steps(x, a, [], [x + a], x + a + m)   # but here its sum is read
     assert first.factor == pytest.approx(1) and rest.wrote == pytest.approx(m, abs=1e-5)
+
+
+def test_norm_before_an_unknown_module_does_not_replace_the_stream():
+    x, a, m = numbers(), numbers(), numbers()
+    middle = norm(x + a)
+    first, rest = steps(x, a, [middle.output], [middle.input], middle.input + m, (norm(x), middle))
+    assert first.attention == 0 and rest.norm is None
+    np.testing.assert_allclose(rest.wrote, m, atol=1e-5)
