@@ -122,7 +122,7 @@ class WritesQuery:
         if unembedding.bias is not None:
             values[BIAS] = values.get(BIAS, 0.0) + float(signs @ unembedding.bias[ids])
         difference = float(logits[ids[0]]) - (float(logits[ids[1]]) if len(ids) > 1 else 0.0)
-        return Writes(tuple(map(opened.vocabulary.name, ids)), difference, *_by_writer(record, trace, values))
+        return _writes(tuple(map(opened.vocabulary.name, ids)), difference, record, trace, values)
 
 
 @frozen
@@ -149,9 +149,8 @@ class CosineQuery:
         if not same_numbers(pooled / length, first):
             raise UserError(f"Clearhead does not know how {own.card.title} computes its sentence vector, so the cosine "
                             f"cannot be split; choose a model such as MiniLM.")
-        return Writes((self.query.text, self.other.text), float(first @ second),
-                      *_by_writer(own, trace, dict(zip(stream.names, stream.parts[:, 0] @ second / length,
-                                                       strict=True))))
+        return _writes((self.query.text, self.other.text), float(first @ second), own, trace,
+                       dict(zip(stream.names, stream.parts[:, 0] @ second / length, strict=True)))
 
 
 def _sentence_vector(record: AttentionRecord) -> np.ndarray:
@@ -235,20 +234,20 @@ def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
     return stream.through(transform.norm, np.array([row]))
 
 
-Parts = tuple[float, tuple[int, ...], np.ndarray, np.ndarray, np.ndarray, float, float, Kind]
-
-
-def _by_writer(record: AttentionRecord, trace: Trace, values: dict[str, float]) -> Parts:
-    """Sort the writers' contributions by the fields of `Writes` after `difference`."""
+def _writes(tokens: tuple[str, ...], difference: float, record: AttentionRecord, trace: Trace,
+            values: dict[str, float]) -> Writes:
+    """Sort the writers' contributions by the fields of `Writes`."""
     kind = trace.blocks[-1].kind
-    grids = [np.array([[values.pop(prefix + head_label(layer.index, head)) for head in range(layer.heads)]
-                       for layer in record[each].layers]) if each in record.kinds else np.zeros((0, 0))
-             for each, prefix in ((kind, ""), (Kind.CROSS, "cross "))]
+    heads, cross = (
+        np.array([[values.pop(prefix + head_label(layer.index, head)) for head in range(layer.heads)]
+                  for layer in record[each].layers]) if each in record.kinds else np.zeros((0, 0))
+        for each, prefix in ((kind, ""), (Kind.CROSS, "cross ")))
     layers = tuple(block.index for block in trace.blocks if block.kind is kind)
     feed_forward = np.array([values.pop(f"mlp {layer}", 0.0) for layer in layers])
     bias = values.pop(BIAS, 0.0)
     others = float(sum(values.pop(name) for name in [*values] if name.startswith(BEFORE)))
-    return float(sum(values.values())), layers, grids[0], grids[1], feed_forward, float(bias), others, kind
+    return Writes(tokens, difference, float(sum(values.values())), layers, heads, cross, feed_forward, float(bias),
+                  others, kind)
 
 
 @frozen
