@@ -51,13 +51,23 @@ class Layout:
     labels: tuple[str, str] | tuple[()] = ()
 
 
+def heads_named(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...]) -> str:
+    """Name the heads, or say how many there are if none is chosen."""
+    if not chosen:
+        return WORDS("grid_title", count=sum(layer.heads for layer in record[view.kind].layers))
+    if chosen[1:]:
+        return WORDS("heads", list=", ".join(head_label(*head) for head in chosen))
+    return WORDS("title", layer=chosen[0][0], head=chosen[0][1])
+
+
+def model_named(record: AttentionRecord, view: View) -> str:
+    """Name the model and the kind of attention."""
+    return WORDS("of", title=record.card.title, kind=view.kind.label(WORDS["kinds"]))
+
+
 def heading(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...]) -> str:
     """Name the model, the kind of attention and the heads."""
-    what = WORDS("grid_title", count=sum(layer.heads for layer in record[view.kind].layers))
-    if chosen:
-        named = ", ".join(head_label(*head) for head in chosen)
-        what = WORDS("heads", list=named) if chosen[1:] else WORDS("title", layer=chosen[0][0], head=chosen[0][1])
-    return f"{WORDS('of', title=record.card.title, kind=view.kind.label(WORDS['kinds']))} · {what}"
+    return f"{model_named(record, view)} · {heads_named(record, view, chosen)}"
 
 
 def reading(record: AttentionRecord, view: View, layout: Layout) -> list[str]:
