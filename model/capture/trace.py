@@ -224,14 +224,14 @@ def watch_calls(network: "nn.Module", blocks: Collection[str] = (),
     weights except the output embeddings and, if blocks are named, of every module that contains others in them.
 
     rows: the tokens to keep of a side with this number of tokens; by default all. Passes raise TooMuch once the calls
-    take more than `largest` bytes, or if the first blocks take more than twice their share of them.
+    take more than `largest` bytes.
     """
     import torch
 
     calls: dict[str, Call] = {}
     order, last = itertools.count(), network.get_output_embeddings()
     known: dict[tuple, np.ndarray] = {}
-    rows, size, done = rows or {}, 0, 0
+    rows, size = rows or {}, 0
 
     def kept(tensor: "Tensor") -> np.ndarray:
         """Return a copy (token, d), because some models add to a tensor in place; one copy while its numbers last."""
@@ -253,9 +253,7 @@ def watch_calls(network: "nn.Module", blocks: Collection[str] = (),
                 read = made   # of a container, only the output is needed
             if isinstance(read, torch.Tensor) and isinstance(made, torch.Tensor):
                 calls[name] = Call(name, module, next(order), kept(read), kept(made))
-            nonlocal done
-            done += name in blocks
-            if size > largest or (done and size * len(blocks) > 2 * largest * done):
+            if size > largest:
                 raise TooMuch
         return for_this_thread(watch)
 
@@ -290,30 +288,31 @@ def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", 
     blocks = tuple(_block(record, mixed, name, members, calls, rows) for name, members in slots.items())
     kinds = [kind for kind in (Kind.SELF, Kind.CAUSAL) if any(block.kind is kind for block in blocks)]
     lasts = [[block for block in blocks if block.kind is kind][-1] for kind in kinds]
-    final = []
-    for call in _outside(list(slots), calls):
-        if _is_norm(call) and any(close(call.input, block.after) for block in lasts):
-            with suppress(Unfollowed):
-                final.append(norm_of(call.name, call))
-    embedded = tuple(_embedded(kind, blocks, list(slots), model, calls) for kind in kinds)
+    within = tuple(f"{name}." for name in slots)
+    outside = [call for call in calls.values() if _is_leaf(call.module) and not f"{call.name}.".startswith(within)]
+    final = tuple(norm for norm in _norms(outside) if any(close(norm.input, block.after) for block in lasts))
+    embedded = tuple(_embedded(kind, blocks, outside, model) for kind in kinds)
     read = next((norm.output for norm in final if close(norm.input, lasts[-1].after)), lasts[-1].after)
-    outside, said = _outside(list(slots), calls), record.prediction
+    said = record.prediction
     if said is not None and said.kind == "label" and len(said.positions) == 1 and (
             found := _classifier(outside, read, said)) is not None:
-        return Trace(record.query, embedded, blocks, tuple(final), *found)
+        return Trace(record.query, embedded, blocks, final, *found)
     held = {kind: rows[len(record[kind].queries)] for kind in kinds} if rows else None
     tokens = np.arange(len(read)) if held is None else held[kinds[-1]]
     _, read, transform = next((each for each in _transforms(outside)
                                if each[2].norm and each[2].weight is not None and close(each[0], read)),
                               (read, read, None))
-    return Trace(record.query, embedded, blocks, tuple(final), _unembedding(record, model, read, tokens.tolist()),
-                 transform, rows=held)
+    return Trace(record.query, embedded, blocks, final, _unembedding(record, model, read, tokens.tolist()), transform,
+                 rows=held)
 
 
-def _outside(names: list[str], calls: dict[str, Call]) -> list[Call]:
-    """Return the calls of modules with weights outside all blocks."""
-    return [call for call in calls.values() if _is_leaf(call.module)
-            and call.name not in names and not call.name.startswith(tuple(name + "." for name in names))]
+def _norms(calls: list[Call]) -> list[Norm]:
+    """Return the normalisations among the calls, except unknown ones."""
+    norms = []
+    for call in filter(_is_norm, calls):
+        with suppress(Unfollowed):
+            norms.append(norm_of(call.name, call))
+    return norms
 
 
 def _transforms(calls: list[Call]) -> Iterator[tuple[np.ndarray, np.ndarray, Transform]]:
@@ -321,10 +320,7 @@ def _transforms(calls: list[Call]) -> Iterator[tuple[np.ndarray, np.ndarray, Tra
     a norm follows, or a norm alone."""
     import torch
 
-    norms = []
-    for call in filter(_is_norm, calls):
-        with suppress(Unfollowed):
-            norms.append(norm_of(call.name, call))
+    norms = _norms(calls)
     for dense, function in itertools.product(filter(_is_linear, calls), activations().values()):
         def activation(x: np.ndarray, function: Callable = function) -> np.ndarray:
             return np.asarray(function(torch.tensor(x)).numpy())
@@ -565,11 +561,11 @@ def _gates(output: np.ndarray, tokens: int, count: int, size: int) -> Iterator[n
         yield torch.nn.functional.softplus(part).numpy()
 
 
-def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "NetworkModel",
-              calls: dict[str, Call]) -> Embedded:
-    """Return the first block's input, the embeddings that add up to it, and the norm of their sum."""
+def _embedded(kind: Kind, blocks: tuple[Block, ...], outside: list[Call], model: "NetworkModel") -> Embedded:
+    """Return the first block's input, the embeddings that add up to it, and the norm of their sum. outside: the calls
+    of modules with weights outside all blocks."""
     output = next(block for block in blocks if block.kind is kind).before
-    before = [call for call in _outside(names, calls)
+    before = [call for call in outside
               if len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]
     norms = [norm_of(call.name, call) for call in before
              if _is_norm(call) and close(call.output, output)]
