@@ -24,8 +24,6 @@ from model.core.limits import LIMITS
 from model.core.query import Query, UserError
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from model.core.record import AttentionRecord
 
 Made = TypeVar("Made")
@@ -71,7 +69,7 @@ def encode(record: "AttentionRecord") -> bytes:
     arrays = _Arrays()
     about: dict[str, object] = {"format": FORMAT, "query": query_of(record.asked), "maps": [
         {"kind": str(part.kind), "queries": plain(part.queries), "keys": plain(part.keys),
-         "layers": [_typed(layer, f"{part.kind}.{layer.index}", arrays) for layer in part.layers]}
+         "layers": [_value(layer, f"{part.kind}.{layer.index}", arrays) for layer in part.layers]}
         for part in record.maps]}
     about |= {name: _value(getattr(record, name), name, arrays) for name in FIELDS}
     return _packed(about, arrays)
@@ -111,18 +109,14 @@ def query_of(query: Query) -> dict[str, object]:
         {"continuation": list(query.continuation)} if query.continuation else {})
 
 
-def _typed(value: "DataclassInstance", name: str, arrays: _Arrays) -> dict[str, object]:
-    """Return a dataclass as its type's name and its fields."""
-    fields = {field.name: _value(getattr(value, field.name), f"{name}.{field.name}", arrays)
-              for field in dataclasses.fields(value)}
-    return {"type": type(value).__name__, **fields}
-
-
 def _value(value: object, name: str, arrays: _Arrays) -> object:
+    """Return a value as JSON: a dataclass as its type's name and its fields, an array as a reference."""
     if isinstance(value, np.ndarray):
         return arrays.add(name, value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _typed(value, name, arrays)
+        fields = {field.name: _value(getattr(value, field.name), f"{name}.{field.name}", arrays)
+                  for field in dataclasses.fields(value)}
+        return {"type": type(value).__name__, **fields}
     return plain(value)
 
 
