@@ -15,8 +15,8 @@ def numbered(count: int) -> Tokens:
 
 
 if TYPE_CHECKING:
-    from model.capture.torch_attention import Attention
     from model.module.inputs import Inputs
+    from model.module.torch_attention import Attention
 
 NEVER = -1e4   # biases this far below the largest of their row act as a mask
 ROUNDED = 1e-4   # above this type tolerance, rows of rounded weights no longer sum to 1
@@ -63,7 +63,7 @@ def _is_causal(attention: "Attention") -> bool:
 class Positions:
     """The positions of one side of an attention call: the rows or columns of a map."""
 
-    stream: frozenset         # `model.capture.origins.Stream.roots`
+    stream: frozenset         # `model.module.origins.Stream.roots`
     attended: bool            # whether outputs here become keys of cross-attention, as in an encoder
     count: int
 

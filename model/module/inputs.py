@@ -20,7 +20,7 @@ class Inputs:
 
     def tensors(self) -> "list[Tensor]":
         """Return all tensors in order, including those in lists and dictionaries."""
-        from model.capture.order import tensors_in
+        from model.module.order import tensors_in
 
         return list(tensors_in([*self.args, *self.kwargs.values()]))
 

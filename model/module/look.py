@@ -26,8 +26,8 @@ from model.module.inputs import Inputs, given
 if TYPE_CHECKING:
     from torch import nn
 
-    from model.capture.module_pass import Observation
-    from model.capture.torch_attention import Attention
+    from model.module.module_pass import Observation
+    from model.module.torch_attention import Attention
 
 PREFIX = "module:"
 SURROGATE = re.compile("[\ud800-\udfff]")   # which no file can hold
@@ -46,7 +46,7 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, b
     batch: the batch item to show. Raises UserError if the module has no attention that can be observed and verified,
     does not accept the inputs, or generates step by step.
     """
-    from model.capture.module_pass import observe
+    from model.module.module_pass import observe
 
     network = getattr(network, "_orig_mod", network)   # torch.compile's original module, uncompiled
     _check(network, batch)
@@ -172,7 +172,7 @@ def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tup
 class Proof:
     """The differences between one attention call and the module's real output."""
 
-    error: float       # largest difference, see `model.capture.module_pass.prove`; 0 if only weights were observed
+    error: float       # largest difference, see `model.module.module_pass.prove`; 0 if only weights were observed
     row_error: float   # largest difference of a row's sum from 1
     rows: int          # rows compared, over all heads
 
@@ -181,7 +181,7 @@ def _proof(attention: "Attention") -> Proof:
     if attention.call is None:
         assert attention.weights is not None
         return Proof(0.0, float(abs(attention.weights.sum(-1) - 1)[~attention.sees_nothing].max(initial=0)), 0)
-    from model.capture.module_pass import prove
+    from model.module.module_pass import prove
 
     try:
         layer = attention.call.layer(0)

@@ -4,7 +4,7 @@
 Every tensor has a number that survives reshaping. The result of a projection, and of later operations on it, keeps the
 numbers of the projected tensors.
 
-A tensor's positions are derived from inputs. `model.capture.order` knows which of their rows these are, and whether in
+A tensor's positions are derived from inputs. `model.module.order` knows which of their rows these are, and whether in
 their order; rows that it cannot follow, and tensors that are joined, are positions of their own.
 """
 import itertools
@@ -17,8 +17,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from model.capture import order
-from model.capture.order import (
+from model.core.query import frozen
+from model.module import order
+from model.module.order import (
     ATTENTION,
     COPYING,
     JOINING,
@@ -30,7 +31,6 @@ from model.capture.order import (
     letters,
     tensors_in,
 )
-from model.core.query import frozen
 
 # operations that mix the numbers of a vector, usually with learned weights; results are identified by their inputs
 PROJECTIONS = PACKED | {"linear", "addmm", "matmul", "mm", "bmm", "baddbmm", "einsum", "conv1d", "conv2d", "conv3d",

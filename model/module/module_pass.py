@@ -14,20 +14,19 @@ import numpy as np
 from torch import Tensor
 
 from model.capture.forward_pass import Unsupported
-from model.capture.order import tensors_in
-from model.capture.torch_attention import Attention, as_numbers
 from model.capture.transformers_internals import attention_of
 from model.capture.verify import differences, recompute
 from model.core.limits import seeded
 from model.core.models import FLOOR
 from model.core.query import largest, with_arrays
 from model.core.record import Layer
+from model.module.order import tensors_in
+from model.module.torch_attention import Attention, as_numbers
 
 if TYPE_CHECKING:
     from torch import nn
-    from transformers import PreTrainedModel
 
-    from model.capture.torch_attention import Observer
+    from model.module.torch_attention import Observer
 
 
 Forward = Callable[[], object]
@@ -60,7 +59,7 @@ class Observation:
 def observe(network: "nn.Module", args: tuple, options: dict[str, Any], batch: int) -> Observation:
     """Observe the attention of text number `batch` in a call of the network. Models of transformers with another
     attention implementation are switched to torch's for the observed pass, if this leaves their output unchanged."""
-    from model.capture.torch_attention import Observer
+    from model.module.torch_attention import Observer
 
     new = partial(Observer, network, batch, list(tensors_in([*args, *options.values()])))
     forward = partial(network, *args, **options)
@@ -75,19 +74,19 @@ def observe(network: "nn.Module", args: tuple, options: dict[str, Any], batch: i
     return _observed(network, forward, run, new, plain)
 
 
-def _fused(network: "PreTrainedModel", forward: Forward, run: Run, new: "Callable[[], Observer]",
+def _fused(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[], Observer]",
            plain: list[Tensor]) -> Observation:
     """Observe a model of transformers with torch's fused attention."""
     with _attention(network, FUSED):
         return _observed(network, forward, run, new, plain)
 
 
-def _registered(network: "PreTrainedModel", forward: Forward, run: Run, new: "Callable[[], Observer]",
+def _registered(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[], Observer]",
                 plain: list[Tensor]) -> Observation:
     """Observe a model of transformers with the attention function registered for models from a folder, which supports
     soft-caps and sinks. Reads only the first text of a batch."""
     from model.capture import forward_pass
-    from model.capture.torch_attention import Attention
+    from model.module.torch_attention import Attention
 
     forward_pass.register()
     session = forward_pass.Session(forward_pass.names_of(network))
@@ -206,7 +205,7 @@ def bytes_of(tensor: Tensor) -> Tensor:
 
 
 @contextmanager
-def _attention(network: "PreTrainedModel", name: str) -> Iterator[None]:
+def _attention(network: "nn.Module", name: str) -> Iterator[None]:
     """Switch a model of transformers to the attention implementation of this name within the block."""
     before = attention_of(network)
     network.set_attn_implementation(name)

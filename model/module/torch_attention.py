@@ -20,15 +20,15 @@ from torch.nn.attention.bias import CausalBias, CausalVariant
 from torch.overrides import TorchFunctionMode
 
 from model.capture.forward_pass import Call, Memo, Unsupported, parse_mask
-from model.capture.order import tensors_in
-from model.capture.origins import NOTHING, Origins, Stream
 from model.core.attention import empty_rows
 from model.core.limits import LIMITS
 from model.core.query import UserError, first_line
+from model.module.order import tensors_in
+from model.module.origins import NOTHING, Origins, Stream
 
 # maximum number of query rows compared; in longer inputs they are evenly spaced
 ROWS = 256
-# largest difference that counts as equal, see `model.capture.module_pass.prove`, by type
+# largest difference that counts as equal, see `model.module.module_pass.prove`, by type
 TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
 
@@ -92,7 +92,7 @@ class Attention:
 
     @property
     def tolerance(self) -> float:
-        """The largest difference that counts as equal, see `model.capture.module_pass.prove`."""
+        """The largest difference that counts as equal, see `model.module.module_pass.prove`."""
         return TOLERANCES.get(self.dtype, 1e-4)
 
 
