@@ -6,7 +6,9 @@ import pytest
 
 from model.capture.forward_pass import Call
 from model.capture.verify import TOLERANCE, Wiring, check_answer
+from model.capture.verify import _shape as shape_of
 from model.core.attention import Causal, Dense, Full, Window
+from model.core.limits import Shape
 
 N, D, HEADS = 9, 5, 4
 WIRED = Wiring({}, {}, 0.0, 0.0, ())
@@ -104,3 +106,10 @@ def test_temperature_below_the_rounding_of_scores_is_not_called_verified():
     found = check_answer([cold], [cold.layer(7)], WIRED)
     assert found.status == "computed" and found.rows_checked == 9 and "7·1" in found.reasons[0]
     assert found.max_error < TOLERANCE
+
+
+@pytest.mark.parametrize(("name", "quadratic"), [
+    ("full", 0), ("causal", 0), ("window", 0.5), ("apart", 0.5), ("softcap", 3), ("sink", 3), ("bias", 2)])
+def test_memory_of_a_call_depends_on_what_its_kernel_lacks(name, quadratic):
+    call = made(name, key_heads=2)
+    assert shape_of(call) == Shape(HEADS, 2, D, D, quadratic)

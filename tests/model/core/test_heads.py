@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.core import heads
-from model.core.attention import Relative, Window
+from model.core.attention import Dense, Relative, Window
 from model.core.heads import as_csv, by_head, head_frame, measure
 from model.core.query import Kind
 from model.core.record import AttentionMap
@@ -101,6 +101,14 @@ def test_measures_equal_their_equations_on_the_whole_matrix(kind):
                 "distance": (weights * abs(i - j)).sum(1).mean()}
     for name, value in expected.items():
         assert found[name] == pytest.approx(value, rel=1e-4, abs=1e-7), name
+
+
+def test_cells_that_a_mask_allows_are_those_of_a_head_or_of_any_head():
+    cells = np.random.default_rng(3).random((HEADS, 6, 7)) < 0.4
+    rows, keys = slice(1, 5), slice(2, 7)
+    assert (heads.allowed_cells(Dense(cells), rows, keys) == cells[:, rows, keys].any(0)).all()
+    assert (heads.allowed_cells(Dense(cells), rows, keys, 1) == cells[1, rows, keys]).all()
+    assert (heads.allowed_cells(Dense(cells[0]), rows, keys, 1) == cells[0, rows, keys]).all()
 
 
 def test_uniform_baseline_follows_the_mask():
