@@ -30,10 +30,8 @@ NAMES = {
     "attention.head_count_kv": ("num_key_value_heads", "num_kv_heads"),
     "attention.layer_norm_rms_epsilon": ("rms_norm_eps", "norm_eps", "layer_norm_epsilon"),
     "attention.layer_norm_epsilon": ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps"),
-    "attention.relative_buckets_count": ("relative_attention_num_buckets",),
-    "embedding_scale": ("embedding_multiplier",), "residual_scale": ("residual_multiplier",),
     "expert_count": ("num_local_experts", "num_experts"), "expert_used_count": ("num_experts_per_tok",),
-    "expert_weights_norm": ("norm_topk_prob",), "expert_weights_scale": ("routed_scaling_factor",),
+    "expert_weights_norm": ("norm_topk_prob",),
     "expert_feed_forward_length": ("moe_intermediate_size",),
     "expert_shared_feed_forward_length": ("shared_expert_intermediate_size",), "shortconv.l_cache": ("conv_L_cache",),
 }
@@ -98,23 +96,15 @@ def apply_heads(config: "Config", kind: str, header: Header) -> Header:
     rest = dict(header)
     width = header["embedding_length"] // header["attention.head_count"]
     size = header.get("attention.key_length", width)
-    swa = rest.pop("attention.key_length_swa", None)
-    if hasattr(config, "global_head_dim"):
-        config.global_head_dim, config.head_dim = size, swa or config.head_dim
+    if getattr(config, "head_dim", width) != size and hasattr(config, "head_dim"):
+        config.head_dim = size
+    if getattr(config, "head_dim", width) == size:
         rest.pop("attention.key_length", None)
-    else:
-        name = "d_kv" if hasattr(config, "d_kv") else "head_dim"
-        if getattr(config, name, width) != size and hasattr(config, name):
-            setattr(config, name, size)
-        if getattr(config, name, width) == size:
-            rest.pop("attention.key_length", None)
     scale = header.get("attention.scale")
     if hasattr(config, "query_pre_attn_scalar"):
         wide = SCALED_BY_WIDTH.get(kind) == header["block_count"]
         config.query_pre_attn_scalar = (width if wide else size) if scale is None else scale ** -2
         rest.pop("attention.scale", None)
-    elif scale is not None and hasattr(config, "attention_multiplier"):
-        config.attention_multiplier = rest.pop("attention.scale")
     elif scale is not None and math.isclose(scale, size ** -0.5, rel_tol=1e-6):
         del rest["attention.scale"]
     pattern = rest.get("attention.sliding_window_pattern")
