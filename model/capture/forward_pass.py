@@ -193,7 +193,7 @@ def _sink(sink: "Tensor | None", bias: Bias, shape: tuple[int, int, int]) -> tup
     it from the row's scores and return 0: shifting all logits of a row, including the sink's, changes no weight."""
     if sink is None:
         return None, bias
-    numbers = sink.detach().float().numpy().copy()   # a program may go on training it
+    numbers = sink.detach().float().numpy().copy()   # a copy, because the program may continue to train the model
     if numbers.size == shape[0]:
         return numbers.reshape(-1), bias
     shift = np.broadcast_to(-numbers.reshape(*shape[:2], 1), shape)

@@ -46,7 +46,7 @@ class Passage:
         """Return the steps from `before` to `after`, or None if it is unclear what an attention layer adds. If only the
         part after the last attention layer is unclear, all other modules together wrote it."""
         if any(attention.output.shape != self.before.shape for attention in self.attentions):
-            return None   # several streams (hyper-connections)
+            return None   # there are several streams (hyper-connections)
         for remainder, each, scaled in itertools.product((False, True), repeat=3):
             search = replace(self, each=each, scaled=scaled, remainder=remainder)
             if (found := search.follow(self.before, 0, MOST_STEPS)) is not None:
@@ -86,7 +86,7 @@ class Passage:
             terms = [each for each in (attention, other) if each is not None]
             if all(each.order < target.order for each in terms):
                 factors = self.fit(target.numbers, stream, *(each.numbers for each in terms))
-                no_parts = [stream] if attention is None else []   # a sum is none of its parts
+                no_parts = [stream] if attention is None else []   # a sum is not one of its own parts
                 no_parts += [] if other is None else [other.numbers]
                 if factors is not None and not any(same_numbers(each, target.numbers) for each in no_parts):
                     yield Step(None if np.abs(factors[0] - 1).max() < closeness() else factors[0],

@@ -180,7 +180,7 @@ def trace(model: "NetworkModel", query: Query, report: Progress, tokens: tuple[i
         raise UserError(f"{model.card.title} only reports its weights, so its layers cannot be traced; choose a "
                         f"verified model.")
     found = _traced(model, model.wiring, query, report, tokens)
-    if isinstance(found, UserError):   # raised here, since an error keeps what its frames hold
+    if isinstance(found, UserError):   # raised here, because an error keeps its frames' locals alive
         raise found
     return found
 
@@ -189,7 +189,7 @@ def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progr
             tokens: tuple[int, ...]) -> Trace | UserError:
     title, rows = model.card.title, dict[int, np.ndarray]()
     mixed = Mixed(rows)
-    if tokens and model.task != "label":   # whose answer may depend on all tokens
+    if tokens and model.task != "label":   # its answer may depend on all tokens
         asked, mask = model.tokens(query), getattr(model.tokenizer, "mask_token_id", None)
         masked = [place for place, number in enumerate(asked.source.ids) if number == mask]
         for length in filter(None, asked.lengths):

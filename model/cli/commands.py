@@ -151,7 +151,7 @@ def answer_to(question: Hashable) -> Any:
     try:
         return job.result()
     except UserError as error:
-        raise error.with_traceback(None) from None   # without the queue's forty lines
+        raise error.with_traceback(None) from None   # hides the queue's traceback
 
 
 def tell(text: str) -> None:

@@ -198,7 +198,7 @@ def has_bytes(tensor: Tensor) -> bool:
 
 
 def bytes_of(tensor: Tensor) -> Tensor:
-    """Return the bytes of a tensor. They are no array, because memory that numpy has seen cannot be resized."""
+    """Return the bytes of a tensor. Not an array, because torch cannot resize memory shared with NumPy."""
     import torch
 
     return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)

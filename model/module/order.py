@@ -10,11 +10,11 @@ from functools import cache
 import torch
 from torch import Tensor
 
-# rows count from 1; what is no row:
+# rows count from 1; these stand for no single row:
 CONSTANT = 0   # holds nothing of an input, as parameters do
 BESIDE = -1    # mixed over rows by an operation that keeps their order; a residual stream beside it keeps its rows
-UNKNOWN_ROW = -2   # of several rows, or in an unknown order
-NEW = 1 << 30   # added to the numbers of positions that a convolution or pooling made
+UNKNOWN_ROW = -2   # from several rows, or in an unknown order
+NEW = 1 << 30   # added to the numbers of positions made by a convolution or pooling
 NUMBERS, PIXELS = 1 << 40, 1 << 50   # added to the indices of numbers that are not yet vectors, as in a picture
 # operations that keep the numbers but change their shape
 SHAPING = frozenset({"view", "view_as", "reshape", "reshape_as", "transpose", "permute", "flatten", "unflatten",

@@ -46,7 +46,7 @@ MOVING = REORDERING | {"take", "sort", "msort", "topk", "scatter", "scatter_", "
 class Derived:
     """Positions that are not those of an input, all and in its order."""
 
-    how: tuple                                     # what tells them from others: rows, or the operation
+    how: tuple                                     # what distinguishes them: rows, or the operation
     inputs: frozenset                              # numbers of the original inputs
     pieces: tuple[tuple[int, frozenset], ...] = ()   # (size, roots) of tensors joined along an axis
     ordered: bool = True                           # whether their order is proved to be that of an input
