@@ -44,7 +44,7 @@ def _name(wanted: object) -> object:
 
 
 def is_whole(number: object) -> TypeGuard[int]:
-    """Return whether this is a whole number of Python or numpy; a bool or a float is none."""
+    """Return whether this is a whole number of Python or numpy; a bool or a float is not."""
     return hasattr(number, "__index__") and not isinstance(number, bool)
 
 

@@ -150,7 +150,7 @@ class _Reader:
         sizes = [list(map(len, each)) for each in rows]
         if not whole or sizes != sizes[:1] * 3 or (made.vectors is not None and (
                 made.vectors.ndim != 2 or len(made.vectors) > most)):
-            raise ValueError("its answer has another number of positions or candidates than it says")
+            raise ValueError("its answer has a different number of positions or candidates than it declares")
         return made
 
     def kept(self, query: Query) -> AttentionRecord:

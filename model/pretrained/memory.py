@@ -47,7 +47,7 @@ _numbers = itertools.count(1)
 
 @frozen
 class InMemory(ModelFiles):
-    """A model without files."""
+    """A model in memory, which has no files."""
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -71,7 +71,7 @@ class Given:
         _held[self.id] = self
 
     def fingerprint(self) -> str:
-        """Return 16 hexadecimal digits of the model as it is now, without what every pass changes by itself."""
+        """Return 16 hexadecimal digits of the model as it is now, without the values that every pass changes."""
         with self._lock:   # not within a pass, which has hooks of ours
             found = signature(self.module, self.reader)
         kept = sorted((name, repr(value)) for name, value in found.items() if name not in self._volatile)
@@ -145,8 +145,8 @@ class Given:
         self._volatile = frozenset(name for name in {*before, *after} if before.get(name) != after.get(name))
         self.revision = self.fingerprint()
         if not _close(theirs, again):
-            raise UserError(f"{self.title} returns something else in each pass over the same input, so its attention "
-                            f"cannot be compared; switch off what changes it, or {LOOK}.")
+            raise UserError(f"{self.title} returns a different output in each pass over the same input, so its "
+                            f"attention cannot be compared; switch off what changes it, or {LOOK}.")
         unapplied = () if "image" in self.sides else accounting.more_than_text(parameters_of(network.__class__))
         place = InMemory(self.id, Path(), f"{self.title} (in memory, {self.revision[:SHOWN]})", unapplied=unapplied)
         given, head, dtype = (place, self.revision, network), _head_of(network, output), _dtype(network)
@@ -200,7 +200,7 @@ class Given:
         if "input_ids" not in known:
             raise UserError(f"{self.title} reads neither texts nor pictures; {LOOK}.")
         if not isinstance(tokenizer, PreTrainedTokenizerBase):
-            raise UserError(f"{self.title} reads texts, so give its tokenizer, one of transformers, instead of "
+            raise UserError(f"{self.title} reads texts, so give its tokenizer (from transformers) instead of "
                             f"{tokenizer and type(tokenizer).__name__}.")
         chat = ("chat",) if getattr(tokenizer, "chat_template", None) else ()
         return frozenset(("target" if config.is_encoder_decoder else "text_b", *chat)), tokenizer, None
@@ -234,7 +234,7 @@ def open_model(model_id: str, report: Progress = quiet) -> "PretrainedModel | Tw
 def _named(model_id: str) -> Given:
     given = _held.get(model_id.removesuffix(SUFFIX))
     if given is None:
-        raise UserError("This model was in the memory of a program that has released it; open it again with "
+        raise UserError("The program that held this model in memory has released it; open it again with "
                         "clearhead.open(model, tokenizer).")
     return given
 

@@ -183,7 +183,7 @@ def test_lecture_goes_back_one_screen(visit):
         soon(place.inner_text, at)
 
 
-def test_several_long_texts_come_back(visit):
+def test_several_long_texts_are_restored(visit):
     seen = visit("/heads")
     text = seen.page.locator("[data-testid=stSidebar] textarea").first
     # too long for a link

@@ -204,13 +204,13 @@ class Asks(transformers.LlamaForCausalLM):
 
 
 @pytest.mark.parametrize(("make", "said"), [
-    (lambda network: network.to("meta"), "holds no numbers"), (random, "something else in each pass"),
+    (lambda network: network.to("meta"), "holds no numbers"), (random, "different output in each pass"),
     (lambda network: accelerate.cpu_offload(network, "cpu"), "without offloading"),
     (rewired, "takes the place of its own"),
     (lambda network: Asks(network.config), "missing 1 required positional argument: 'more'"),
     (lambda network: tiny.network("mamba"), "no attention"), (lambda network: network.lm_head, "clearhead.look"),
     (lambda network: tiny_vision.network("vit"), "give its processor"), (lambda network: None, "clearhead.look")])
-def test_what_cannot_be_shown_is_refused_in_one_sentence(make, said):
+def test_unsupported_models_are_refused_in_one_sentence(make, said):
     with pytest.raises(clearhead.Error, match=said) as caught:
         clearhead.open(make(tiny.network("llama")), tiny.tokenizer())(TEXT)
     assert "\n" not in str(caught.value)

@@ -138,7 +138,7 @@ def looked_at(drawn: random.Random) -> tuple[str, int, int]:
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.rest) for seed in range(2, 12))])
-def test_name_never_stands_at_another_row(seed):
+def test_row_never_has_the_name_of_another(seed):
     torch.manual_seed(seed)
     drawn = random.Random(seed)
     found = [looked_at(drawn)[1:] for _ in range(60)]
