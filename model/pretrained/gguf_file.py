@@ -96,10 +96,13 @@ def apply_heads(config: "Config", kind: str, header: Header) -> Header:
     rest = dict(header)
     width = header["embedding_length"] // header["attention.head_count"]
     size = header.get("attention.key_length", width)
-    if getattr(config, "head_dim", width) != size and hasattr(config, "head_dim"):
-        config.head_dim = size
-    if getattr(config, "head_dim", width) == size:
+    if kind == "gemma4":   # whose layers differ in it; transformers reads it itself
         rest.pop("attention.key_length", None)
+    else:
+        if getattr(config, "head_dim", width) != size and hasattr(config, "head_dim"):
+            config.head_dim = size
+        if getattr(config, "head_dim", width) == size:
+            rest.pop("attention.key_length", None)
     scale = header.get("attention.scale")
     if hasattr(config, "query_pre_attn_scalar"):
         wide = SCALED_BY_WIDTH.get(kind) == header["block_count"]
@@ -125,10 +128,9 @@ def apply_rope(config: "Config", kind: str, header: Header, factors: dict[str, A
     nested = "full_attention" in given
     rope = dict(given["full_attention"] if nested else given)
     rope["rope_theta"] = float(rest.pop("rope.freq_base", 10_000.0))   # llama.cpp's default
-    share = header.get("rope.dimension_count", 0) / config.head_dim if getattr(config, "head_dim", None) else (
-        header.get("rope.dimension_count", 0) * header["attention.head_count"] / header["embedding_length"])
-    if "partial_rotary_factor" in rope and share and not nested:
-        rope["partial_rotary_factor"] = share
+    if "partial_rotary_factor" in rope and not nested and "rope.dimension_count" in header:
+        width = header["embedding_length"] / header["attention.head_count"]
+        rope["partial_rotary_factor"] = header["rope.dimension_count"] / (getattr(config, "head_dim", None) or width)
     factor = rest.pop("rope.scaling.factor", 0)
     scaling = rest.pop("rope.scaling.type", "linear" if factor else "none")
     original = rest.pop("rope.scaling.original_context_length", header.get("context_length"))

@@ -157,6 +157,16 @@ def test_largest_gemmas_scale_by_the_width_of_the_stream(kind, config, layers, s
     assert made.query_pre_attn_scalar ** -0.5 == pytest.approx(scale) and made.head_dim == 128
 
 
+def test_heads_that_differ_between_layers_are_left_to_transformers():
+    header = {"embedding_length": 2560, "attention.head_count": 8, "attention.key_length": 512, "block_count": 6,
+              "attention.key_length_swa": 256, "rope.freq_base": 2e6}
+    made = transformers.Gemma4TextConfig()
+    rest = gguf_file.apply_rope(made, "gemma4", gguf_file.apply_heads(made, "gemma4", header), {})
+    assert [*gguf_file.apply_named(made, rest)] == ["attention.key_length_swa"]
+    assert made.rope_parameters["full_attention"]["rope_theta"] == 2e6
+    assert {each.head_dim for each in made.per_layer_config} == {256, 512}
+
+
 def test_wrong_head_count_is_refused_in_one_sentence(tmp_path, report):
     llama(tmp_path / "x.gguf", {"attention.key_length": 16})
     with pytest.raises(UserError, match=r"where its header says \(32, 48\)") as said:
