@@ -95,3 +95,16 @@ def test_norm_before_an_unknown_module_does_not_replace_the_stream():
     first, rest = steps(x, a, [middle.output], [middle.input], middle.input + m, (norm(x), middle))
     assert first.attention == 0 and rest.norm is None
     np.testing.assert_allclose(rest.wrote, m, atol=1e-5)
+
+
+def test_stream_is_scaled_beside_a_module_that_returns_it():
+    x, a, m = numbers(), numbers(), numbers()
+    first, *_ = steps(x, a, (x, m), (2.5 * x + a,), 2.5 * x + a + m)
+    assert (first.attention, first.wrote) == (0, None)
+    assert np.allclose(first.scale, 2.5, atol=1e-4) and np.allclose(first.factor, 1, atol=1e-4)
+
+
+@pytest.mark.parametrize(("tokens", "width"), [(2, D), (T, 4 * D)])   # too few to measure; several streams
+def test_what_cannot_be_measured_has_no_steps(tokens, width):
+    x, a, after = numbers(tokens, width), numbers(tokens, D), numbers(tokens, width)
+    assert steps(x, a, (), (after,), after) is None
