@@ -47,6 +47,11 @@ def test_jpeg_and_webp_are_read_as_pillow_reads_them(form, options):
     assert (tones(content) == wanted).all()
 
 
+def test_large_picture_is_resampled_as_pillow_does(monkeypatch):
+    monkeypatch.setattr(pictures, "LIMITS", replace(LIMITS, picture_kept=12 * 16))   # 2.5 times smaller on each side
+    assert (tones(packed(Image.fromarray(NOISE))) == Image.fromarray(NOISE).resize((16, 12), Image.LANCZOS)).all()
+
+
 def test_transparent_is_white_and_deep_channels_keep_their_tones():
     clear = Image.fromarray(np.dstack([NOISE, np.zeros((30, 40), np.uint8)]))
     assert (tones(packed(clear)) == 255).all()

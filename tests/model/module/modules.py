@@ -116,11 +116,12 @@ class Calling(nn.Module):
 
 
 class ByHand(nn.Module):
-    """Attention with explicit products and softmax, as in textbooks. one_head: tensors of three axes, without heads."""
+    """Attention with explicit products and softmax, as in textbooks. one_head: tensors of three axes, without heads;
+    kernel: call torch's function instead."""
 
-    def __init__(self, width: int = 16, heads: int = 2, one_head: bool = False) -> None:
+    def __init__(self, width: int = 16, heads: int = 2, one_head: bool = False, kernel: bool = False) -> None:
         super().__init__()
-        self.heads, self.one_head = heads, one_head
+        self.heads, self.one_head, self.kernel = heads, one_head, kernel
         self.q, self.k, self.v = (nn.Linear(width, width) for _ in range(3))
 
     def weights(self, x: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
@@ -132,6 +133,8 @@ class ByHand(nn.Module):
     def forward(self, x: torch.Tensor, memory: torch.Tensor | None = None) -> torch.Tensor:
         memory = x if memory is None else memory
         value = self.v(memory)
+        if self.kernel:
+            return scaled_dot_product_attention(self.q(x), self.k(memory), value)
         value = value if self.one_head else value.unflatten(-1, (self.heads, -1)).transpose(1, 2)
         mixed = nn.functional.dropout(self.weights(x, memory), 0.1, self.training) @ value
         return mixed if self.one_head else mixed.transpose(1, 2).flatten(2)

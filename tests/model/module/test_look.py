@@ -138,6 +138,16 @@ def test_grouped_heads_masks_and_batches(shape, kind):
     close(weights_of(record, record.kinds[0], 0), manual(query, key, added, 0.7))
 
 
+@pytest.mark.parametrize("batch", [(), (1,)])
+def test_one_text_needs_no_axis_of_heads_or_batch(batch):
+    network = ByHand(one_head=True, kernel=True)
+    x, memory = torch.randn(*batch, 5, 16), torch.randn(*batch, 4, 16)
+    record = look(network, (x, memory))
+    verified(record)
+    with torch.no_grad():
+        close(weights_of(record, Kind.CROSS, 0), network.weights(x, memory).reshape(1, 5, 4))
+
+
 @pytest.mark.parametrize("one_head", [False, True])
 def test_attention_by_hand_is_reported_with_its_module(one_head):
     network, x, memory = ByHand(one_head=one_head), torch.randn(2, 5, 16), torch.randn(2, 5, 16)

@@ -52,6 +52,8 @@ def test_targets_are_aligned():
 def test_single_characters_are_followed_where_most_are_kept():
     found = groups(record("induction", "k7Qx2bVk7Q"), record("induction", "k7Qx2cVk7"), (Kind.CAUSAL, Kind.CAUSAL))
     assert [each.text for each in found] == ["[BOS]", "k", "7", "Q", "x", "2", "b ⇄ c", "V", "k", "7", "Q ⇄ ∅"]
+    found = groups(record("induction", "stand"), record("induction", "stood"), (Kind.CAUSAL, Kind.CAUSAL))
+    assert [each.text for each in found] == ["[BOS]", "s", "t", "an ⇄ oo", "d"]   # three of five: just enough
     found = groups(record("minilm", "He didn't sleep."), record("minilm", "He don't sleep."))
     assert "didn ⇄ don" in {each.text for each in found} and sum(each.both for each in found) == len(found)
 

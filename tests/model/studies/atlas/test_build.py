@@ -1,11 +1,13 @@
 """Texts are divided into shards that depend only on the corpus; shards are measured, merged in order, and saved."""
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 import torch
 from pyarrow import parquet
 
 from model.ask import sources
-from model.core.query import Kind, UserError
+from model.core.query import Kind, UserError, quiet
 from model.studies.atlas import build
 from model.studies.atlas.build import SHARD, Corpus, Item, ShardWorker, Task
 from tests import fabricate
@@ -67,6 +69,8 @@ class Model:
         self.threads.append(torch.get_num_threads())
         if query.text == "too long":
             raise UserError("It is too long; shorten it.")
+        if query.text == "cross":
+            return replace(fabricate.record(["a", "b"], Kind.CROSS, ["c", "d", "e"]), omitted="more")
         return fabricate.record(query.text.split(), Kind.CAUSAL, special=[], text=query.text)
 
 
@@ -76,7 +80,15 @@ def test_shard_becomes_a_summary_with_one_thread():
     found = ShardWorker(Task("fake", "0"), model)(shard, lambda fraction, text: told.append((fraction, text)))
     assert (model.threads, torch.get_num_threads()) == ([1, 1], before)
     assert found.kind is Kind.CAUSAL and found.averages.texts == 2 and found.statuses == {"verified"}
+    assert [(each.tokens, each.keys) for each in found.texts] == [(("one", "two"), ()), (("two", "of", "them"), ())]
+    assert found.averages.cut == 0
     assert told == [(0, "a.txt, line 1"), (0.5, "a.txt, line 3")]
+
+
+def test_cross_attention_keeps_the_texts_of_both_sides():
+    found = ShardWorker(Task("fake", "0"), Model())((Item(0, "a.txt", 1, "cross"),), quiet)
+    assert [(each.tokens, each.keys) for each in found.texts] == [(("a", "b"), ("c", "d", "e"))]
+    assert found.averages.cut == 1
 
 
 def test_worker_refuses_with_file_and_line():

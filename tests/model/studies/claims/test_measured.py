@@ -239,6 +239,10 @@ def test_middle_of_a_patch_decides():
     expected = np.zeros((4, 8), bool)
     expected[2:, 2:6] = True
     assert (measured.inside(square, 4, 8) == expected).all()
+    diamond = np.array([[0.5, 0.075], [0.95, 0.375], [0.5, 0.675], [0.05, 0.375]])   # two corners on a row's middle
+    y, x = np.meshgrid((np.arange(4) + 0.5) / 4, (np.arange(8) + 0.5) / 8, indexing="ij")
+    for outline in (diamond, diamond[::-1]):
+        assert (measured.inside(outline, 4, 8) == (abs(x - 0.5) / 0.45 + abs(y - 0.375) / 0.3 < 1)).all()
 
 
 @pytest.mark.parametrize("one", measured.drawn(), ids=lambda one: one.sha256[:8])

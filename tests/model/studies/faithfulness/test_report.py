@@ -6,7 +6,7 @@ from scipy import stats
 from model.core.query import Kind, Query
 from model.core.record import Tokens
 from model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling
-from model.studies.faithfulness import by_head, by_layer, report
+from model.studies.faithfulness import by_head, by_layer, held_out, report
 
 COUNT = 9
 
@@ -54,6 +54,10 @@ def test_report_averages_texts():
     assert [mean.value for mean in said.methods["weight_head"]] == pytest.approx([*each.mean(0), each.mean()])
     assert said.methods["weight_head"][0].value == pytest.approx(1) and said.texts == 12 and said.words == 7
     assert said.chosen == ((5, 0), (5, 0)) and said.best.value == pytest.approx(each.mean())
+    mixed = [made(seed, truth=((1, 0), (0, 1))[seed % 2]) for seed in range(12)]
+    scores, chosen = held_out(mixed, np.arange(12))
+    assert chosen == ((5, 0), (3, 1))   # of the even texts, then of the odd
+    np.testing.assert_allclose(scores, [by_head(one)[(1, 2)[at % 2]] for at, one in enumerate(mixed)])
     assert said.ceiling[3].value == pytest.approx(np.mean([ceiling(one) for one in found]))
     np.testing.assert_allclose(by_head(found[0])[2], agreement(found[0], 5, 0)["weight_head"].mean())
     expected = np.nanmean([agreement(one, 3, 0)["weight_layer"] for one in found])
