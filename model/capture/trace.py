@@ -32,7 +32,7 @@ from model.core.models import (
     closeness,
 )
 from model.core.models import same_numbers as close
-from model.core.query import Kind, Progress, Query, UserError, with_arrays
+from model.core.query import Kind, Progress, Query, UserError, frozen_array, with_arrays
 from model.core.record import AttentionRecord, Layer, Prediction
 
 if TYPE_CHECKING:
@@ -199,7 +199,9 @@ def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progr
         names = {slot.module: _block_name(slot.module) for slot in wiring.slots.values()}
         with watch_calls(model.network, set(names.values()), rows, float("inf") if rows else LARGEST) as calls:
             record = model.record(query, report, mixed)
-        return _assemble(record, mixed, model, wiring, names, calls, rows)
+        arrays = {id(array): array for call in calls.values() for array in (call.input, call.output)}
+        return replace(_assemble(record, mixed, model, wiring, names, calls, rows),
+                       nbytes=sum(array.nbytes for array in arrays.values()))
     except TooMuch:
         return TooLarge(f"All activations of {title} for this text take more than {LARGEST / 2**20:,.0f} MB; choose "
                         f"a shorter text.")
@@ -241,7 +243,7 @@ def watch_calls(network: "nn.Module", blocks: Collection[str] = (),
         array = array if axis is None else array.take(rows[array.shape[axis]], axis)
         array = array.reshape(-1, array.shape[-1]) if array.ndim > 1 else array
         if place not in known or not np.array_equal(known[place], array):
-            known[place] = array.copy()
+            known[place] = frozen_array(array.copy())
             size += array.nbytes
         return known[place]
 

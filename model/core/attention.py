@@ -18,7 +18,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from model.core.query import Edit, Hide, Kind, frozen, slices, with_arrays
 from model.core.query import Window as WindowEdit
@@ -89,13 +88,6 @@ def attention(query: Array, key: Array, value: Array, allowed: Array | None = No
     if allowed is not None:
         weights = library(weights).where(allowed.any(-1, keepdims=True), weights, 0)
     return weights @ value, weights
-
-
-def frozen_array(values: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> np.ndarray:
-    """Return a read-only view of `values`, without a copy if the type already fits."""
-    view = np.asarray(values, dtype=dtype).view()
-    view.setflags(write=False)
-    return view
 
 
 def grid(rows: slice, keys: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -183,7 +175,6 @@ class Dense:
         if self.values.ndim not in (2, 3) or self.values.dtype not in (np.bool_, np.float32):
             raise ValueError(f"expected bool or float32 of (query, key) or (head, query, key), got {self.values.dtype} "
                              f"{self.values.shape}")
-        object.__setattr__(self, "values", frozen_array(self.values))
 
     def reach(self, rows: slice, n_keys: int) -> slice:
         """Return the keys that any of these rows may attend to."""
@@ -241,7 +232,6 @@ class Relative:
     def __post_init__(self) -> None:
         if self.by_offset.ndim != 2 or self.by_offset.shape[1] < self.n_queries:
             raise ValueError(f"expected (head, distance) for {self.n_queries} queries, got {self.by_offset.shape}")
-        object.__setattr__(self, "by_offset", frozen_array(self.by_offset, np.float32))
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
         """Return the bias for these rows and keys, float32 (head, row, key)."""
@@ -262,13 +252,6 @@ def empty_rows(allowed: Mask, n_queries: int, n_keys: int) -> np.ndarray:
         return ~allowed.values.any(-1).reshape(-1, n_queries)
     blocks = (allowed.block(rows, slice(0, n_keys)) for rows in slices(n_queries, ROWS))
     return np.concatenate([~block.any(-1).reshape(-1, block.shape[-2]) for block in blocks], axis=1)
-
-
-def arrays_of(part: Mask | Bias) -> list[np.ndarray]:
-    """Return the arrays that a mask or bias holds, including those of a mask inside it."""
-    held = [] if part is None else list(vars(part).values())
-    inner = [arrays_of(each) for each in held if isinstance(each, Mask)]
-    return [each for each in held if isinstance(each, np.ndarray)] + [array for each in inner for array in each]
 
 
 def edited_mask(base: Mask, edits: Collection[Edit], kind: Kind, side: str) -> Mask:

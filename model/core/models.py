@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from model.core.attention import frozen_array
 from model.core.query import (
     Edit,
     Kind,
@@ -61,25 +60,12 @@ def same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
     return bool((np.abs(one - other) <= allowed).all())
 
 
-def _freeze(owner: object, **axes: int) -> None:
-    """Make the named arrays, float32 with this number of axes, read-only; skip None."""
-    for name, count in axes.items():
-        array = getattr(owner, name)
-        if array is None:
-            continue
-        assert (array.ndim, array.dtype) == (count, np.float32), f"{name} of {type(owner).__name__}: {array.dtype}"
-        object.__setattr__(owner, name, frozen_array(array))
-
-
 @with_arrays
 class Projection:
     """A projection matrix, split by head."""
 
     weight: np.ndarray        # (head, input, output)
     bias: np.ndarray | None   # (head, output)
-
-    def __post_init__(self) -> None:
-        _freeze(self, weight=3, bias=2)
 
     def apply(self, x: np.ndarray, head: int) -> np.ndarray:
         """Compute x · W + b of one head, (…, output), for x (…, input)."""
@@ -106,9 +92,6 @@ class AttentionTrace:
     key_scale: np.ndarray | None = None
     gate: np.ndarray | None = None            # factors on the heads' outputs before W_O, (q, head, d_v or 1), or None
 
-    def __post_init__(self) -> None:
-        _freeze(self, x=2, memory=2, w_output=3, b_output=1, output=2, query_scale=3, key_scale=3, gate=3)
-
 
 def turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
            pairs: Pairs) -> np.ndarray:
@@ -132,9 +115,6 @@ class Norm:
     gain: np.ndarray          # (d_model)
     bias: np.ndarray | None   # (d_model)
     epsilon: float            # added to the variance or mean square
-
-    def __post_init__(self) -> None:
-        _freeze(self, input=2, output=2, gain=1, bias=1)
 
     @property
     def scales(self) -> np.ndarray:
@@ -161,9 +141,6 @@ class FeedForwardTrace:
     active: np.ndarray   # (t, d_ff): the activation of `before`
     hidden: np.ndarray   # (t, d_ff): the input of W_2: `active`, times a second projection in a gated layer
     output: np.ndarray   # (t, d_model)
-
-    def __post_init__(self) -> None:
-        _freeze(self, before=2, active=2, hidden=2, output=2)
 
 
 @with_arrays
@@ -199,7 +176,6 @@ class Block:
     steps: tuple[Step, ...] | None = None
 
     def __post_init__(self) -> None:
-        _freeze(self, before=2, after=2)
         check_finite(f"behind block {self.index}", self.after)
 
     @property
@@ -251,10 +227,6 @@ class Embedded:
     norm: Norm | None                           # norm of the sum
     output: np.ndarray                          # (t, d_model): the input of the first block
     learned: np.ndarray | None = None           # (position, d_model): the full table of learned positions
-
-    def __post_init__(self) -> None:
-        _freeze(self, output=2, learned=2)
-        object.__setattr__(self, "parts", tuple((name, frozen_array(part, np.float32)) for name, part in self.parts))
 
 
 @with_arrays
@@ -319,6 +291,7 @@ class Trace:
     pool: np.ndarray | None = None
     # {kind of a stack: the tokens (t) that its arrays hold}; None if they hold all
     rows: dict[Kind, np.ndarray] | None = None
+    nbytes: int = 0   # size of the pass's activations
 
     def at(self, kind: Kind, tokens: Sequence[int]) -> np.ndarray:
         """Return the rows of a stack's arrays that hold these tokens, int (token)."""
@@ -369,21 +342,6 @@ class Trace:
         read = vectors[tokens] if norm is None else norm.apply(vectors[tokens])
         joined = (pool[:, tokens] @ read).reshape(-1)
         return self.unembedding.logits(joined if self.transform is None else self.transform.apply(joined), ids)
-
-    @property
-    def nbytes(self) -> int:
-        """Size of all activations in bytes, counting shared ones once and leaving out the model's weights."""
-        arrays = [array for embedded in self.embedded
-                  for array in (embedded.output, *(part for _, part in embedded.parts))]
-        for block in self.blocks:
-            arrays += [block.before, block.after]
-            arrays += [array for each in block.attentions for array in (
-                each.x, each.memory, each.output, each.query_scale, each.key_scale, each.gate) if array is not None]
-            arrays += [array for norm in block.norms for array in (norm.input, norm.output)]
-            arrays += [step.wrote for step in block.steps or () if step.wrote is not None]
-            if block.feed_forward is not None:
-                arrays += [getattr(block.feed_forward, name) for name in ("before", "active", "hidden", "output")]
-        return sum({array.__array_interface__["data"][0]: array.nbytes for array in arrays}.values())
 
 
 @with_arrays

@@ -32,9 +32,25 @@ def frozen(made: type[Made]) -> type[Made]:
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def with_arrays(made: type[Made]) -> type[Made]:
-    """Make the class an immutable dataclass that holds arrays. Each object is only equal to itself, because comparing
-    arrays gives an array."""
+    """Make the class an immutable dataclass that holds arrays, which become read-only. Each object is only equal to
+    itself, because comparing arrays gives an array."""
+    check = getattr(made, "__post_init__", lambda _made: None)
+
+    def freeze(self: object) -> None:
+        for name, held in vars(self).items():
+            if isinstance(held, np.ndarray) and held.flags.writeable:
+                object.__setattr__(self, name, frozen_array(held))
+        check(self)
+
+    setattr(made, "__post_init__", freeze)   # noqa: B010
     return dataclass(frozen=True, eq=False)(made)
+
+
+def frozen_array(values: np.ndarray) -> np.ndarray:
+    """Return a read-only view."""
+    view = values.view()
+    view.setflags(write=False)
+    return view
 
 
 class Reads(Protocol[Record]):

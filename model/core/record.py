@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeGuard, TypeVar
 import numpy as np
 
 from model.core import record_file
-from model.core.attention import Bias, Dense, Hidden, Mask, Narrowed, Relative, arrays_of, empty_rows, frozen_array
+from model.core.attention import Bias, Dense, Hidden, Mask, Narrowed, Relative, empty_rows
 from model.core.query import (
     Box,
     Kind,
@@ -230,12 +230,20 @@ CANDIDATES = 20           # best predictions kept per position, instead of full 
 ROW_SUM_TOLERANCE = 1e-3  # for weights that a model reported itself; some models round them to 16 bits
 
 
-def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndarray:
+def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> None:
     if array.ndim != ndim or array.dtype != np.float32:
         raise ValueError(f"{owner}: expected {name} as float32 with {ndim} axes, got {array.dtype} {array.shape}; "
                          f"convert it first.")
     check_finite(f"in the {name} of {owner}", array)
-    return frozen_array(array)
+
+
+def _arrays_of(part: object) -> list[np.ndarray]:
+    """Return the arrays that a value holds, including those of values inside it."""
+    if isinstance(part, np.ndarray):
+        return [part]
+    held = part if isinstance(part, tuple) else [getattr(part, name) for name in getattr(
+        part, "__dataclass_fields__", ())]
+    return [array for each in held for array in _arrays_of(each)]
 
 
 Head = TypeVar("Head", int, np.ndarray)
@@ -356,6 +364,10 @@ class Attends:
         return _additive(self.allowed, rows, keys)
 
 
+# the axes of a layer's arrays: head, group of heads, query, key, dimension of keys, dimension of values, replaced head
+AXES = {"query": "hqd", "key": "gkd", "value": "gkv", "sink": "h", "temperature": "h", "gate": "hq", "replaced": "rqv"}
+
+
 @with_arrays
 class Layer(Attends):
     """The inputs of equation (1) of Vaswani et al. 2017 in one layer, with the additions of later models.
@@ -382,28 +394,20 @@ class Layer(Attends):
 
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"
-        for name, axes in {"query": 3, "key": 3, "value": 3, "sink": 1, "temperature": 1, "gate": 2,
-                           "replaced": 3}.items():
+        lengths, fits = {"r": len(self.replaced_heads)}, True
+        for name, axes in AXES.items():
             if (array := getattr(self, name)) is not None:
-                object.__setattr__(self, name, _check_array(owner, name, array, axes))
-        if not self._fits():
+                _check_array(owner, name, array, len(axes))
+                fits &= all(lengths.setdefault(*axis) == axis[1] for axis in zip(axes, array.shape, strict=True))
+        heads, queries, keys = self.shape
+        shapes = ((heads, queries, keys), (queries, keys))
+        fits &= all(part.values.shape in shapes for part in (self.allowed, self.bias) if isinstance(part, Dense))
+        fits &= not isinstance(self.bias, Relative) or (*self.bias.by_offset.shape, self.bias.n_queries) == (
+            heads, queries + keys - 1, queries)
+        if not fits or heads % len(self.key):
             raise ValueError(f"{owner}: expected a query (head, q, d_k), a key (kv_head, k, d_k), a value (kv_head, k, "
                              f"d_v), heads a multiple of kv_heads, and all other arrays of these sizes, got "
                              f"{self.query.shape}, {self.key.shape} and {self.value.shape}")
-
-    def _fits(self) -> bool:
-        """Return whether the shapes of all arrays fit together."""
-        (heads, queries, d_k), (kv_heads, keys, key_d_k) = self.query.shape, self.key.shape
-        shapes = ((heads, queries, keys), (queries, keys))
-        return (heads % kv_heads == 0 and d_k == key_d_k and self.value.shape[:2] == (kv_heads, keys)
-                and all(part is None or part.shape == (heads,) for part in (self.sink, self.temperature))
-                and (self.gate is None or self.gate.shape == (heads, queries))
-                and (() if self.replaced is None else self.replaced.shape) == (
-                    (len(self.replaced_heads), queries, self.value.shape[2]) if self.replaced_heads else ())
-                and all(0 <= head < heads for head in self.replaced_heads)
-                and all(part.values.shape in shapes for part in (self.allowed, self.bias) if isinstance(part, Dense))
-                and (not isinstance(self.bias, Relative) or (*self.bias.by_offset.shape, self.bias.n_queries)
-                     == (heads, queries + keys - 1, queries)))
 
     def head_outputs(self, rows: slice | np.ndarray) -> np.ndarray:
         """Return what the heads passed on in this pass at some rows, before any gate and W_O, (head, row, d_v): weights
@@ -448,11 +452,9 @@ class Reported:
 
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"
-        object.__setattr__(self, "weights", _check_array(owner, "weights", self.weights, 3))
-        share, taken = self.sink_share, np.zeros(self.weights.shape[:2], np.float32)
-        if share is not None:
-            taken = _check_array(owner, "sink_share", share, 2)
-            object.__setattr__(self, "sink_share", taken)
+        _check_array(owner, "weights", self.weights, 3)
+        taken = np.zeros(self.weights.shape[:2], np.float32) if self.sink_share is None else self.sink_share
+        _check_array(owner, "sink_share", taken, 2)
         if (taken.shape != self.weights.shape[:2] or min(taken.min(), self.weights.min()) < 0
                 or self.weights.max() > 1 + self.tolerance or not 0 < self.tolerance <= 0.01):
             raise ValueError(f"{owner}: expected weights from 0 to 1, with a sink's share of each row if there is one, "
@@ -627,11 +629,9 @@ class AttentionRecord:
     def __post_init__(self) -> None:
         if not self.maps or len(set(self.kinds)) != len(self.maps):
             raise ValueError(f"record: expected each kind once and at least one, got {list(self.kinds)}")
-        if self.picture is not None:
-            if self.picture.dtype != np.uint8 or self.picture.shape[2:] != (3,):
-                raise ValueError(f"record: expected a picture as uint8 (height, width, 3), got {self.picture.dtype} "
-                                 f"{self.picture.shape}")
-            object.__setattr__(self, "picture", frozen_array(self.picture))
+        if self.picture is not None and (self.picture.dtype != np.uint8 or self.picture.shape[2:] != (3,)):
+            raise ValueError(f"record: expected a picture as uint8 (height, width, 3), got {self.picture.dtype} "
+                             f"{self.picture.shape}")
 
     def __getitem__(self, kind: Kind) -> AttentionMap:
         for attention_map in self.maps:
@@ -658,14 +658,8 @@ class AttentionRecord:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, counting shared ones once."""
-        arrays = {}
-        for layer in (layer for attention_map in self.maps for layer in attention_map.layers):
-            parts = [getattr(layer, name) for name in layer.__dataclass_fields__]
-            parts = [part for part in parts if isinstance(part, np.ndarray)]
-            parts += [*arrays_of(layer.allowed), *arrays_of(getattr(layer, "bias", None))]
-            arrays.update({part.__array_interface__["data"][0]: part.nbytes for part in parts})
-        others = (self.picture, None if self.prediction is None else self.prediction.vectors)
-        return sum(arrays.values()) + sum(array.nbytes for array in others if array is not None)
+        arrays = _arrays_of((self.picture, self.prediction, *(each.layers for each in self.maps)))
+        return sum({array.__array_interface__["data"][0]: array.nbytes for array in arrays}.values())
 
     def save(self, path: str | Path) -> Path:
         """Save the record to a .safetensors file that the app and `clearhead export --record` can open. Raises

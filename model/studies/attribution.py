@@ -9,7 +9,6 @@ from typing import cast
 import numpy as np
 
 from model.core import heads, statistics
-from model.core.attention import frozen_array
 from model.core.models import Models, Trace
 from model.core.query import Kind, Progress, Query, UserError, frozen, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
@@ -66,9 +65,7 @@ class AttributionQuery:
         missing |= _missing_stages(kind, by_layer)
         layers = tuple(layer.index for layer in attention_map.layers)
         return Attribution(self, explained.query, kind, explained.tokens, explained.answer, explained.place, layers,
-                           {name: frozen_array(effect) for name, effect in removed.items()},
-                           _frozen(by_head), _frozen(by_layer),
-                           {name: frozen_array(score) for name, score in scores.items()}, missing)
+                           removed, by_head, by_layer, scores, missing)
 
     def explained(self, models: Models, report: Progress) -> ExplainedAnswer:
         """Return the prepared answer."""
@@ -141,10 +138,6 @@ def ceiling(attribution: Attribution) -> np.ndarray:
     """Return how well the ways of removing a token agree: each one's mean ρ with the two others (removal)."""
     both = rank_agreement(list(attribution.effects), attribution.effects)
     return np.array([np.delete(row, one).mean() for one, row in enumerate(both)])
-
-
-def _frozen(values: ByLayer) -> ByLayer:
-    return {name: tuple(map(frozen_array, arrays)) for name, arrays in values.items()}
 
 
 def kind_of(record: AttentionRecord) -> Kind:

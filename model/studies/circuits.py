@@ -13,7 +13,8 @@ separately. This gives two identities, and every answer reports its deviation fr
 Because the scales are frozen, the parts describe this pass; they do not predict the effect of an intervention, which
 would also change the scales.
 """
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,15 +83,16 @@ class Stream:
 
 
 class Walk:
-    """The residual stream of one stack at some tokens, before each block and after the last block."""
+    """The residual stream of one stack at some tokens."""
 
     def __init__(self, record: AttentionRecord, trace: Trace, kind: Kind, tokens: list[int]) -> None:
         self.record, self.trace, self.tokens, self.rows = record, trace, np.array(tokens), trace.at(kind, tokens)
         self.stack = Kind.CAUSAL if kind is Kind.CROSS else kind
 
-    def __iter__(self) -> Iterator[tuple[Block, Stream]]:
-        """Yield every block with the stream at its input. Between two blocks, the stream may be scaled; layers without
-        softmax attention are one writer."""
+    def __iter__(self) -> Iterator[tuple[Block | None, Step | None, Stream]]:
+        """Yield the stream at every block's input, after each of its steps and, without a block, at the end. Between
+        two blocks, the stream may be scaled; layers without softmax attention are one writer, and modules of a block
+        besides attention are "mlp L". Raises UserError if a block's steps are unknown."""
         stream, after = self._start(), self.trace.start(self.stack).output
         for block in self.trace.blocks:
             if block.kind is self.stack:
@@ -100,15 +102,31 @@ class Walk:
                 gap = block.before[self.rows] - stream.total
                 if np.abs(gap).max() > closeness() * np.abs(block.before).max():
                     stream = stream.add(f"{BEFORE}{block.index}", gap)
-                yield block, stream
-                stream, after = self.through(block, stream)[-1][1], block.after
-        self.end = stream
+                yield block, None, stream
+                for step in block.followed:
+                    stream = stream.scaled(step.scale)
+                    if step.attention is not None:
+                        stream = stream.join(self.added(step, block.attentions[step.attention]))
+                    if step.wrote is not None:
+                        stream = stream.add(f"mlp {block.index}", step.wrote[self.rows])
+                    stream = stream.through(step.norm, self.rows)
+                    yield block, step, stream
+                after = block.after
+        yield None, None, stream
 
     def whole(self) -> Stream:
         """Return the stream after the last block."""
-        for _ in self:
-            pass
-        return self.end
+        return deque(self, maxlen=1)[0][2]
+
+    def read(self, block: Block | None, norms: Iterable[Norm], read: np.ndarray, what: str) -> Stream:
+        """Return the first stream in a block or, without one, at the end that equals what is read, (t, d_model), itself
+        or after one of the norms. Raises UserError, which names `what` is read, if there is none."""
+        norm = norm_giving(norms, read)
+        for each, _, stream in self:
+            for found in (stream, stream.through(norm, self.rows)) if each is block else ():
+                if same_numbers(found.total, read[self.rows]):
+                    return found
+        raise UserError(f"{what}, so its scores cannot be split; choose another model.")
 
     def _start(self) -> Stream:
         start = self.trace.start(self.stack)
@@ -120,20 +138,6 @@ class Walk:
                 return stream
         first = next(block.index for block in self.trace.blocks if block.kind is self.stack)
         return Stream((f"{BEFORE}{first}" if first else "embedding",), wanted[None])
-
-    def through(self, block: Block, stream: Stream) -> list[tuple[Step, Stream]]:
-        """Return every step of a block with the stream after it: attention layers add their heads, all other modules
-        "mlp L". Raises UserError if the block's steps are unknown."""
-        found = []
-        for step in block.followed:
-            stream = stream.scaled(step.scale)
-            if step.attention is not None:
-                stream = stream.join(self.added(step, block.attentions[step.attention]))
-            if step.wrote is not None:
-                stream = stream.add(f"mlp {block.index}", step.wrote[self.rows])
-            stream = stream.through(step.norm, self.rows)
-            found.append((step, stream))
-        return found
 
     def added(self, step: Step, attention: AttentionTrace) -> Stream:
         """Return what each head of an attention layer adds to the stream in this step, before the norm of the sum."""
@@ -170,14 +174,15 @@ class WhyQuery(MapQuestion):
         if not allowed_cells(layer.allowed, row, column, self.head).all():
             raise UserError("This cell is masked and has no score; choose a cell that the head may attend to.")
         group = layer.group(self.head)
-        queries = _side(record, trace, self.kind, block, attention.x, self.looking)
-        keys = (_memory(record, trace, attention.memory, self.looked_at) if self.kind is Kind.CROSS
-                else _side(record, trace, self.kind, block, attention.memory, self.looked_at))
-        places = trace.at(self.kind, [self.looking])[0], trace.at(
-            Kind.SELF if self.kind is Kind.CROSS else self.kind, [self.looked_at])[0]
-        query = _projected(queries, attention.query, attention.query_scale, places[0], self.head,
+        walk, said = Walk(record, trace, self.kind, [self.looking]), f"The input of layer {block.index}"
+        queries = walk.read(block, block.norms, attention.x, f"{said} is not the residual stream or its norm")
+        query = _projected(queries, attention.query, attention.query_scale, walk.rows[0], self.head,
                            layer.query[self.head, self.looking], attention.pairs)
-        key = _projected(keys, attention.key, attention.key_scale, places[1], group,
+        crossed = self.kind is Kind.CROSS
+        walk = Walk(record, trace, Kind.SELF if crossed else self.kind, [self.looked_at])
+        keys = walk.read(None if crossed else block, trace.final if crossed else block.norms, attention.memory,
+                         f"{said} is not the residual stream, the encoder's final vectors or their norm")
+        key = _projected(keys, attention.key, attention.key_scale, walk.rows[0], group,
                          layer.key[group, self.looked_at], attention.pairs)
         parts = query.parts[:, 0] @ key.parts[:, 0].T * layer.scale
         own = float(layer.scores(slice(self.head, self.head + 1), row, column)[0, 0, 0])
@@ -228,40 +233,6 @@ class Why:
         return ranked_frame({"query_from": np.repeat(self.query_writers, len(self.key_writers)),
                              "key_from": np.tile(self.key_writers, len(self.query_writers)),
                              "value": self.parts.ravel()}, "value")
-
-
-def _side(record: AttentionRecord, trace: Trace, kind: Kind, block: Block, read: np.ndarray, token: int) -> Stream:
-    """Return the contributions to read, the input of a block's projection at one token."""
-    walk = Walk(record, trace, kind, [token])
-    stream = next(entering for each, entering in walk if each is block)
-    row = walk.rows[0]
-    return _reading(stream, block.norms, read, row) or _after_attention(walk, block, stream, read, row)
-
-
-def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, row: int) -> Stream | None:
-    """Return the stream, after a norm if necessary, if it equals read[row]; otherwise None."""
-    tried = stream, stream.through(norm_giving(norms, read), np.array([row]))
-    return next((each for each in tried if same_numbers(each.total, read[[row]])), None)
-
-
-def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray, row: int) -> Stream:
-    """Return the contributions to the input of cross-attention: the stream after the block's self-attention. Raises
-    UserError if its sum does not equal read[row]."""
-    for _, after in walk.through(block, stream):
-        if (found := _reading(after, block.norms, read, row)) is not None:
-            return found
-    raise UserError(f"The input of layer {block.index} is not the residual stream or its norm, so its scores cannot be "
-                    f"split; choose another model.")
-
-
-def _memory(record: AttentionRecord, trace: Trace, memory: np.ndarray, token: int) -> Stream:
-    """Return the contributions to one vector of the encoder's output, which cross-attention reads."""
-    walk = Walk(record, trace, Kind.SELF, [token])
-    found = _reading(walk.whole(), trace.final, memory, walk.rows[0])
-    if found is None:
-        raise UserError("The input of cross-attention is not the encoder's final vectors or their norm, so its scores "
-                        "cannot be split; choose another model.")
-    return found
 
 
 def _projected(stream: Stream, projection: Projection, scale: np.ndarray | None, row: int, head: int,

@@ -5,6 +5,7 @@ Every answer is a sum over the writers of `model.studies.circuits`, with all sca
 What is not linear between the final vectors and the logits is frozen too, at its ratio of output to input: the
 activation of a masked-word model or a classifier, and a soft cap of the logits.
 """
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,11 +57,9 @@ class AddsQuery(MapQuestion):
         name_of = models.open(self.query, report).vocabulary.name
         wanted, attention = trace.find(self.kind, self.layer)
         walk = Walk(record, trace, self.kind, [self.position])
-        stream = next(entering for block, entering in walk if block is wanted)
-        for step, after in walk.through(wanted, stream):
-            if step.attention is not None and wanted.attentions[step.attention] is attention:
-                break
-            stream = after
+        number = wanted.attentions.index(attention)
+        stream, step = next((stream, step) for (*_, stream), (block, step, _) in pairwise(walk)
+                            if block is wanted and step is not None and step.attention == number)
         added = walk.added(step, attention)
         whole, own = stream.scaled(step.scale).total[0] + added.total[0], added.parts[self.head, 0]
         promoted: tuple[tuple[str, float], ...] = ()

@@ -4,7 +4,6 @@ from dataclasses import replace
 import numpy as np
 
 from model.core import statistics
-from model.core.attention import frozen_array
 from model.core.models import Models, OpenModel
 from model.core.query import Kind, NoNextWord, Progress, Query, Span, UserError, check_finite, frozen, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Tokens
@@ -100,7 +99,6 @@ class SequenceLikelihood:
 
     def __post_init__(self) -> None:
         check_finite("in its answer", np.exp(self.log_probabilities))  # −∞ is valid: some tokens are never predicted
-        object.__setattr__(self, "log_probabilities", frozen_array(self.log_probabilities, np.float64))
 
     @property
     def products(self) -> np.ndarray:
