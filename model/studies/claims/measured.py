@@ -1,11 +1,8 @@
 """Measure each claim on one model."""
-import csv
 import functools
-import io
 import itertools
 import math
-import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +11,7 @@ from model.core import heads, pictures
 from model.core.files import ASSETS
 from model.core.heads import head_ids
 from model.core.models import Models, NamesModel, OpenModel, Trace
-from model.core.query import HeadId, Progress, Query, UserError, Window, counted, quiet, with_arrays
+from model.core.query import HeadId, Progress, Query, UserError, Window, counted, quiet
 from model.core.record import AttentionMap, AttentionRecord, Layer
 from model.core.statistics import (
     LEVEL,
@@ -392,80 +389,31 @@ def restored(whole: np.ndarray, without: np.ndarray, with_sinks: np.ndarray) -> 
     return MeanInterval(value, *ratio_interval(back, cost), len(whole), len(whole))
 
 
-DRAWINGS = ASSETS / "cases" / "drawn_figures.toml"
+FIGURES = ASSETS / "cases" / "figures"   # made by python -m benchmarks.drawn_figures
+DRAWN = ("fish", "house", "mug", "tree", "star", "boat", "mushroom", "balloon", "umbrella", "car", "apple", "lamp")
 SIDE, MARGIN = 224, 16   # pixels: DINOv2 crops a 256-pixel picture to the inner 224 pixels, without resizing
-FINER = 4                # supersampling factor for smooth edges
-
-
-@with_arrays
-class Drawn:
-    """A drawn picture with a known figure."""
-
-    sha256: str          # hash of the file, under which the picture is stored
-    inner: np.ndarray    # the inner square that the model reads, uint8 (SIDE, SIDE, 3)
-    figure: np.ndarray   # which of these pixels belong to the figure, bool (SIDE, SIDE)
-
-    def mask(self, rows: int, columns: int) -> np.ndarray:
-        """Return which patches have their centre inside the figure, bool (row, column)."""
-        y, x = ((np.arange(count) + 0.5) * SIDE / count for count in (rows, columns))
-        return self.figure[np.ix_(y.astype(int), x.astype(int))]
-
-
-def drawn() -> tuple[Drawn, ...]:
-    """Return every drawn picture, after storing it in this process so that models can read it."""
-    return tuple(Drawn(pictures.keep(encoded, f"{name}.png").sha256, inner, figure)
-                 for name, (encoded, inner, figure) in _rendered().items())
-
-
-@functools.cache
-def _rendered() -> dict[str, tuple[bytes, np.ndarray, np.ndarray]]:
-    """Return {name: (PNG file, inner square, figure)}."""
-    return {name: _render(**entry) for name, entry in tomllib.loads(DRAWINGS.read_text(encoding="utf-8")).items()}
-
-
-def _render(ground: tuple[str, int, int, int], place: tuple[float, float, float],
-            parts: list[tuple[str, str, list[float]]]) -> tuple[bytes, np.ndarray, np.ndarray]:
-    from PIL import Image, ImageDraw
-
-    key, left, top, side = ground
-    photograph = next(picture for picture in pictures.shipped() if picture.key == key)
-    whole, fine = SIDE + 2 * MARGIN, (SIDE + 2 * MARGIN) * FINER
-    with Image.open(photograph.path) as image:
-        piece = image.convert("RGB").crop((left, top, left + side, top + side))
-    piece = piece.resize((whole, whole), Image.Resampling.BICUBIC)
-    colours, covered = Image.new("RGB", (fine, fine)), Image.new("L", (fine, fine))
-    x, y, size = place
-    for form, colour, numbers in parts:
-        points = [((start + size * number) * SIDE + MARGIN) * FINER
-                  for start, number in zip([x, y] * len(numbers), numbers, strict=False)]
-        for canvas, fill in ((colours, colour), (covered, 255)):
-            getattr(ImageDraw.Draw(canvas), form)(points, fill=fill)
-    small = covered.resize((whole, whole), Image.Resampling.BOX)
-    piece.paste(colours.resize((whole, whole), Image.Resampling.BOX), mask=small)
-    target, inner = io.BytesIO(), slice(MARGIN, MARGIN + SIDE)
-    piece.save(target, "PNG")
-    return target.getvalue(), np.asarray(piece)[inner, inner], np.asarray(small)[inner, inner] >= 128
-
-
-FILE = ASSETS / "cases" / "figures.csv"
 ROUNDING = 2   # largest difference between equal pixels, in steps of 255
 
 
-@functools.cache
-def shipped() -> dict[str, np.ndarray]:
-    """Return {key of a shipped photograph: outline of its figure, float64 (corner, 2)}."""
-    with FILE.open(encoding="utf-8", newline="") as file:
-        return {row["picture"]: np.array(row["outline"].split(), float).reshape(-1, 2) for row in csv.DictReader(file)}
-
-
-def with_figures() -> Iterator[tuple[str, Callable[[int, int], np.ndarray], np.ndarray | None]]:
-    """Yield (sha256, mask, expected model input) for every picture, photographs first. `mask` takes the numbers of rows
-    and columns and returns the figure's patches. The expected input of photographs is None."""
+def with_figures() -> Iterator[tuple[str, np.ndarray, np.ndarray | None]]:
+    """Yield (sha256, figure, expected model input) of every picture, photographs first. figure: which pixels of the
+    square that the model reads belong to it, bool (SIDE, SIDE). The expected input, uint8 (SIDE, SIDE, 3), of
+    photographs is None. Drawings are stored in this process so that models can read them."""
     for picture in pictures.shipped():
-        if picture.key in shipped():
-            yield picture.sha256, functools.partial(inside, shipped()[picture.key]), None
-    for one in drawn():
-        yield one.sha256, one.mask, one.inner
+        if (FIGURES / f"{picture.key}-figure.png").exists():
+            yield picture.sha256, _figure(picture.key), None
+    for name in DRAWN:
+        kept = pictures.keep((FIGURES / f"{name}.png").read_bytes(), name)
+        yield kept.sha256, _figure(name), kept.pixels()[MARGIN:-MARGIN, MARGIN:-MARGIN]
+
+
+def _figure(name: str) -> np.ndarray:
+    return np.asarray(pictures.decode((FIGURES / f"{name}-figure.png").read_bytes(), name))[..., 0] > 0
+
+
+def at_centres(figure: np.ndarray, grid: tuple[int, int]) -> np.ndarray:
+    """Return which patches have their centre inside a figure, bool (row, column). figure: bool (SIDE, SIDE)."""
+    return figure[np.ix_(*(((np.arange(count) + 0.5) * SIDE / count).astype(int) for count in grid))]
 
 
 def _equal(picture: np.ndarray | None, expected: np.ndarray) -> bool:
@@ -480,7 +428,7 @@ def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Me
     outlines randomly. Raises UserError if the model reads another part of a picture than the outlines assume."""
     opened, looks, masks = models.open(asked, report), [], []
     known = list(with_figures())
-    for _, (sha256, mask, expected) in counted(known, report, "picture"):
+    for _, (sha256, figure, expected) in counted(known, report, "picture"):
         record = opened.record(Query(asked.model, asked.revision, "", image=sha256), quiet)
         attention_map = record.maps[0]
         grid = attention_map.keys.grid
@@ -488,7 +436,7 @@ def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Me
             raise UserError("This model reads another part of a picture than the outlines of the figures assume; "
                             "choose DINOv2.")
         looks.append(patch_shares(attention_map))
-        masks.append(mask(*grid))
+        masks.append(at_centres(figure, grid))
     ids, lucky = head_ids(attention_map), moved(looks, masks)
     values = np.array([look[:, mask].sum(-1) - mask.mean() for look, mask in zip(looks, masks, strict=True)])
     found = (best_head_finding("figure", values, 0.0, lucky, ids, "pictures"),
@@ -501,16 +449,6 @@ def patch_shares(attention_map: AttentionMap) -> np.ndarray:
     patches, grid = list(attention_map.keys.patches), attention_map.keys.grid
     rows = np.concatenate([heads.row_weights(layer, 0)[:, patches] for layer in attention_map.layers], dtype=np.float64)
     return (rows / rows.sum(-1, keepdims=True)).reshape(len(rows), *(grid or ()))
-
-
-def inside(outline: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Return which patches have their centre inside an outline, (corner, 2) of x and y, bool (row, column)."""
-    y, x = np.meshgrid((np.arange(rows) + 0.5) / rows, (np.arange(columns) + 0.5) / columns, indexing="ij")
-    found = np.zeros((rows, columns), bool)
-    for (x0, y0), (x1, y1) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
-        if y0 != y1:   # a ray to the right toggles inside and outside at each edge it crosses
-            found ^= ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
-    return found
 
 
 def moved(looks: list[np.ndarray], masks: list[np.ndarray]) -> np.ndarray:

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from model.core import heads, pictures
+from benchmarks import drawn_figures
+from model.core import heads
 from model.core.attention import Full
 from model.core.models import Norm, Step
 from model.core.query import Kind, Query, UserError, Window, quiet
@@ -235,23 +236,19 @@ def test_residual_stream_changes_mixing(times, expected):
 # figure and ground
 
 def test_middle_of_a_patch_decides():
-    square = np.array([[0.25, 0.5], [0.75, 0.5], [0.75, 1], [0.25, 1]])
+    figure = np.zeros((measured.SIDE,) * 2, bool)
+    figure[112:, 56:168] = True
     expected = np.zeros((4, 8), bool)
     expected[2:, 2:6] = True
-    assert (measured.inside(square, 4, 8) == expected).all()
-    diamond = np.array([[0.5, 0.075], [0.95, 0.375], [0.5, 0.675], [0.05, 0.375]])   # two corners on a row's middle
-    y, x = np.meshgrid((np.arange(4) + 0.5) / 4, (np.arange(8) + 0.5) / 8, indexing="ij")
-    for outline in (diamond, diamond[::-1]):
-        assert (measured.inside(outline, 4, 8) == (abs(x - 0.5) / 0.45 + abs(y - 0.375) / 0.3 < 1)).all()
+    assert (measured.at_centres(figure, (4, 8)) == expected).all()
 
 
-@pytest.mark.parametrize("one", measured.drawn(), ids=lambda one: one.sha256[:8])
-def test_mask_of_a_drawing_is_its_figure(one):
-    pixels, margin = pictures.find(one.sha256).pixels(), measured.MARGIN
-    assert pixels.shape == (measured.SIDE + 2 * margin,) * 2 + (3,)
-    coarse, fine = one.mask(16, 16), one.mask(measured.SIDE, measured.SIDE)
-    assert 0.05 < coarse.mean() < 0.5 and (fine == one.figure).all()
-    assert not (fine[[0, -1]].any() or fine[:, [0, -1]].any())   # the whole figure is seen
+def test_shipped_figures_are_those_that_are_drawn():
+    known = [(figure, expected) for _, figure, expected in measured.with_figures()]
+    files = {name: np.asarray(image) for name, image in drawn_figures.figures()}
+    for name, (figure, expected) in zip(measured.DRAWN, known[-len(measured.DRAWN):], strict=True):
+        assert (figure == files[f"{name}-figure"]).all() and 0.05 < figure.mean() < 0.5
+        assert np.abs(expected.astype(int) - files[name][16:-16, 16:-16]).max() <= measured.ROUNDING
 
 
 def seeing(figure: bool, fitting: bool = True):
@@ -260,7 +257,7 @@ def seeing(figure: bool, fitting: bool = True):
 
     def answer(query):
         mask, expected = known[query.image]
-        mask, side = mask(16, 16), patch_tokens(16, 16)
+        mask, side = measured.at_centres(mask, (16, 16)), patch_tokens(16, 16)
         weights = np.full((3, len(side), len(side)), 1 / len(side), np.float32)
         for head, part in ((1, mask), (2, ~mask)) if figure else ():
             weights[head, 0] = 0
