@@ -77,7 +77,7 @@ def encode(record: AttentionRecord) -> bytes:
 
 def keep(record: AttentionRecord) -> None:
     """Cache a verified record unless it is too large. Disk errors are ignored."""
-    verified = record.verification.status == "verified" and not record.card.changed
+    verified = record.verification.status == "verified"
     if not (keeps() and verified and can_keep(record.query) and record.nbytes <= LIMITS.kept_bytes // SHARE):
         return
     try:

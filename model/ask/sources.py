@@ -228,8 +228,8 @@ downloads = JobQueue(lambda question, report: fetch_now(question.model, report),
 
 
 def fetch(model: str, session: str = "") -> Job:
-    """Return the job that downloads a model. The download stops when no session is waiting, and a later call resumes
-    it. Raises UserError if this server does not download models."""
+    """Return the job that downloads a model. The download stops when no session is waiting, and a later call fetches
+    the rest. Raises UserError if this server does not download models."""
     if not may_fetch():
         raise UserError("This server does not download models; choose one that is marked as on disk.")
     return downloads.ask(FetchQuery(model), session)

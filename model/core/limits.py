@@ -164,20 +164,16 @@ def as_rows(limits: Limits) -> list[dict[str, object]]:
 
 def home() -> Path:
     """Return the folder for downloaded and converted models: CLEARHEAD_HOME, or ~/.cache/clearhead."""
-    return expanded(os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead", "CLEARHEAD_HOME")
-
-
-def expanded(path: str, variable: str) -> Path:
-    """Expand ~ in a path. Raises UserError if there is no such home folder, as in a container without a user."""
+    path = os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead"
     try:
         return Path(path).expanduser()
-    except RuntimeError as error:
-        raise UserError(f"{path} refers to a home folder that does not exist; set {variable} to an existing "
+    except RuntimeError as error:   # as in a container without a user
+        raise UserError(f"{path} refers to a home folder that does not exist; set CLEARHEAD_HOME to an existing "
                         f"folder.") from error
 
 
 def keeps() -> bool:
-    """Return whether hashes and records are cached on disk: True unless CLEARHEAD_RECORDS=0."""
+    """Return whether records are cached on disk: True unless CLEARHEAD_RECORDS=0."""
     return os.environ.get("CLEARHEAD_RECORDS") != "0"
 
 

@@ -579,7 +579,6 @@ class Card:
     max_tokens: int          # per text
     dtype: str = "float32"   # of the weights
     note: str = ""           # a sentence on anything else that readers need to know
-    changed: str = ""        # a sentence if the model changed since it was first opened here
 
 
 @frozen

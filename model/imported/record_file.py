@@ -206,7 +206,7 @@ class _Reader:
 
     def _card(self) -> Card:
         card: Card = self._made(Card, self.about["card"])
-        return replace(card, note=" ".join(filter(None, [f"{self.name}: {OF_RECORD}", card.note])), changed="")
+        return replace(card, note=" ".join(filter(None, [f"{self.name}: {OF_RECORD}", card.note])))
 
     def _verification(self) -> Verification:
         """Return the verification stated in the file: "recorded" if it says that every layer was verified within a

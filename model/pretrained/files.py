@@ -8,16 +8,13 @@ import hashlib
 import json
 import math
 import re
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from model.core.files import make_folder, write
-from model.core.limits import home, keeps
 from model.core.query import UserError, first_line, frozen, quoted
 from model.pretrained import catalogue
 from model.pretrained.catalogue import check_id
@@ -44,9 +41,6 @@ AGAIN = "copy or download it again, or choose another model"   # the usual advic
 CORRECT = "correct it, or choose another model"                # that about an undamaged file with odd content
 DECIMALS = ("F", "BF")     # prefixes of floating-point types in safetensors
 
-KEPT, LARGE = 200, 2**20   # most hashes to cache on disk; the bytes above which a file's hash is
-SETTLED = 2.0   # seconds after which another change to a file is sure to change its times
-
 
 @frozen
 class ModelFiles:
@@ -57,7 +51,6 @@ class ModelFiles:
     title: str                             # its name on the pages
     licence: str = "not stated"            # as stated by the catalogue or the folder
     entry: catalogue.Entry | None = None   # its entry in the catalogue, if any
-    changed: str = ""                      # a sentence if it changed since it was first opened here
     adapter: Path | None = None            # the folder of the LoRA adapter that is merged into the weights
     unapplied: tuple[str, ...] = ()        # clauses on what changes the model but is not applied
 
@@ -120,39 +113,19 @@ def path_named(model_id: str) -> Path:
     return path
 
 
-@cache
-def _hashes() -> dict[str, list[Any]]:
-    """Return the known hashes as {path: [size, times and inode of the file, sha256]}."""
-    with suppress(OSError, ValueError, UserError):
-        if keeps() and isinstance(known := json.loads(_hashes_file().read_bytes()), dict):
-            return known
-    return {}
-
-
-def _hashes_file() -> Path:
-    return home() / "hashes.json"
-
-
 def sha256(path: Path) -> str:
-    """Return the file's sha256 in hexadecimal, computed again when the file's size, times or inode change. A large
-    file's hash is cached on disk, because computing it takes 5% of the start-up time."""
-    about, known, name = path.stat(), _hashes(), str(path.absolute())
-    state = [about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino]
-    if (before := known.get(name)) is not None and before[:-1] == state:
-        return str(before[-1])
-    settled = time.time() - max(about.st_mtime, about.st_ctime) > SETTLED
+    """Return the file's sha256 in hexadecimal, computed again when the file's size, times or inode change."""
+    about = path.stat()
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return _sha256(path.absolute(), about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
     except PermissionError as error:
         raise UserError(f"This user may not read {path}; change its permissions or copy the model.") from error
-    known[name] = [*state, digest]
-    if settled and about.st_size > LARGE and keeps():
-        large = {each: entry for each, entry in dict(known).items() if entry[0] > LARGE}
-        with suppress(OSError, UserError):   # a disk that is full or read-only
-            make_folder(_hashes_file().parent)
-            write(_hashes_file(), json.dumps(dict(list(large.items())[-KEPT:])).encode("utf-8"))
-    return digest
+
+
+@cache
+def _sha256(path: Path, *about: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fingerprint(*folders: Path, more: tuple[str, ...] = ()) -> str:
@@ -306,42 +279,8 @@ def check_weights(weights: Weights, network: "Network", mismatched: Iterable[tup
             raise UserError(f"{path} holds {name} as {dtype}, where floating-point numbers are expected; {advice}.")
 
 
-# Trust on first use: the hub's files are unsigned, and its names follow the newest commit. So the commit and the sha256
-# of each weights file are stored when a model is first opened here, and the page reports if a later one differs.
-# Whoever can write to CLEARHEAD_HOME is trusted.
 CACHED = re.compile(r"models--(.+)")   # a model's folder in the hub's own cache, above /snapshots/COMMIT
 SHOWN = 12   # digits of a commit shown in a sentence
-
-
-def remember(place: ModelFiles) -> str:
-    """Store the version of a hub model and its adapter on first use. Return a sentence if a different version is
-    already stored, else ""."""
-    return " ".join(filter(None, map(_remember, place.folders)))
-
-
-def _remember(folder: Path) -> str:
-    origin = origin_of(folder)
-    if origin is None:
-        return ""
-    hub_id, commit = origin
-    now = {"commit": commit, "weights": {path.name: sha256(path) for path in all_weights(folder)},
-           "opened": time.strftime("%Y-%m-%d")}
-    file = record_of(hub_id)
-    unknown = f"Whether {hub_id} is what was first opened here is not known"
-    try:
-        if not file.is_file():
-            make_folder(file.parent)
-            write(file, json.dumps({"id": hub_id, "versions": [now]}, indent=1).encode("utf-8"))
-        first = json.loads(file.read_bytes())["versions"][0]
-        other = [name for name in ("commit", "weights") if first[name] != now[name]]
-        then, day = str(first["commit"])[:SHOWN], first["opened"]
-    except UserError as error:
-        return f"{unknown}: {error}"
-    except (OSError, ValueError, LookupError, TypeError):
-        return f"{unknown}: {file} cannot be read; delete it to begin anew."
-    return "" if not other else (
-        f"{hub_id} is not what was first opened here, on {day}: it has another {' and other '.join(other)} (commit "
-        f"{commit[:SHOWN]}, then {then}); what was made with the one may look otherwise with the other.")
 
 
 def origin_of(folder: Path) -> tuple[str, str] | None:
@@ -354,8 +293,3 @@ def origin_of(folder: Path) -> tuple[str, str] | None:
     with suppress(UserError):   # the file is untrusted, and its content becomes a file name
         return (check_id(hub_id), commit) if commit else None
     return None
-
-
-def record_of(hub_id: str) -> Path:
-    """Return the file with a model's known versions. Users can delete it to trust another version."""
-    return home() / "first-opened" / f"{catalogue.folder_name(hub_id)}.json"

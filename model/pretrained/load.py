@@ -128,7 +128,6 @@ def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers"
     accounting.check_folder(place.folder)
     for folder in place.folders:
         _check_files(place, folder)
-    place = replace(place, changed=files.remember(place))
     fingerprint = _fingerprint(model_id, place)
     with opening:
         register()

@@ -21,7 +21,7 @@ from tests.deaths.killing import in_child, run
 def run_all(folder: Path, address: str) -> dict[str, tuple[list[int], list[str]]]:
     """Run all cases. address: URL of the hub."""
     os.environ.pop("HF_HUB_OFFLINE", None)
-    os.environ["HF_HUB_CACHE"] = str(folder / "cache")
+    constants.HF_HUB_CACHE = str(folder / "cache")
     constants.HF_HUB_OFFLINE, constants.ENDPOINT = False, address
     constants.HUGGINGFACE_CO_URL_TEMPLATE = address + "/{repo_id}/resolve/{revision}/{filename}"
     constants.DOWNLOAD_CHUNK_SIZE, training.CHECKPOINT_EVERY = 1000, 2

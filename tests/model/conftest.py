@@ -1,5 +1,6 @@
 """Fixtures: MiniLM and small random models, each opened once and without network access."""
 import pytest
+from huggingface_hub import constants
 
 from model.core.query import quiet
 
@@ -32,7 +33,7 @@ def opened(tmp_path_factory):
 def home(tmp_path, monkeypatch):
     """Use an empty home folder and an empty cache of the hub, and return the home folder, which is not there yet."""
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     return tmp_path / "home"
 
 

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from huggingface_hub import constants
 
-COMMIT, PROPOSED = "c0ffee", "decade"   # commits of main and of a pull request
+COMMIT, PROPOSED = "c0ffee" * 6 + "cafe", "decade" * 6 + "cafe"   # commits of main and of a pull request
 
 
 class Hub(ThreadingHTTPServer):
@@ -57,9 +57,16 @@ class Answer(BaseHTTPRequestHandler):
             "name": "owner/name", "type": "model"}}] if self.server.proposed else []
         return json.dumps({"discussions": proposals, "count": len(proposals), "start": 0}).encode()
 
+    def do_HEAD(self):
+        self.do_GET()
+
     def _file(self, name, contents):
         if name not in contents:   # listed, but missing
             return self._send(503, b"{}")
+        if self.command == "HEAD":
+            commit = self.path.split("/")[4]
+            return self._send(200, contents[name], {"ETag": f'"{hashlib.sha256(contents[name]).hexdigest()}"',
+                                                    "X-Repo-Commit": commit}, limit=0)
         wanted = self.headers.get("Range")
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
         limit = self.server.breaks.get(len(self.server.asked))

@@ -42,10 +42,7 @@ def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
     """Draw the verification result and its numbers below the model's name."""
     verification = record.verification
     card = record.card
-    changed = f" · {WORDS['version']}" if card.changed else ""
-    with badge.popover(badge_label(record) + changed):
-        if card.changed:
-            st.warning(escape_markdown(card.changed))
+    with badge.popover(badge_label(record)):
         if verification.status == "imported":
             st.markdown(f"**{escape_markdown(card.title)}**  \n{card.layers} × {card.heads}  \n`{card.revision[:16]}`")
         else:

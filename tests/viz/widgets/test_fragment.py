@@ -1,5 +1,4 @@
-"""Parts of a page that rerun separately, text fields, and the badge of a verification."""
-import pytest
+"""Parts of a page that rerun separately, and text fields."""
 from streamlit.testing.v1 import AppTest
 
 from viz.text import escape_markdown, strings
@@ -89,24 +88,3 @@ def test_text_field_is_written_by_app_changes_only():
     assert app.text_area[0].value == app.text_area[0].proto.default == "typed" and not app.text_area[0].proto.set_value
     app.button[0].click().run(timeout=30)
     assert app.text_area[0].value == "from an example" and app.text_area[0].proto.set_value
-
-
-def badge(changed):
-    from dataclasses import replace
-
-    import streamlit as st
-
-    from tests import fabricate
-    from viz.widgets.head_picker import show_badge
-
-    record = fabricate.record()
-    show_badge(st.empty(), replace(record, card=replace(record.card, changed=changed)))
-
-
-@pytest.mark.parametrize("changed", ["", "This one is the [newer] record"])
-def test_badge_states_another_version(changed):
-    app = AppTest.from_function(badge, args=(changed,)).run(timeout=30)
-    assert not app.exception
-    assert [each.value for each in app.warning] == ([r"This one is the \[newer\] record"] if changed else [])
-    label = app.main.children[0].proto.popover.label
-    assert ("see its version" in label) == bool(changed)
