@@ -24,7 +24,7 @@ from model.core.query import (
     quiet,
     with_arrays,
 )
-from model.core.record import CANDIDATES, AttentionMap, AttentionRecord, Card, Prediction, Verification
+from model.core.record import CANDIDATES, AttentionMap, AttentionRecord, Card, Prediction, Verification, tensor_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -144,13 +144,13 @@ class NetworkModel:
         patches = [edit for edit in edits if isinstance(edit, Patch)]
         taken = {}
         for other in {patch.from_query for patch in patches}:
-            heads: dict[tuple[Kind, int], Tensor] = {}
-            self.record(other, quiet, heads)   # verified
+            record = self.record(other, quiet)   # verified
             for patch in (patch for patch in patches if patch.from_query == other):
-                if (patch.kind, patch.layer) not in heads:
+                if patch.kind not in record.kinds:
                     raise UserError(f"“{other.text[:60]}” was read without a target, so it has no decoder pass to "
                                     f"copy from; give it a target.")
-                taken[patch] = heads[patch.kind, patch.layer][:, patch.head]
+                layer = record[patch.kind].captured(patch.layer, "no head can be patched")
+                taken[patch] = tensor_of(layer.output(patch.head))
                 if lengths is not None:
                     of_source = patch.kind is Kind.SELF or not (self.wiring and self.wiring.has(Kind.SELF))
                     looking = lengths[0] if of_source else lengths[1] or 0
@@ -161,17 +161,15 @@ class NetworkModel:
         """Return a context that sets the number of threads to suit a pass for this question."""
         return limited_threads(self.plan.operations_for(max(length or 0 for length in asked.lengths)))
 
-    def record(self, query: Query, report: Progress,
-               mixed: "dict[tuple[Kind, int], Tensor] | None" = None) -> AttentionRecord:
-        """Return the record of this query. If `mixed` is a dictionary, fill it with every head's output (q, head, d_v)
-        in its pass. Raises UserError if the query cannot be answered or if verification fails."""
+    def record(self, query: Query, report: Progress) -> AttentionRecord:
+        """Return the record of this query. Raises UserError if the query cannot be answered or if verification
+        fails."""
         asked = self.tokens(query, report)
         with self.threads(asked):
             if self.wiring is None:
                 maps, verification, output = self.reported(asked, report)
             else:
                 session = self.session(query.edits, asked.lengths, lambda done, text: report(0.05 + 0.85 * done, text))
-                session.mixed = mixed
                 output = forward_pass.run(session, lambda: self.call(asked.tensors))
                 report(0.92, "checking the picture")
                 maps, verification = self._captured(session, asked, self.wiring)
@@ -210,19 +208,19 @@ class NetworkModel:
 
     def check_edits(self, edits: Iterable[Edit], lengths: tuple[int, int | None]) -> None:
         """Raise UserError for an edit of a head or token that does not exist."""
-        if edits and self.wiring is None:
-            raise UserError(f"{self.card.title} reports its weights but cannot be edited; choose a verified model.")
-        counts = dict(zip(("source", "target"), lengths, strict=True))
         for edit in edits:
-            if self.wiring is not None and isinstance(edit, Window) and not self.wiring.has(Kind.CAUSAL):
-                raise no_last_keys(self.card.title)
-            if self.wiring is None or isinstance(edit, Window):
+            if self.wiring is None:
+                raise UserError(f"{self.card.title} reports its weights but cannot be edited; choose a verified model.")
+            if isinstance(edit, Window):
+                if not self.wiring.has(Kind.CAUSAL):
+                    raise no_last_keys(self.card.title)
                 continue
-            there = (edit.token < (counts[edit.side] or 0) if isinstance(edit, Hide)
-                     else edit.head in range(self.wiring.heads(edit.kind, edit.layer)))
+            if isinstance(edit, Hide):
+                there, which = edit.token < (lengths[edit.side == "target"] or 0), f"token {edit.token} in this text"
+            else:
+                there = edit.head in range(self.wiring.heads(edit.kind, edit.layer))
+                which = f"head {edit.head} in {edit.kind} layer {edit.layer} of {self.card.title}"
             if not there:
-                which = f"token {edit.token} in this text" if isinstance(edit, Hide) else (
-                    f"head {edit.head} in {edit.kind} layer {edit.layer} of {self.card.title}")
                 raise UserError(f"There is no {which}; choose one that is shown.")
 
 
@@ -238,6 +236,5 @@ def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, 
 
 def maps_of(members: "dict[Kind, list] | dict[Kind, tuple]", asked: ModelInput) -> tuple[AttentionMap, ...]:
     """Build the attention maps of these layers over the input's tokens."""
-    source, target = asked.source, asked.target or asked.source
-    ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
+    ends = verify.ends(asked.source, asked.target or asked.source)
     return tuple(AttentionMap(kind, *ends[kind], tuple(layers)) for kind, layers in members.items() if layers)

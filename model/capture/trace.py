@@ -161,17 +161,6 @@ def affine_of(module: "nn.Module") -> tuple[np.ndarray, np.ndarray | None]:
     return (weight if type(module).__name__ == "Conv1D" else weight.T), _numbers(getattr(module, "bias", None))
 
 
-class Mixed(dict[tuple[Kind, int], "Tensor"]):
-    """Every head's output (q, head, d_v) by kind and layer, of the rows to keep alone."""
-
-    def __init__(self, rows: Mapping[int, np.ndarray]) -> None:
-        super().__init__()
-        self.rows = rows
-
-    def __setitem__(self, layer: tuple[Kind, int], output: "Tensor") -> None:
-        super().__setitem__(layer, output[self.rows[len(output)]] if len(output) in self.rows else output)
-
-
 def trace(model: "NetworkModel", query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
     """Return the trace of the pass that answers the query, with these tokens of each stack and a few others if any are
     given, else with all. Raises UserError if the model's structure cannot be followed, and TooLarge if the activations
@@ -188,7 +177,6 @@ def trace(model: "NetworkModel", query: Query, report: Progress, tokens: tuple[i
 def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progress,
             tokens: tuple[int, ...]) -> Trace | UserError:
     title, rows = model.card.title, dict[int, np.ndarray]()
-    mixed = Mixed(rows)
     if tokens and model.task != "label":   # its answer may depend on all tokens
         asked, mask = model.tokens(query), getattr(model.tokenizer, "mask_token_id", None)
         masked = [place for place, number in enumerate(asked.source.ids) if number == mask]
@@ -198,9 +186,9 @@ def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progr
     try:
         names = {slot.module: _block_name(slot.module) for slot in wiring.slots.values()}
         with watch_calls(model.network, set(names.values()), rows, float("inf") if rows else LARGEST) as calls:
-            record = model.record(query, report, mixed)
+            record = model.record(query, report)
         arrays = {id(array): array for call in calls.values() for array in (call.input, call.output)}
-        return replace(_assemble(record, mixed, model, wiring, names, calls, rows),
+        return replace(_assemble(record, model, wiring, names, calls, rows),
                        nbytes=sum(array.nbytes for array in arrays.values()))
     except TooMuch:
         return TooLarge(f"All activations of {title} for this text take more than {LARGEST / 2**20:,.0f} MB; choose "
@@ -280,14 +268,14 @@ def _numbers(tensor: "Tensor | None") -> Any:
     return None if tensor is None else tensor.detach().float().numpy()
 
 
-def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", model: "NetworkModel",
-              wiring: "Wiring", names: dict[str, str], calls: dict[str, Call], rows: dict[int, np.ndarray]) -> Trace:
+def _assemble(record: AttentionRecord, model: "NetworkModel", wiring: "Wiring", names: dict[str, str],
+              calls: dict[str, Call], rows: dict[int, np.ndarray]) -> Trace:
     slots: dict[str, list[Slot]] = {}
     for slot in (slot for slot in wiring.slots.values() if slot.kind in record.kinds):
         slots.setdefault(names[slot.module], []).append(slot)
         if slot.occurrence:
             raise Unfollowed("its layers share one module")
-    blocks = tuple(_block(record, mixed, name, members, calls, rows) for name, members in slots.items())
+    blocks = tuple(_block(record, name, members, calls, rows) for name, members in slots.items())
     kinds = [kind for kind in (Kind.SELF, Kind.CAUSAL) if any(block.kind is kind for block in blocks)]
     lasts = [[block for block in blocks if block.kind is kind][-1] for kind in kinds]
     within = tuple(f"{name}." for name in slots)
@@ -391,18 +379,18 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
     return scaled if close(scaled.logits(vector, ids), wanted) else None
 
 
-def _block(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", name: str, slots: list[Slot],
-           calls: dict[str, Call], rows: dict[int, np.ndarray]) -> Block:
+def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[str, Call],
+           rows: dict[int, np.ndarray]) -> Block:
     inside = sorted((call for path, call in calls.items() if path.startswith(name + ".")), key=lambda call: call.order)
     leaves = [call for call in inside if _is_leaf(call.module)]
     linears = list(filter(_is_linear, leaves))
     attentions, orders, used = [], [], set()
     for slot in slots:
         layer = cast(Layer, record[slot.kind].layer(slot.index))
-        looking, looked_at = (rows.get(length, slice(None)) for length in layer.shape[1:])
+        looking, looked_at = (rows.get(length, slice(0, length)) for length in layer.shape[1:])
         seen = layer.query[:, looking], layer.key[:, looked_at], layer.value[:, looked_at]
         norms_of_heads = [call for call in leaves if _is_norm(call) and call.name.startswith(slot.module + ".")]
-        attention, order, matrices = _attention(slot, seen, _numbers(mixed[slot.kind, slot.index]), linears,
+        attention, order, matrices = _attention(slot, seen, layer.head_outputs(looking).swapaxes(0, 1), linears,
                                                 norms_of_heads)
         attentions.append(attention)
         orders.append(order)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from model.capture import forward_pass, trace
 from model.capture.forward_pass import Call, Unsupported
 from model.capture.transformers_internals import set_attention
 from model.core import heads
-from model.core.attention import Causal, Full, empty_rows
+from model.core.attention import Causal, Full
 from model.core.limits import Shape
 from model.core.query import Edit, Kind, Patch, Silence, first_line, frozen, head_label, largest
 from model.core.record import Layer, Reported, Verification
@@ -23,47 +23,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
+End = TypeVar("End")
 SMALLEST = 1e-30   # smaller numbers are compared with this one, because float32 cannot hold their digits
-
-
-class Compared(NamedTuple):
-    """The comparison of recomputed outputs with those of a pass."""
-
-    error: float          # largest difference, see `differences`
-    tolerance: float      # largest difference that the type of the pass explains
-    right: bool           # whether no difference is larger than its own tolerance
-    row_error: float      # largest difference of a row's sum from 1
-    rows: int             # rows compared
-    blurred: list[str]    # heads whose temperature is so low that the rounding of scores alone explains the difference
-
-
-def against_outputs(calls: list[Call], layers: list[Layer]) -> Compared:
-    """Compare recomputed outputs with those of this pass. Rows without an allowed key are skipped, because kernels
-    return 0, NaN or a mean for them."""
-    errors, allowed, beyond, row_errors, rows, blurred = [0.0], [TOLERANCE], [0.0], [0.0], 0, []
-    for call, layer in zip(calls, layers, strict=True):
-        outputs, kept = cast(np.ndarray, call.outputs), cast(np.ndarray, call.rows)
-        mixed, scale, sums = recompute(layer, kept)
-        empty = empty_rows(layer.allowed, layer.query.shape[1], layer.key.shape[1])
-        sees = ~np.broadcast_to(empty[:, kept], sums.shape)
-        found = np.where(sees, differences(mixed, outputs, scale).max(2), 0)
-        keys, rounding = slice(0, layer.key.shape[1]), call.rounding
-        tolerance = np.full(found.shape, TOLERANCE + (2 * rounding if rounding > FINE else 0))
-        if rounding > FINE and (layer.softcap is not None or layer.sink is not None):   # by hand, with rounded scores
-            slack = _slack(layer, kept, keys, rounding).reshape(len(layer.value), -1, keys.stop) @ np.abs(layer.value)
-            tolerance += (slack.reshape(scale.shape) / np.maximum(scale, SMALLEST)).max(2)
-        unclear = np.zeros(len(found), bool)
-        if layer.temperature is not None:
-            size = np.abs(layer.scores(slice(None), kept, keys)).max((1, 2))
-            unclear = (found > tolerance).any(1) & (found.max(1) <= 16 * rounding * size / layer.temperature)
-            blurred += [head_label(layer.index, int(head)) for head in np.flatnonzero(unclear)]
-        errors.append(largest(found[~unclear].max(1)))
-        beyond.append(largest((found - tolerance)[~unclear].max(1)))
-        allowed.append(float(tolerance.max()))
-        if layer.sink is None:
-            row_errors.append(largest(np.abs(sums - 1)[sees]))
-        rows += int(sees[~unclear].sum())
-    return Compared(largest(errors), max(allowed), largest(beyond) <= 0, largest(row_errors), rows, blurred)
 
 
 def _slack(layer: Layer, rows: np.ndarray | slice, keys: slice, rounding: float) -> np.ndarray:
@@ -163,12 +124,10 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
     same = beyond <= TOLERANCE
     if errors and not same:
         reasons.append(f"{worst} differs by {load_error:.2g} from the model's own eager weights")
-    outputs = against_outputs(session.calls, list(layers.values()))
-    if not outputs.right:
-        reasons.append(f"recomputed outputs differ by {outputs.error:.2g} of weights · |value|")
     shapes = {_id(call): _shape(call) for call in session.calls}
     load_error = max((error for error, _ in errors.values()), default=math.inf)
-    return Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons), _gated(session.calls, modules), same)
+    found = Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons), _gated(session.calls, modules), same)
+    return replace(found, reasons=check_answer(session.calls, [*layers.values()], found).reasons)
 
 
 def _gated(calls: list[Call], modules: "dict[str, trace.Call]") -> frozenset[str]:
@@ -204,7 +163,14 @@ def _shape(call: Call) -> Shape:
 def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[CallId, forward_pass.Slot]:
     """Return the kind and layer number of each call, identified by shape, since the probe's two sides differ in
     length."""
-    kinds = {_id(call): _kind(call, lengths) for call in calls}
+    shapes, kinds = {shape: kind for kind, shape in ends(*lengths).items()}, {}
+    for call in calls:
+        shape = call.query.shape[1], call.key.shape[1]
+        if shape not in shapes:
+            tokens = "{} tokens" if lengths[1] is None else "{} and {} tokens on its two sides"
+            raise Unsupported(f"{call.module} attends from {shape[0]} to {shape[1]} positions, but the input has "
+                              f"{tokens.format(*lengths)}")
+        kinds[_id(call)] = shapes[shape]
     if lengths[1] is None and not any(call.allowed.block(slice(0, 1), slice(1, lengths[0])).any() for call in calls):
         kinds = dict.fromkeys(kinds, Kind.CAUSAL)
     slots = {}
@@ -219,14 +185,9 @@ def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[CallId, f
     return slots
 
 
-def _kind(call: Call, lengths: tuple[int, int | None]) -> Kind:
-    source, target = lengths
-    shapes = {(source, source): Kind.SELF, (target, target): Kind.CAUSAL, (target, source): Kind.CROSS}
-    shape = (call.query.shape[1], call.key.shape[1])
-    if shape not in shapes:
-        tokens = f"{source} tokens" if target is None else f"{source} and {target} tokens on its two sides"
-        raise Unsupported(f"{call.module} attends from {shape[0]} to {shape[1]} positions, but the input has {tokens}")
-    return shapes[shape]
+def ends(source: End, target: End) -> dict[Kind, tuple[End, End]]:
+    """Return the two sides that attention of each kind joins, queries and keys."""
+    return {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
 
 
 def layer_number(module: str) -> int | None:
@@ -306,48 +267,60 @@ def _compare(layer: Layer, weights: np.ndarray, rounding: float) -> tuple[float,
 def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring, edits: Iterable[Edit] = (),
                  patched: "Mapping[Patch, Tensor] | None" = None) -> Verification:
     """Recompute weights · value for a few rows of every head and compare them with the attention output of the same
-    pass, in O(n), and what edits put in place of heads with what it should be. The status is verified, computed (heads
-    whose temperature is too low to compare) or refused.
+    pass, in O(n), and what edits put in place of heads with what it should be. Rows without an allowed key are skipped,
+    because kernels return 0, NaN or a mean for them. The status is verified, computed (heads whose temperature is so
+    low that the rounding of scores alone explains the difference) or refused.
 
     edits: those of the pass. patched: each patched head's output (q, d_v) in the other pass.
     """
-    found = against_outputs(calls, layers)
-    worst, row_error = found.error, found.row_error
-    slots = [wiring.slots.get(_id(call)) for call in calls]
-    replaced, replacing = 0.0, [edit for edit in edits if isinstance(edit, Silence | Patch)]
-    for slot, layer in zip(slots, layers, strict=True):
-        here = [edit for edit in replacing if slot and (edit.kind, edit.layer) == (slot.kind, slot.index)]
-        replaced = largest([replaced, _replaced_error(layer, here, patched or {})])
-    reasons, status = wiring.reasons, "verified"
-    worst = largest([worst, replaced])
-    if not found.right or not replaced <= found.tolerance or not row_error <= TOLERANCE:
+    errors, allowed, beyond, row_errors, rows, blurred = [0.0], [TOLERANCE], [0.0], [0.0], 0, []
+    for call, layer in zip(calls, layers, strict=True):
+        outputs, kept = cast(np.ndarray, call.outputs), cast(np.ndarray, call.rows)
+        mixed, scale, sums = recompute(layer, kept)
+        sees = ~layer.sees_nothing[:, kept]
+        found = np.where(sees, differences(mixed, outputs, scale).max(2), 0)
+        keys, rounding = slice(0, layer.shape[2]), call.rounding
+        tolerance = np.full(found.shape, TOLERANCE + (2 * rounding if rounding > FINE else 0))
+        if rounding > FINE and (layer.softcap is not None or layer.sink is not None):   # by hand, with rounded scores
+            slack = _slack(layer, kept, keys, rounding).reshape(len(layer.value), -1, keys.stop) @ np.abs(layer.value)
+            tolerance += (slack.reshape(scale.shape) / np.maximum(scale, SMALLEST)).max(2)
+        unclear = np.zeros(len(found), bool)
+        if layer.temperature is not None:
+            size = np.abs(layer.scores(slice(None), kept, keys)).max((1, 2))
+            unclear = (found > tolerance).any(1) & (found.max(1) <= 16 * rounding * size / layer.temperature)
+            blurred += [head_label(layer.index, int(head)) for head in np.flatnonzero(unclear)]
+        slot = wiring.slots.get(_id(call))
+        replaced = [_replaced_error(layer, edit, patched or {}) for edit in edits if isinstance(edit, Silence | Patch)
+                    and slot and (edit.kind, edit.layer) == (slot.kind, slot.index)]
+        errors += [largest(found[~unclear].max(1)), *replaced]
+        beyond += [largest((found - tolerance)[~unclear].max(1)), *(error - tolerance.max() for error in replaced)]
+        allowed.append(float(tolerance.max()))
+        if layer.sink is None:
+            row_errors.append(largest(np.abs(sums - 1)[sees]))
+        rows += int(sees[~unclear].sum())
+    worst, row_error, reasons, status = largest(errors), largest(row_errors), wiring.reasons, "verified"
+    if not largest(beyond) <= 0 or not row_error <= TOLERANCE:
         status = "refused"
         reasons += (f"recomputed outputs differ by {worst:.2g} of weights · |value|, rows sum to 1 within "
                     f"{row_error:.2g}",)
-    elif found.blurred:
+    elif blurred:
         status = "computed"
-        reasons += (f"At its temperature the weights of {', '.join(found.blurred)} change with the rounding of the "
-                    f"scores, so they were not compared with the model's own.",)
-    return Verification(status, worst, max(row_error, wiring.row_sum_error), wiring.load_error, found.tolerance,
-                        found.rows, reasons)
+        reasons += (f"At its temperature the weights of {', '.join(blurred)} change with the rounding of the scores, "
+                    f"so they were not compared with the model's own.",)
+    return Verification(status, worst, max(row_error, wiring.row_sum_error), wiring.load_error, max(allowed), rows,
+                        reasons)
 
 
-def _replaced_error(layer: Layer, edits: Sequence[Silence | Patch], patched: "Mapping[Patch, Tensor]") -> float:
-    """Return the largest difference of a layer's replaced heads from what the edits put there, relative to the layer's
-    largest value: 0, the mean of weights · value over the rows, or the output in the other pass."""
-    if {edit.head for edit in edits} != set(layer.replaced_heads):
-        return float("inf")
-    _, queries, keys = layer.shape
-    error, size = 0.0, max(float(np.abs(layer.value).max()), SMALLEST)
-    for edit in edits:
-        wanted: np.ndarray | float = 0.0
-        if isinstance(edit, Patch):
-            wanted = patched[edit][:queries].float().numpy()
-        elif edit.mode == "mean":
-            weights = layer.weights(slice(edit.head, edit.head + 1), slice(0, queries), slice(0, keys))
-            wanted = weights[0].mean(0) @ layer.value[layer.group(edit.head)]
-        error = largest([error, float(np.abs(layer.output(edit.head) - wanted).max()) / size])
-    return error
+def _replaced_error(layer: Layer, edit: Silence | Patch, patched: "Mapping[Patch, Tensor]") -> float:
+    """Return the largest difference of a replaced head from what the edit puts there, relative to the layer's largest
+    value: 0, the mean of weights · value over the rows, or the output in the other pass."""
+    wanted: np.ndarray | float = 0.0
+    if isinstance(edit, Patch):
+        wanted = patched[edit][:layer.shape[1]].float().numpy()
+    elif edit.mode == "mean":
+        wanted = replace(layer, replaced_heads=(), replaced=None).output(edit.head).mean(0)
+    size = max(np.abs(layer.value).max(), SMALLEST)
+    return float(np.abs(layer.output(edit.head) - wanted).max() / size)
 
 
 # fields of an encoder–decoder's output
@@ -357,15 +330,10 @@ FIELDS = {Kind.SELF: "encoder_attentions", Kind.CAUSAL: "decoder_attentions", Ki
 def layers_of(output: object, lengths: tuple[int, int | None], looks_ahead: bool) -> dict[Kind, tuple[Reported, ...]]:
     """Return the reported weights by kind, with the model's layer numbers. Raises Unsupported if they are missing or
     invalid."""
-    source, target = lengths
-    if target is None:
-        kind = Kind.SELF if looks_ahead else Kind.CAUSAL
-        parts = {kind: (getattr(output, "attentions", None), source, source)}
-    else:
-        ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
-        parts = {kind: (getattr(output, FIELDS[kind], None), *ends[kind]) for kind in Kind}
+    fields = FIELDS if lengths[1] is not None else {Kind.SELF if looks_ahead else Kind.CAUSAL: "attentions"}
+    sides = ends(lengths[0], lengths[1] or lengths[0])
     try:
-        layers = {kind: _layers(kind, weights, shape) for kind, (weights, *shape) in parts.items()}
+        layers = {kind: _layers(kind, getattr(output, name, None), sides[kind]) for kind, name in fields.items()}
     except ValueError as error:
         raise Unsupported(str(error)) from error
     missing = [str(kind) for kind in layers if not layers[kind]]
@@ -374,7 +342,7 @@ def layers_of(output: object, lengths: tuple[int, int | None], looks_ahead: bool
     return layers
 
 
-def _layers(kind: Kind, weights: "Sequence[Tensor | None] | None", shape: list[int]) -> tuple[Reported, ...]:
+def _layers(kind: Kind, weights: "Sequence[Tensor | None] | None", shape: tuple[int, int]) -> tuple[Reported, ...]:
     import torch
 
     layers = []
@@ -382,7 +350,7 @@ def _layers(kind: Kind, weights: "Sequence[Tensor | None] | None", shape: list[i
         if layer is None:
             continue
         given = tuple(getattr(layer, "shape", ()))
-        if len(given) != 4 or (given[0], *given[2:]) != (1, *shape):   # such as windows instead of the whole input
+        if (given[:1], given[2:]) != ((1,), shape):   # such as windows instead of the whole input
             raise Unsupported(f"it reports weights of {given} for a {kind} layer, not (1, head, {shape[0]}, "
                               f"{shape[1]})")
         numbers, rounding = layer[0].float(), torch.finfo(layer.dtype).eps
