@@ -5,12 +5,10 @@ Every file with code, every class that a configuration names and every key of co
 installed transformers, listed with a reason in assets/harmless_keys.toml, or named in a clause.
 """
 import dataclasses
-import importlib
 import inspect
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,7 +152,7 @@ BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position
 UNUSED = re.compile(r"pooler|mask_token|mask_emb|masked_spec_embed")
 # keys that say whether tokens attend to later ones, with the values that say nothing about a text; Gemma has the second
 DIRECTIONS = {"is_causal": (None,), "use_bidirectional_attention": (None, False, "vision")}
-# a key that transformers accepts for every type with rotary positions but that some networks ignore
+# a key of rotary positions that transformers accepts for every type, though only networks with a default read it
 PARTIAL = "partial_rotary_factor"
 
 
@@ -320,17 +318,16 @@ def _keys(config: "Config", default: "Config | None", path: str = "") -> list[st
              *(() if path else PACKED), *vars(GenerationConfig()),
              *(name for each in (own, default) if each is not None for name in vars(each))}
     left = [name for name, value in vars(config).items()
-            if name not in known and not hasattr(kind, name) and not _is_harmless(name, value, config.model_type)
-            and not _is_read(kind, name)]
+            if name not in known and not hasattr(kind, name) and not _is_harmless(name, value, config.model_type)]
     if "rope_parameters" in known:
         rotary, *defaults = (list(objects(vars(each or kind).get("rope_parameters")))
                              for each in (config, own, default))
         left += _unread_rotary(rotary, defaults)
-        known_there = {*RopeParameters.__annotations__, "type",
-                       *(key for levels in defaults for level in levels for key in level)}
+        known_there = {"type", *RopeParameters.__annotations__} - {PARTIAL} | {
+            key for levels in defaults for level in levels for key in level}
         left += [f"rope_parameters.{key}" for level in rotary for key, value in level.items()
-                 if (key not in known_there or (key == PARTIAL and value != 1 and not _is_mentioned(kind, key)))
-                 and not isinstance(value, dict) and not _is_harmless(key, value, config.model_type)]
+                 if key not in known_there and not isinstance(value, dict)
+                 and not _is_harmless(key, value, config.model_type)]
     clauses = []
     if left:
         clauses.append(f"config.json sets {_named([path + name for name in left])}, which {kind.__name__} of "
@@ -355,26 +352,6 @@ def _is_harmless(name: str, value: object, model_type: str) -> bool:
         _is_harmless(f"{name}.{key}", value[key], model_type) for key in value)) or any(
         name in group.get("keys", ()) or value in group.get("values", {}).get(name, ())
         for group in harmless()["harmless"] if model_type in group.get("types", (model_type,)))
-
-
-def _is_read(kind: type, name: str) -> bool:
-    """Return whether a configuration class, or its network, reads a key by name."""
-    sources = _sources(kind)
-    return f'("{name}"' in sources[0] or any(f'config, "{name}"' in source for source in sources)
-
-
-def _is_mentioned(kind: type, name: str) -> bool:
-    return any(name in source for source in _sources(kind))
-
-
-@cache
-def _sources(kind: type) -> tuple[str, ...]:
-    """Return the source code of a configuration class's module and of its network's."""
-    own, sources = kind.__module__, []
-    for place in (own, own.replace(".configuration_", ".modeling_")):
-        with suppress(ImportError, OSError):
-            sources.append(inspect.getsource(importlib.import_module(place)))
-    return tuple(sources)
 
 
 def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
