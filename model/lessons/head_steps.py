@@ -146,9 +146,9 @@ def attend(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> SmallHead
 def inside_by(point: np.ndarray, values: np.ndarray) -> float:
     """Return the distance of a point (2) inside the convex hull of values (value, 2) from the nearest edge. Negative
     outside, 0 if the hull is a line or a point."""
-    corners = values[hull(values)]
-    if len(corners) < 3:
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return float(-(ConvexHull(values).equations @ [*point, 1]).max())
+    except (QhullError, ValueError):
         return 0.0
-    along = np.roll(corners, -1, axis=0) - corners
-    beside = point - corners
-    return float(((along[:, 0] * beside[:, 1] - along[:, 1] * beside[:, 0]) / np.linalg.norm(along, axis=-1)).min())

@@ -166,10 +166,6 @@ def bound(strength: float, shares: np.ndarray, size: int = 6, seed: int = 0) -> 
     return Bound(rows + columns - both, columns, -(joint * np.log2(model)).sum((1, 2)))
 
 
-STEPS = 300
-ENOUGH = 1e-7     # SMACOF stops at this relative improvement of stress
-
-
 def between(points: np.ndarray) -> np.ndarray:
     """Return the Euclidean distances between all points, (point, point)."""
     from scipy.spatial.distance import cdist
@@ -190,30 +186,6 @@ def classical(wanted: np.ndarray, dimensions: int = 2) -> np.ndarray:
     centre = np.eye(len(wanted)) - 1 / len(wanted)
     values, vectors = np.linalg.eigh(-centre @ wanted**2 @ centre / 2)
     return vectors[:, ::-1][:, :dimensions] * np.sqrt(np.maximum(values[::-1][:dimensions], 0))
-
-
-def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[np.ndarray, list[float]]:
-    """Minimise Σ (distance − wanted)² locally from `start`. Return the points and the raw stress after each step, which
-    never increases.
-
-    Each step is the Guttman transform X ← B(X) X / n with b_ij = −wanted_ij / distance_ij off the diagonal and rows
-    that sum to 0.
-    """
-    points, apart, raw = start.copy(), between(start), []
-    for _ in range(steps):
-        ratio = np.divide(wanted, apart, out=np.zeros_like(apart), where=apart > 0)
-        points = (np.diag(ratio.sum(1)) - ratio) @ points / len(points)
-        apart = between(points)
-        raw.append(float(((apart - wanted) ** 2).sum() / 2))
-        if len(raw) > 1 and raw[-2] - raw[-1] < ENOUGH * raw[-2]:
-            break
-    return points, raw
-
-
-def planes(wanted: np.ndarray) -> dict[str, np.ndarray]:
-    """Return points (point, 2) from classical scaling, and from SMACOF started there."""
-    start = classical(wanted)
-    return {"smacof": smacof(wanted, start)[0], "classical": start}
 
 
 MATRICES = ("query", "key", "value")

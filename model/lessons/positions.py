@@ -71,18 +71,19 @@ def compare_rows(table: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return unit @ matrix @ unit.T
 
 
-def rotate(vector: np.ndarray, position: float) -> np.ndarray:
-    """Apply a rotary position: rotate each pair (2c, 2c+1) of the vector (d) by position · 10000^(−2c/d), float64."""
-    angle = position * rates(len(vector))
-    even, odd = vector[0::2], vector[1::2]
-    return np.stack([even * np.cos(angle) - odd * np.sin(angle), even * np.sin(angle) + odd * np.cos(angle)],
-                    -1).ravel()
+def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Apply rotary positions (p): rotate each pair (2c, 2c+1) of vectors x (…, d) or (…, p, d) by
+    position · 10000^(−2c/d), float64 (…, p, d)."""
+    angle = positions[:, None] * rates(x.shape[-1])
+    even, odd = x[..., 0::2], x[..., 1::2]
+    pairs = np.stack([even * np.cos(angle) - odd * np.sin(angle), even * np.sin(angle) + odd * np.cos(angle)], -1)
+    return pairs.reshape(*pairs.shape[:-2], -1)
 
 
 def rotary_scores(query: np.ndarray, key: np.ndarray, length: int) -> np.ndarray:
     """Return q · k for the same query at every position i and the same key at every position j, float64 (i, j). It only
     depends on j − i."""
-    queries, keys = (np.stack([rotate(vector, place) for place in range(length)]) for vector in (query, key))
+    queries, keys = (rotate(vector, np.arange(length)) for vector in (query, key))
     return queries @ keys.T
 
 

@@ -10,7 +10,7 @@ from model.core.attention import softmax
 from model.core.files import ASSETS
 from model.core.query import frozen, with_arrays
 from model.core.statistics import top_p
-from model.lessons.positions import rates
+from model.lessons.positions import rotate, sinusoidal
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -188,18 +188,6 @@ def normalised(x: np.ndarray, rms: bool) -> np.ndarray:
     return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-6)
 
 
-def angles(places: np.ndarray, width: int) -> np.ndarray:
-    """Return the angles position · 10000^(−2c/width), (position, width / 2)."""
-    return places[:, None] * rates(width)
-
-
-def turned(x: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Apply rotary positions: rotate pairs (c, c + d/2) of x (head, token, d) by `angles` (Su et al. 2021)."""
-    first, second = np.split(x, 2, axis=-1)
-    cos, sin = np.cos(angles(places, x.shape[-1])), np.sin(angles(places, x.shape[-1]))
-    return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
-
-
 def attention(design: Design, x: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, ...]:
     """Compute causal attention over x (token, width). Return its output (token, width), weights, keys and values."""
     learned, offset = weights(), 0.0 if design.bare else 1.0
@@ -207,7 +195,7 @@ def attention(design: Design, x: np.ndarray, places: np.ndarray) -> tuple[np.nda
                          + offset * merge(learned[f"b_{name}"], count)[:, None]
                          for name, count in (("q", HEADS), ("k", design.groups), ("v", design.groups)))
     if design.rotary:
-        query, key = turned(query, places), turned(key, places)
+        query, key = rotate(query, places), rotate(key, places)
     read = group_of(design.groups)
     scores = query @ key[read].transpose(0, 2, 1) / np.sqrt(HEAD)
     shares = softmax(scores, np.tri(len(x), dtype=bool))
@@ -231,7 +219,7 @@ def run(design: Design, start: int = 0) -> Outcome:
     places = np.arange(TOKENS) + start
     x = weights()["text"]
     if not design.rotary:
-        x = x + np.concatenate([np.sin(angles(places, WIDTH)), np.cos(angles(places, WIDTH))], axis=-1)
+        x = x + sinusoidal(places, WIDTH)
 
     def norm(rows: np.ndarray) -> np.ndarray:
         return normalised(rows, design.rms)

@@ -118,7 +118,7 @@ class Attribution:
         return values | {name: self.scores[name] for name in order if name in self.scores}
 
 
-def rank_agreement(scores: Sequence[np.ndarray], effects: np.ndarray) -> np.ndarray:
+def rank_agreement(scores: Sequence[np.ndarray] | np.ndarray, effects: np.ndarray) -> np.ndarray:
     """Compute Spearman's ρ of every score with every row of `effects`, both lists of values of the same tokens, float64
     (score, effect). NaN for fewer than FEWEST tokens or a constant score."""
     if effects.shape[1] < FEWEST:

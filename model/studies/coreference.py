@@ -6,9 +6,11 @@ import functools
 import hashlib
 import io
 import math
+import operator
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -179,10 +181,8 @@ def pair_twins(cases: list[Case]) -> tuple[Case, ...]:
 def _shared(one: str, other: str) -> float:
     """Return the share of words that two sentences have in common at their start and end."""
     a, b = one.split(), other.split()
-    shorter = min(len(a), len(b))
-    start = next((i for i in range(shorter) if a[i] != b[i]), shorter)
-    end = next((i for i in range(shorter - start) if a[-1 - i] != b[-1 - i]), shorter - start)
-    return (start + end) / max(len(a), len(b))
+    start, end = (sum(takewhile(bool, map(operator.eq, a[::step], b[::step]))) for step in (1, -1))
+    return min(start + end, len(a), len(b)) / max(len(a), len(b))
 
 
 @functools.cache

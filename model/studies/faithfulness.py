@@ -10,9 +10,8 @@ import numpy as np
 from model.core.files import ASSETS
 from model.core.models import ModelQuestion, Models
 from model.core.query import HeadId, Progress, Query, counted, frozen, quiet
-from model.core.statistics import MeanInterval, mean_intervals, on_other_half, rank_correlations
+from model.core.statistics import MeanInterval, mean_intervals, on_other_half
 from model.studies.attribution import (
-    FEWEST,
     METHODS,
     REMOVALS,
     Attribution,
@@ -128,11 +127,8 @@ def _means(values: np.ndarray, groups: np.ndarray) -> tuple[MeanInterval, ...]:
 def by_head(found: Attribution) -> np.ndarray:
     """Return the rank correlation of every head's weights with the effects of removal, averaged over REMOVALS, float64
     (head), in model order."""
-    chosen = found.ranked
-    if chosen.sum() < FEWEST:
-        return np.full(sum(map(len, found.by_head["weight"])), np.nan)
-    rows = np.concatenate([each[:, chosen] for each in found.by_head["weight"]])
-    return rank_correlations(rows, found.effects).mean(1)
+    rows = np.concatenate([each[:, found.ranked] for each in found.by_head["weight"]])
+    return rank_agreement(rows, found.effects).mean(1)
 
 
 def held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[np.ndarray, tuple[HeadId, ...]]:

@@ -40,6 +40,9 @@ class Answer:
         check_finite("in its answer", self.value)
 
 
+Place = int | list[int] | None   # position of the answer, in all variants or in each; None for a mean vector
+
+
 class ExplainedAnswer:
     """An open model with an answer to explain: a decoder's next word, a masked-word model's word at a mask, a
     resolver's noun at "it", a sentence vector, or an encoder–decoder's target word. Raises UserError for fewer than
@@ -72,18 +75,20 @@ class ExplainedAnswer:
             return tensors
         return {**tensors, "decoder_input_ids": self.target.expand(len(tensors["input_ids"]), -1)}
 
-    def _answers(self, outputs: "Tensor", place: int | None) -> "Tensor":
+    def _answers(self, outputs: "Tensor", place: Place) -> "Tensor":
         """Select the logits (variant, vocabulary) at a position, or return the sentence vectors (variant, d)."""
-        return outputs if self.opened.task == "vector" else outputs[:, -1 if self.last else place]
+        if self.opened.task == "vector":
+            return outputs
+        return outputs[range(len(outputs)), -1 if self.last else place]
 
     @property
     def last(self) -> bool:
         """Whether the answer is at the last position, which is then the only one whose logits are needed."""
         return self.opened.task in ("next", "target")
 
-    def forward(self, tensors: "dict[str, Tensor]", place: int | None) -> "Tensor":
-        """Run a plain pass and return the logits (variant, vocabulary) at a position, or sentence vectors (variant,
-        d)."""
+    def forward(self, tensors: "dict[str, Tensor]", place: Place) -> "Tensor":
+        """Run a plain pass and return the logits (variant, vocabulary) at a position, which may be another one in each
+        variant, or sentence vectors (variant, d)."""
         return self._answers(self.opened.forward(self._with_target(tensors)), place)
 
     @cached_property
@@ -130,28 +135,24 @@ class ExplainedAnswer:
         return {name: np.round(effect, digits) for name, effect in effects.items()}
 
     def _effects(self, here: float, free: list[int], variants: Callable, report: Callable[[float], None]) -> np.ndarray:
-        """Return the effect of each variant, (token). Variants with the same length and position share a pass of up to
-        CELLS tokens."""
+        """Return the effect of each variant, (token). Up to CELLS tokens share a pass."""
         effects, size = np.full(len(self.tokens), np.nan), max(1, CELLS // len(self.tokens))
-        before = [token for token in free if self.place is not None and token < self.place]
-        for group in (before, [token for token in free if token not in before]):
-            for start in range(0, len(group), size):
-                some = group[start:start + size]
-                report(float(np.isfinite(effects).mean()))
-                tensors, place = variants(some)
-                effects[some] = here - self.value(self.forward(tensors, place)).numpy()
+        for start in range(0, len(free), size):
+            some = free[start:start + size]
+            report(start / len(free))
+            effects[some] = here - self.value(self.forward(*variants(some))).numpy()
         return effects
 
-    def _deleted(self, tokens: list[int]) -> "tuple[dict[str, Tensor], int | None]":
-        """Return one variant per token with that token deleted, and the position of the answer, which is one less if
-        the tokens precede it. All tokens must be on the same side of it."""
+    def _deleted(self, tokens: list[int]) -> "tuple[dict[str, Tensor], Place]":
+        """Return one variant per token with that token deleted, and the positions of the answer, one less if the token
+        precedes it."""
         import torch
 
         remaining = [[other for other in range(len(self.tokens)) if other != token] for token in tokens]
-        place = self.place if self.place is None or tokens[0] > self.place else self.place - 1
+        place = None if self.place is None else [self.place - (token < self.place) for token in tokens]
         return {name: torch.cat([each[:, keep] for keep in remaining]) for name, each in self.tensors.items()}, place
 
-    def _replaced(self, tokens: list[int]) -> "tuple[dict[str, Tensor], int | None]":
+    def _replaced(self, tokens: list[int]) -> "tuple[dict[str, Tensor], Place]":
         tensors = {name: tensor.repeat(len(tokens), 1) for name, tensor in self.tensors.items()}
         for row, token in enumerate(tokens):
             tensors["input_ids"][row, token] = self.neutral

@@ -28,7 +28,7 @@ MOST_TEXTS = 50
 PAGE = Page("head", controls=(
     *QUESTIONS, Choice("toy", "causal", information.TOYS), stepped("size", 8, (2, 4, 8, 16, 32, 64)),
     stepped("sharp", 1.0, np.linspace(0, 1, 11).round(1)), Choice("texts", "one", ("one", "set", "own")),
-    Words("own", "", 1200), Choice("method", "smacof", ("smacof", "classical")),
+    Words("own", "", 1200),
     stepped("bond", 1.5, np.linspace(0, 4, 9)), stepped("learnt", 0.5, SHARES[::5].round(2)),
     Choice("matrix", "query", information.MATRICES)))
 
@@ -137,18 +137,15 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
         st.info(words["few"])
         return
     wanted = np.sqrt(pool.divergence)
-    planes = information.planes(wanted)
-    points = planes[page["method"]]
+    points = information.classical(wanted)
     here, labels = pool.places.index(view.head_id), [head_label(*head) for head in pool.places]
     near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
     drawn, (same, other) = information.between(points), information.within_and_between(pool, wanted)
     words.tell(heads=len(labels), stress=information.stress(points, wanted), head=labels[here], count=len(near),
                closest=labels[near[0]], distance=wanted[here, near[0]], same=format_signed(same, ".3f") or "–",
-               other=format_signed(other, ".3f") or "–",
-               **{f"stress_{name}": information.stress(each, wanted) for name, each in planes.items()})
+               other=format_signed(other, ".3f") or "–")
     left, right = split(3, 2)
     with left:
-        words.choice("method", "methods")
         words.figure(head_map, pool.places, points, marked=pool.places[here], near=near, layer_word=words["layer"],
                      others=not page.present)
     with right:
@@ -159,7 +156,7 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
                      height=300, kind="kept")
         words.table([[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"] for each in near],
                     head=labels[here])
-    words.explain(information.divergences, information.classical, information.smacof, information.stress)
+    words.explain(information.divergences, information.classical, information.stress)
 
 
 @section

@@ -219,8 +219,8 @@ def _rotary(page: PageContext, words: Section) -> None:
                same=square[50, 50], pair=f"{2 * pair}, {2 * pair + 1}", p=place, key=place + steps,
                angle=place * rate, key_angle=(place + steps) * rate)
     dots = Points(np.stack([query[cut], key[cut]]), ["q", "k"])
-    arrows = [(f"q at {place}", positions.rotate(query, place)[cut]),
-              (f"k at {place + steps}", positions.rotate(key, place + steps)[cut])]
+    arrows = [(f"{name} at {at}", positions.rotate(vector, np.array([at]))[0, cut])
+              for name, vector, at in (("q", query, place), ("k", key, place + steps))]
     left, right = split(2, 3)
     with left:
         words.figure(vector_plane, dots, arrows=arrows, height=360, kind="turned",

@@ -42,7 +42,7 @@ def test_rotary_scores_equal_our_model():
     assert high - low == pytest.approx(0, abs=1e-12) and np.ptp(mean) > 0.1
     turned = [ours.rotate(torch.tensor(each).expand(37, -1)) for each in (query, key)]
     assert square == pytest.approx((turned[0] @ turned[1].T).numpy(), abs=1e-12)
-    assert np.linalg.norm(positions.rotate(query, 17)) == pytest.approx(np.linalg.norm(query), abs=1e-12)
+    assert np.linalg.norm(positions.rotate(query, np.array([17]))) == pytest.approx(np.linalg.norm(query), abs=1e-12)
 
 
 def test_alibi_slopes_of_the_paper():

@@ -93,7 +93,7 @@ def torchs(this: Design, start: int = 0) -> torch.Tensor:
         return places[:, None] * torch.exp(-np.log(10_000) * torch.arange(0, width, 2, dtype=torch.float64) / width)
 
     if not this.rotary:
-        x = x + torch.cat([rates(WIDTH).sin(), rates(WIDTH).cos()], -1)
+        x = x + torch.stack([rates(WIDTH).sin(), rates(WIDTH).cos()], -1).flatten(1)
     sizes = [len(part) for part in np.array_split(range(HEADS), this.groups)]
 
     def heads(name, count):
@@ -106,8 +106,8 @@ def torchs(this: Design, start: int = 0) -> torch.Tensor:
     query, key, value = heads("q", HEADS), heads("k", this.groups), heads("v", this.groups)
     if this.rotary:
         turn = torch.polar(torch.ones_like(rates(HEAD)), rates(HEAD))
-        query, key = (torch.view_as_real(torch.complex(*each.chunk(2, -1)) * turn).unbind(-1) for each in (query, key))
-        query, key = torch.cat(query, -1), torch.cat(key, -1)
+        query, key = (torch.view_as_real(torch.view_as_complex(each.unflatten(-1, (-1, 2))) * turn).flatten(-2)
+                      for each in (query, key))
     repeats = torch.tensor(sizes)
     mixed = functional.scaled_dot_product_attention(query, key.repeat_interleave(repeats, 0),
                                                     value.repeat_interleave(repeats, 0), is_causal=True)
