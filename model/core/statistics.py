@@ -248,8 +248,13 @@ class Luck:
     p_value: float   # how often the null reaches the observed best, (1 + count) / (1 + draws)
 
     @classmethod
-    def of(cls, reached: float, drawn: np.ndarray) -> "Luck":
-        """Compare the best accuracy reached with those drawn under the null, float64 (draw)."""
+    def of(cls, reached: float, units: int, draw: Callable[[np.random.Generator], np.ndarray]) -> "Luck":
+        """Compare the best accuracy reached with those that draw(rng) returns under the null, float64 (draw), leaving
+        out NaN. units: number of independent units."""
+        drawn = draw(np.random.default_rng(SEED)) if units >= FEWEST else np.zeros(0)
+        drawn = drawn[np.isfinite(drawn)]
+        if not len(drawn):
+            return cls(reached, math.nan, math.nan, math.nan)
         return cls(reached, float(drawn.mean()), float(np.quantile(drawn, LEVEL)),
                    float((1 + (drawn >= reached - 1e-9).sum()) / (1 + len(drawn))))
 
@@ -258,8 +263,5 @@ def max_statistic_null(correct: np.ndarray, groups: np.ndarray, draws: int = DRA
     """Run a max-statistic permutation test over the columns of `correct` (text, column): right and wrong are swapped at
     random per group of texts, jointly over all columns. groups: independent, numbered from 0."""
     leaning = sums_by_group(correct - 0.5, groups)
-    reached = float(correct.mean(0).max())
-    if len(leaning) < FEWEST:
-        return Luck(reached, math.nan, math.nan, math.nan)
-    signs = np.random.default_rng(SEED).choice((-1.0, 1.0), (draws, len(leaning)))
-    return Luck.of(reached, 0.5 + (signs @ leaning).max(1) / len(correct))
+    return Luck.of(float(correct.mean(0).max()), len(leaning), lambda rng: 0.5 + (
+        rng.choice((-1.0, 1.0), (draws, len(leaning))) @ leaning).max(1) / len(correct))

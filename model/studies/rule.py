@@ -44,8 +44,6 @@ from model.core.query import (
 )
 from model.core.record import AttentionRecord, is_whole, spoken
 from model.core.statistics import (
-    FEWEST,
-    SEED,
     HeldOut,
     Luck,
     MeanInterval,
@@ -361,8 +359,6 @@ def null_of(tests: list[_Tests], units: np.ndarray, wanted: np.ndarray, reached:
 
     units: unit of each sentence, numbered from 0. wanted: target words of all pairs, (pair, target), padded with FAR.
     """
-    if units.max() + 1 < FEWEST:
-        return Luck(reached, np.nan, np.nan, np.nan)
     counts, lengths = np.array([(len(each.places), each.words) for each in tests]).T
     begins, first_words = (np.cumsum(each) - each for each in (counts, lengths))
     places, looked = (np.concatenate([getattr(each, name) for each in tests]) for name in ("places", "looked"))
@@ -371,8 +367,8 @@ def null_of(tests: list[_Tests], units: np.ndarray, wanted: np.ndarray, reached:
     fitting = np.searchsorted(ends[by_end], lengths)   # the number of sentences that fit each one
     sizes = np.bincount(units)
     starts = np.cumsum(sizes) - sizes
-    rng, best = np.random.default_rng(SEED), np.empty(DRAWS)
-    for draw in range(DRAWS):
+
+    def draw(rng: np.random.Generator) -> float:
         unit = rng.integers(len(sizes), size=len(sizes))[units]
         giver = by_unit[starts[unit] + (rng.random(len(units)) * sizes[unit]).astype(int)]
         others = by_end[(rng.random(len(units)) * fitting).astype(int)]
@@ -380,5 +376,6 @@ def null_of(tests: list[_Tests], units: np.ndarray, wanted: np.ndarray, reached:
         given = counts[giver]
         pair = np.arange(given.sum()) + np.repeat(begins[giver] - np.cumsum(given) + given, given)
         found = looked[np.repeat(first_words, given) + places[pair]]
-        best[draw] = (found[:, :, None] == wanted[pair][:, None, :]).any(-1).mean(0).max()
-    return Luck.of(reached, best)
+        return float((found[:, :, None] == wanted[pair][:, None, :]).any(-1).mean(0).max())
+
+    return Luck.of(reached, len(sizes), lambda rng: np.array([draw(rng) for _ in range(DRAWS)]))

@@ -52,10 +52,9 @@ from model.core.query import (
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.statistics import (
     DRAWS,
-    FEWEST,
-    LEVEL,
     SEED,
     UNMEASURED,
+    Luck,
     MeanInterval,
     accuracy_intervals,
     on_other_half,
@@ -440,15 +439,6 @@ class Choice:
     head: int        # index in the layer, from 0
 
 
-@frozen
-class Luck:
-    """The null distribution: the accuracy (0 to 1) of the best head and direction with exchanged trees. NaN for fewer
-    than `statistics.FEWEST` independent units."""
-
-    mean: float   # mean over the exchanges
-    high: float   # 95th percentile
-
-
 def accuracies(counts: Counts, relation: int) -> np.ndarray:
     """Return every head's accuracy over all sentences, float64 (direction, head); NaN without tests."""
     n = counts.n[relation].sum()
@@ -469,8 +459,9 @@ def exchanged(lengths: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return order
 
 
-def luck(choices: Choices, names: tuple[str, ...], report: Progress) -> list[Luck]:
-    """Compute the null distribution for each of these relations."""
+def luck(choices: Choices, names: tuple[str, ...], report: Progress) -> np.ndarray:
+    """Return the accuracy of the best head and direction on each of these relations with exchanged trees, float64
+    (exchange, relation), NaN without tests."""
     rng, best = np.random.default_rng(SEED), np.full((EXCHANGES, len(names)), np.nan)
     relation, starts = numbered(choices, names), np.cumsum(choices.lengths) - choices.lengths
     for draw, _ in counted(range(EXCHANGES), report, "exchange of trees"):
@@ -479,9 +470,7 @@ def luck(choices: Choices, names: tuple[str, ...], report: Progress) -> list[Luc
         right = pairs.counted(pairs.right(choices.looked), len(names)).sum(1)
         n = np.bincount(pairs.group // 2, minlength=len(names))
         best[draw, n > 0] = right[n > 0].max(1) / n[n > 0]
-    there = np.isfinite(best)
-    return [Luck(float(column[some].mean()), float(np.quantile(column[some], LEVEL))) if some.any()
-            else Luck(math.nan, math.nan) for column, some in zip(best.T, there.T, strict=True)]
+    return best
 
 
 def alone(lengths: np.ndarray) -> int:
@@ -584,12 +573,12 @@ def summary(question: SyntaxQuery, choices: Choices, report: Progress) -> Syntax
         raise UserError(f"None of the {counts.unplaced:,} relations can be tested, because a word has no position in "
                         f"its text or the model cannot read it; give other sentences or choose another model.")
     lucky = luck(choices, counts.names, report)
-    scores = [_score(choices, pairs, counts, relation, lucky[relation])
+    scores = [_score(choices, pairs, counts, relation, lucky[:, relation])
               for relation in np.argsort(-counts.n.sum(1), kind="stable").tolist() if counts.n[relation].any()]
     return SyntaxReport(question, tuple(scores), counts, choices, alone(choices.lengths))
 
 
-def _score(choices: Choices, pairs: Pairs, counts: Counts, relation: int, luck: Luck) -> RelationScore:
+def _score(choices: Choices, pairs: Pairs, counts: Counts, relation: int, lucky: np.ndarray) -> RelationScore:
     some = pairs.group // 2 == relation
     right = np.concatenate([choices.looked[:, looking[some]] == wanted[some] for looking, wanted in pairs.ends]).T
     even, total = pairs.group[some] % 2 == 0, right.sum(0)
@@ -604,7 +593,8 @@ def _score(choices: Choices, pairs: Pairs, counts: Counts, relation: int, luck: 
         picked = tuple(choice(counts, number) for number in numbers)
         offset = float(on_other_half(pairs.offsets[some, None] == OFFSETS, even)[0].mean())
     best = int(total.argmax())
+    accuracy = float(total[best] / len(right))
     possible = counts.possible[relation].sum(0) / len(right)
     return RelationScore(counts.names[relation], len(right), held_out, offset,
-                         luck if units.max() + 1 >= FEWEST else Luck(math.nan, math.nan), picked, choice(counts, best),
-                         float(total[best] / len(right)), (float(possible[0]), float(possible[1])))
+                         Luck.of(accuracy, int(units.max()) + 1, lambda _: lucky), picked, choice(counts, best),
+                         accuracy, (float(possible[0]), float(possible[1])))
