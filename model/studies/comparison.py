@@ -91,19 +91,15 @@ def pool_weights(weights: np.ndarray, rows: Sequence[tuple[int, ...]],
                  columns: Sequence[tuple[int, ...]]) -> np.ndarray:
     """Pool weights (query, key) into groups, float64 (row, column): the sum over a group's keys, averaged over its
     queries (Clark et al. 2019, section 4.1); NaN for an empty group."""
-    sizes = np.array([max(len(group), 1) for group in rows])[:, None]
-    return _summed(_summed(weights.astype(np.float64).T, columns).T, rows) / sizes
+    from scipy.sparse import csr_array
 
-
-def _summed(numbers: np.ndarray, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
-    """Sum over groups of the first axis; NaN for an empty group."""
-    filled = [place for place, group in enumerate(groups) if group]
-    order = [token for group in groups for token in group]
-    found = np.full((len(groups), *numbers.shape[1:]), np.nan)
-    if filled:
-        starts = np.cumsum([0, *(len(groups[place]) for place in filled)])[:-1]
-        found[filled] = np.add.reduceat(numbers[order], starts, axis=0) if len(order) > len(filled) else numbers[order]
-    return found
+    sums = [csr_array((np.ones(sum(map(len, groups))), [token for group in groups for token in group],
+                       np.cumsum([0, *map(len, groups)])), shape=(len(groups), count))
+            for groups, count in zip((rows, columns), weights.shape, strict=True)]
+    sizes, members = (each.sum(1) for each in sums)
+    with np.errstate(invalid="ignore"):   # 0/0 for an empty group of rows
+        pooled = (sums[0] @ (weights.astype(np.float64) @ sums[1].T)) / sizes[:, None]
+    return np.where(members > 0, pooled, np.nan)
 
 
 def head_of(attention_map: AttentionMap, layer: int, head: int) -> np.ndarray:
