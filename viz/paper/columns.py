@@ -1,6 +1,7 @@
 """Draw figures for papers, as wide as a journal column: one head, several heads on one scale, or all heads."""
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from model.core import heads
@@ -9,7 +10,7 @@ from model.core.record import AttentionRecord
 from model.core.view import View, displayed_head, overlaid_heads
 from viz.format import head_label
 from viz.paper import grid, head, picture
-from viz.paper.page import WORDS, PicturePlan, Room, bar_at
+from viz.paper.page import TITLES, WORDS, PicturePlan, bar_at, roomiest
 from viz.paper.sheet import Sheet, readable, wrap
 from viz.text import show_invisibles
 
@@ -21,7 +22,6 @@ POINTS = 72 / 25.4       # points per millimetre
 EDGE = 4                 # points on both sides, for letters and ticks that extend beyond the plot
 LEAST = 40.0             # smallest width in millimetres
 GUTTER, TITLE = 10, 14   # points: between pictures, and for the title above each
-LABELS = 70              # points for the labels of a matrix
 NARROWEST = 110          # points: smallest width of a picture beside another one
 TALLEST = 230.0          # millimetres of an A4 or letter page within its margins, without the caption
 LINE, BELOW = 12, 50     # points: a line of the title, and the colour bar with its gaps
@@ -112,17 +112,27 @@ def _arranged(record: AttentionRecord, view: View, layout: Layout,
     free = TALLEST * POINTS - taken
     if not chosen:
         state, _, numbers = grid.grid_state(record, view)
-        plan = grid.plan_of(heads.overview(record[view.kind]), replace(state, open_head=(-1, -1)), raster,
-                            numbers=numbers, room=Room(across, free))
-        return [plan], 1, lines, plan.height + taken
-    overlay, above = (view.overlay, GUTTER) if len(chosen) == 1 else ((), TITLE + GUTTER)
-    views = [replace(view, layer=layer, head=number, overlay=overlay) for layer, number in chosen]
-    shown = [] if view.lens == "picture" else [displayed_head(record, each) for each in views]
-    wide, high = (len(shown[0].columns), len(shown[0].rows)) if shown else (1, 1)
-    rooms = [Room((across + GUTTER) / columns - GUTTER, free / math.ceil(len(views) / columns) - above, *layout.labels)
-             for columns in range(1, max(1, min(len(views), int((across + GUTTER) / (NARROWEST + GUTTER)))) + 1)]
-    _, columns, room = max((min((room.width - LABELS) / wide, (room.height - LABELS) / high, ENOUGH), columns, room)
-                           for columns, room in enumerate(rooms, 1))
-    plans = [head.plan_of([each, *overlaid_heads(record, own)], own, raster, room=room)
-             for each, own in zip(shown, views, strict=False)] or [picture.plan(record, each, room) for each in views]
+        overview, state = heads.overview(record[view.kind]), replace(state, open_head=(-1, -1))
+        drawn = partial(grid.plan_of, overview, state, raster, numbers=numbers)
+        per, step = roomiest(lambda per, step: drawn(per=per, step=step), grid.ways(overview, state, across),
+                             lambda per: (across, free))
+        plans, columns, above = [drawn(per=per, step=step)], 1, 0
+    else:
+        overlay, above = (view.overlay, GUTTER) if len(chosen) == 1 else ((), TITLE + GUTTER)
+        views = [replace(view, layer=layer, head=number, overlay=overlay) for layer, number in chosen]
+        shown = [] if view.lens == "picture" else [
+            [displayed_head(record, each), *overlaid_heads(record, each)] for each in views]
+
+        def room(columns: int) -> tuple[float, float]:
+            return (across + GUTTER) / columns - GUTTER, free / math.ceil(len(views) / columns) - above
+
+        def made(columns: int, step: float, place: int = 0) -> PicturePlan:
+            if not shown:
+                return picture.plan(record, views[place], step)
+            return head.plan_of(shown[place], views[place], raster, step=step, wide=room(columns)[0],
+                                titles=layout.labels or TITLES)
+
+        most = 1 if view.lens == "text" else min(len(views), int((across + GUTTER) / (NARROWEST + GUTTER)))
+        columns, step = roomiest(made, range(1, max(1, most) + 1), room, ENOUGH)
+        plans = [made(columns, step, place) for place in range(len(views))]
     return plans, columns, lines, math.ceil(len(plans) / columns) * (plans[0].height + above) + taken

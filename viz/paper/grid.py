@@ -12,7 +12,7 @@ from model.core.view import View
 from viz import glow, theme
 from viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids
 from viz.format import head_label, true_minus, weight_ticks
-from viz.paper.page import ANYWHERE, STRUCK, WORDS, PicturePlan, Room, weight_name
+from viz.paper.page import STRUCK, WORDS, PicturePlan, roomiest, weight_name
 from viz.paper.sheet import Sheet
 from viz.text import strings
 
@@ -21,7 +21,7 @@ from viz.text import strings
 GAP, NAME, SIDE, GUTTER, NAMED = 5, 12, 40, 22, 42
 CELLS, LEVELS = 24_000, 20    # for vector files: largest number of cells drawn as shapes; number of colours
 RANKED = 5                    # number of heads marked for the pair
-PAPER = Room(1032, 1219)      # points available for a grid on A4, printed at half its size
+PAPER = 1032, 1219            # points available for a grid on A4, printed at half its size
 Spots = dict[HeadId, tuple[float, float]]   # left and top of each head's thumbnail, in points
 
 
@@ -47,24 +47,24 @@ def grid_state(record: AttentionRecord, view: View) -> tuple[GridState, list[str
 
 def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridPicture | None = None,
             notes: Sequence[str] = (), numbers: Mapping[HeadId, float] | None = None,
-            room: Room = ANYWHERE) -> PicturePlan:
+            per: int = 0, step: float = 0) -> PicturePlan:
     """Plan the grid. Thumbnails always use the square-root scale. behind: the picture behind the thumbnails. numbers:
-    written next to the heads' names if the heads are not in layer order. room: the thumbnails fill it; by default, they
-    have SIDE and are arranged as on PAPER."""
+    written next to the heads' names if the heads are not in layer order. per: see `ways`; by default, as on PAPER.
+    step: points per cell of a thumbnail; by default, thumbnails have SIDE."""
     ids, cells, values = head_ids(overview), np.concatenate(overview.cells), shown.values
     high, wide = cells.shape[1:]
-    size, per = _arranged(overview, shown, PAPER if room is ANYWHERE else room)
-    if room is ANYWHERE:
-        size = max(1, round(SIDE / max(high, wide)))   # whole points per cell
+    per = per or roomiest(lambda per, step: plan_of(overview, shown, raster, per=per, step=step),
+                          ways(overview, shown, PAPER[0]), lambda per: PAPER)[0]
+    size = step or max(1, round(SIDE / max(high, wide)))   # whole points per cell
     side = (wide * size, high * size) if behind is None else _fitted(behind)
     spots = _spots(overview, shown, side, per)
     right, below = (max(spot[axis] for spot in spots.values()) + side[axis] for axis in (0, 1))
     drawn = [at for at, head in enumerate(ids) if head in spots]
-    corners, levels = np.array([spots[ids[at]] for at in drawn], float), 256 if raster else LEVELS
-    steps = np.round(cells[drawn] / 255 * (levels - 1)).astype(int)
 
     def paint(sheet: Sheet, x: float, y: float) -> None:
         x, y = round(x), round(y)
+        corners, levels = np.array([spots[ids[at]] for at in drawn], float), 256 if raster else LEVELS
+        steps = np.round(cells[drawn] / 255 * (levels - 1)).astype(int)
         if behind is not None:
             for at, (left, top) in zip(drawn, corners, strict=True):
                 sheet.image(x + left, y + top, side[0], side[1], _over(behind, cells[at]), least=1)
@@ -113,21 +113,16 @@ def _over(behind: GridPicture, cells: np.ndarray) -> np.ndarray:
     return glow.over(behind.pixels, shares, behind.opacity)
 
 
-def _arranged(overview: Overview, shown: GridState, room: Room) -> tuple[float, int]:
-    """Return the largest size of a cell with which all heads fit into the room, in points, and how many layers are
-    below one another, or how many heads side by side if they are in another order."""
-    high, wide = overview.cells[0].shape[1:]
-    # side by side, below one another; points for numbers beside and above them, and for each one's name; the result
-    ways = [(columns, math.ceil(len(shown.order) / columns), 0, 0, NAME, columns)
-            for columns in range(1, max(1, int(room.width // NAMED)) + 1)] if shown.order else [
-        (blocks * max(map(len, overview.cells)), per, blocks * (GUTTER + GAP) - GAP, 2 * NAME, 0, per)
-        for blocks in range(1, 5) for per in [math.ceil(len(overview.layers) / blocks)]]
-    return max((min(((room.width - beside) / across - GAP) / wide, ((room.height - above) / down - GAP - name) / high),
-                per) for across, down, beside, above, name, per in ways)
+def ways(overview: Overview, shown: GridState, width: float) -> list[int]:
+    """Return the arrangements that fit into a width in points: how many layers are below one another, or how many heads
+    side by side if they are in another order."""
+    if shown.order:
+        return list(range(1, max(1, int(width // NAMED)) + 1))
+    return [math.ceil(len(overview.layers) / blocks) for blocks in range(1, 5)]
 
 
 def _spots(overview: Overview, shown: GridState, side: tuple[float, float], per: int) -> Spots:
-    """Return each head's position: in the given order, or by layer and head. per: see `_arranged`."""
+    """Return each head's position: in the given order, or by layer and head. per: see `ways`."""
     across, down = side[0] + GAP, side[1] + GAP
     if shown.order:
         across = max(across, NAMED)

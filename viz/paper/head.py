@@ -9,7 +9,7 @@ from model.core.view import AxisItem, DisplayedHead, View
 from viz import theme
 from viz.format import head_label, signed_ticks, weight_ticks
 from viz.paper import sheet as letters
-from viz.paper.page import ANYWHERE, NO_PICTURE, STRUCK, WORDS, PicturePlan, Room, line_style, weight_name
+from viz.paper.page import NO_PICTURE, STRUCK, TITLES, WORDS, PicturePlan, line_style, weight_name
 from viz.paper.sheet import Dashes, Sheet
 from viz.text import Texts
 
@@ -18,9 +18,8 @@ VECTOR = 128      # up to this many tokens per side, vector files use shapes ins
 SHAPES = 16_384   # most coloured cells in a handout's picture; larger matrices show the maximum of each square
 MIDDLE = 0.36     # distance from the baseline to the middle of lower-case letters, as a share of the font size
 GAP, NAME, NAMED = 4, 14, 7.5   # points: between a label and its row, for an axis title, and its font size
-# points: length of a tick, and the smallest distance of two; share of the room for labels; points, smallest cell on a
-# page that is too short
-TICK, FEWEST_TICKS, LABELS, LEAST = 3, 2, 0.4, 0.5
+TICK, FEWEST_TICKS = 3, 2       # points: length of a tick, and the smallest distance of two
+LABELS = 0.4      # largest share of the picture's width for labels
 DENSE = 9         # largest number of points per token in a handout, so that three small figures fit on a page
 RULED = 8         # smallest cell, in points, that is separated from others by hairlines
 # lines lens: smallest visible strength, most lines that stay legible, opacity of lines outside the focus
@@ -63,12 +62,12 @@ class Labels:
 
 
 def labels(units: tuple[AxisItem, ...], step: float, marked: tuple[int | None, ...] = (),
-           room: float = math.inf) -> Labels:
-    """Return the labels of tokens `step` points apart, cut to a share of the room in points."""
+           wide: float = math.inf) -> Labels:
+    """Return the labels of tokens `step` points apart, cut to a share of a picture's width in points."""
     size = min(10.0, max(6.5, 0.62 * step))
     every = math.ceil((size + 1.5) / step) if step < size + 1 else 1
     accented = frozenset(place for place in marked if place is not None)
-    longest = int(min(letters.LONGEST, max(3, LABELS * room / letters.width("m", size))))
+    longest = int(min(letters.LONGEST, max(3, LABELS * wide / letters.width("m", size))))
     texts = {place: letters.label(unit.text, longest) for place, unit in enumerate(units)
              if place in accented or (place % every == 0 and all(abs(place - other) >= every for other in accented))}
     notes = [WORDS("thinned", count=len(units), step=_ordinal(every))] if every > 1 else []
@@ -101,49 +100,48 @@ def _pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
 
 
 def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: float | None = None,
-            shapes: bool = False, room: Room = ANYWHERE) -> PicturePlan:
+            shapes: bool = False, step: float = math.inf, wide: float = math.inf,
+            titles: tuple[str, str] = TITLES) -> PicturePlan:
     """Plan a picture of heads over the same rows and columns in the view's lens.
 
     pictures: the heads, the open one first. raster: draw pixels, for PNG. bound: the numbers are differences from
-    −bound to bound, drawn as a matrix. shapes: never use an image, however long the text is. Raises UserError for the
-    text lens if no token is in focus, and for the picture lens.
+    −bound to bound, drawn as a matrix. shapes: never use an image, however long the text is. step: most points per
+    token. wide: the picture's largest width in points, for labels, lines and running text. titles: of the axes, for the
+    queries and the keys. Raises UserError for the text lens if no token is in focus, and for the picture lens.
     """
     if view.lens == "picture":
         raise UserError(NO_PICTURE)
     if bound is not None or view.lens == "matrix":
-        return matrix_plan(pictures[0], view, raster, bound, shapes, room)
+        return matrix_plan(pictures[0], view, raster, bound, shapes, step, wide, titles)
     if view.lens == "lines":
-        return _lines_plan(pictures, view, raster or shapes, room)
-    return _text_plan(pictures[0], view, room)
+        return _lines_plan(pictures, view, raster or shapes, step, wide, titles)
+    return _text_plan(pictures[0], view, wide if math.isfinite(wide) else COLUMN)
 
 
 def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | None = None,
-                shapes: bool = False, room: Room = ANYWHERE) -> PicturePlan:
-    """Plan a matrix with queries as rows and keys as columns (or transposed), one cell per weight. bound, shapes, room:
-    see `plan_of`. NaN marks tokens that one of two compared heads lacks."""
+                shapes: bool = False, step: float = math.inf, wide: float = math.inf,
+                titles: tuple[str, str] = TITLES) -> PicturePlan:
+    """Plan a matrix with queries as rows and keys as columns (or transposed), one cell per weight. The other options
+    are those of `plan_of`. NaN marks tokens that one of two compared heads lacks."""
     weights, across, down, boxes = shown.weights, shown.columns, shown.rows, _boxes(shown, view)
     forbidden = np.isnan(weights if shown.scores is None else shown.scores)
     if view.transpose:
         weights, forbidden, across, down = weights.T, forbidden.T, down, across
         boxes = [(top, left, high, wide) for left, top, wide, high in boxes]
-    step = min(_pitch(max(weights.shape)), DENSE if shapes else math.inf)
-    # labels are widest at the natural step; at a smaller one they do not need more room
-    for units, free, count, least in ((across, room.height, len(down), LEAST), (down, room.width, len(across), 0.01)):
-        step = min(step, max(least, (free - labels(units, step, room=free).width - 2 * GAP - NAME) / count))
-    above = labels(across, step, tuple(left for left, _, wide, _ in boxes if wide == 1), room.height)
-    beside = labels(down, step, tuple(top for _, top, _, high in boxes if high == 1), room.width)
+    step = min(step, _pitch(max(weights.shape)), DENSE if shapes else math.inf)
+    above = labels(across, step, tuple(left for left, _, cells, _ in boxes if cells == 1), wide)
+    beside = labels(down, step, tuple(top for _, top, _, cells in boxes if cells == 1), wide)
     head, side = above.width + 2 * GAP, beside.width + 2 * GAP + NAME
     width, height = len(across) * step, len(down) * step
-    names = (room.looks, room.looked_at) if view.transpose else (room.looked_at, room.looks)
+    names = titles if view.transpose else titles[::-1]
     named = [letters.width(f"← {title}", NAMED, mono=False) for title in names]
     size = math.ceil(1 / step)
     while shapes and np.count_nonzero(_steps(pooled(weights, size), view.scale, bound)) > SHAPES:
         size += 1
-    steps, closed = _steps(pooled(weights, size), view.scale, bound), pooled(forbidden, size)
 
     def paint(sheet: Sheet, x: float, y: float) -> None:
         x, y = round(x + side), round(y + NAME + head)   # whole points, so that cells align with pixels
-        sheet.text(min(x, x - side + max(0.0, room.width - named[0])), y - head - GAP, names[0] + " →", size=NAMED,
+        sheet.text(min(x, x - side + max(0.0, wide - named[0])), y - head - GAP, names[0] + " →", size=NAMED,
                    colour=theme.QUIET)
         sheet.text(x - side + NAME - GAP, y, "← " + names[1], size=NAMED, colour=theme.QUIET, angle=90, align="right")
         for place in beside.texts:
@@ -154,11 +152,13 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
         ticks += [[[x - long, y + at], [x, y + at]] for at, long in beside.ticks(step)]
         sheet.strokes(np.array(ticks).reshape(-1, 2, 2), theme.QUIET, 0.4)
         as_image = raster or (max(weights.shape) / size > VECTOR and not shapes)
-        _cells(sheet, (x, y, width, height), steps, closed, bound is not None, as_image)
+        _cells(sheet, (x, y, width, height), _steps(pooled(weights, size), view.scale, bound), pooled(forbidden, size),
+               bound is not None, as_image)
         line = 1.2 if step >= 6 else 0.7
         out = 0 if step >= 6 else line / 2   # keep small cells visible inside their frame
-        for left, top, wide, high in (tuple(each * step for each in box) for box in boxes):
-            sheet.box(x + left - out, y + top - out, wide + 2 * out, high + 2 * out, edge=theme.ACCENT, line=line)
+        for left, top, *size_of in (tuple(each * step for each in box) for box in boxes):
+            sheet.box(x + left - out, y + top - out, *(each + 2 * out for each in size_of), edge=theme.ACCENT,
+                      line=line)
 
     kind = "column" if view.transpose else "row"
     notes = (*shown.notes, *dict.fromkeys(above.notes + beside.notes),
@@ -234,21 +234,21 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
     sheet.box(x, y, width, height, edge=theme.HAIRLINE)
 
 
-def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: Room) -> PicturePlan:
+def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, step: float, wide: float,
+                titles: tuple[str, str]) -> PicturePlan:
     """Plan the lines lens, with a colour and a dash style per head and queries on the left (on the right if
     transposed). vector: always draw lines as curves."""
     shown = pictures[0]
     row, cell = shown.row_of(view.token), shown.cell_of(view.pair) if view.pair else None
     focus = row, cell[1] if cell and cell[0] == row else None
     count = max(shown.weights.shape)
-    step = min(PITCH, 720 / count, max(LEAST, (room.height - HEADING) / count))
-    looking = labels(shown.rows, step, focus[:1], room.width)
-    looked_at = labels(shown.columns, step, focus[1:], room.width)
+    step = min(step, PITCH, 720 / count)
+    looking, looked_at = labels(shown.rows, step, focus[:1], wide), labels(shown.columns, step, focus[1:], wide)
     left, right = (looked_at, looking) if view.transpose else (looking, looked_at)
-    headings = [room.looked_at, room.looks] if view.transpose else [room.looks, room.looked_at]
+    headings = titles[::-1] if view.transpose else titles
     sides = [max(names.width, letters.width(heading, LETTERS))
              for names, heading in zip((left, right), headings, strict=True)]
-    between = min(260.0, max(190.0, 0.5 * count * step), room.width - sum(sides) - 2 * GAP)
+    between = min(260.0, max(190.0, 0.5 * count * step), wide - sum(sides) - 2 * GAP)
     ends, which, (colours, widths), notes = _lines(pictures, focus, view.scale)
     styles: list[Dashes] = [(0, theme.DASHES[place % len(theme.DASHES)] or None) for place in range(len(pictures))]
 
@@ -298,7 +298,7 @@ def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
     return np.stack([rows, columns], -1), which, (colours, widths), notes
 
 
-def _text_plan(shown: DisplayedHead, view: View, room: Room) -> PicturePlan:
+def _text_plan(shown: DisplayedHead, view: View, wide: float) -> PicturePlan:
     """Plan the text lens: running text with each key coloured by its weight from the token in focus. Raises UserError
     if no token is in focus."""
     row = shown.row_of(view.token if view.token is not None or view.pair is None else view.pair[0])
@@ -307,7 +307,7 @@ def _text_plan(shown: DisplayedHead, view: View, room: Room) -> PicturePlan:
                         "shown.")
     weights, names = shown.weights[row], labels(shown.columns, 22)
     spots = _flow([(letters.width(names.texts[place], SIZE), unit.joined)
-                   for place, unit in enumerate(shown.columns)], room.width if math.isfinite(room.width) else COLUMN)
+                   for place, unit in enumerate(shown.columns)], wide)
     colours = theme.ramp()[np.round(255 * theme.strength(weights, view.scale)).astype(int)]
     outlined = shown.column_of(view.pair[1]) if view.pair and shown.row_of(view.pair[0]) == row else None
 

@@ -1,7 +1,8 @@
 """Lay out static pictures. A plan contains a picture's size and notes and paints it once its position is known; the
 page adds title, reading instructions, colour bar, notes and provenance."""
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,19 +24,11 @@ BARE, WIDE = 190, 1600   # points: smallest width of a picture; largest width of
 NARROW = 300     # points: smallest width of a page, so that a caption has a few words per line
 BAR = (120, 7)   # width and height of the colour bar in points
 SAMPLE = 26      # points: length of a head's line in the legend
+TITLES = WORDS["looks"], WORDS["looked_at"]   # of the axes: of the queries and of the keys
 
 
-@frozen
-class Room:
-    """The space for one picture in points, and the titles of its axes."""
-
-    width: float = math.inf
-    height: float = math.inf
-    looks: str = WORDS["looks"]           # of the queries
-    looked_at: str = WORDS["looked_at"]   # of the keys
-
-
-ANYWHERE = Room()
+LARGEST = 60.0             # points per cell at most
+LEAST, TINIEST = 0.5, 0.01   # points per cell at least: on a page that is high enough, and on one that is not
 
 
 @frozen
@@ -104,6 +97,33 @@ def _prose(sheet: Sheet, y: float, paragraphs: Sequence[str], size: float, inner
             y += size * 1.4
             sheet.text(MARGIN, y, line, size=size, colour=theme.QUIET)
     return y
+
+
+def roomiest(plan: Callable[[int, float], PicturePlan], ways: Iterable[int], room: Callable[[int], tuple[float, float]],
+             enough: float = math.inf) -> tuple[int, float]:
+    """Return (the way to arrange a picture that leaves its cells most room, points per cell). plan(way, step) plans the
+    picture with at most `step` points per cell, room(way) is the width and height for it in points. Cells of `enough`
+    points need not grow; of several such ways, the last is chosen. A picture that is too high with any cells keeps the
+    width alone."""
+    def largest(way: int) -> float:
+        wide, high = room(way)
+
+        def fits(step: float, high: float = high) -> bool:
+            made = plan(way, step)
+            return made.width <= wide and made.height <= high
+
+        low, most = LEAST, LARGEST
+        if not fits(low):
+            low, most = TINIEST, LEAST
+            fits = partial(fits, high=math.inf)
+        while most - low > 1e-3 * most:
+            middle = (low + most) / 2
+            low, most = (middle, most) if fits(middle) else (low, middle)
+        return low
+
+    sizes = {way: largest(way) for way in ways}
+    way = max(sizes, key=lambda each: (min(sizes[each], enough), each))
+    return way, sizes[way]
 
 
 def line_style(force: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,5 @@
 """Draw the picture lens: the weights of the token in focus over the model's input picture."""
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ from model.core.view import View
 from viz import glow, theme
 from viz.components.picture_view import PatchValues
 from viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
-from viz.paper.page import ANYWHERE, NO_PICTURE, STRUCK, WORDS, PicturePlan, Room
+from viz.paper.page import NO_PICTURE, STRUCK, WORDS, PicturePlan
 from viz.paper.sheet import Sheet
 from viz.text import strings
 
@@ -17,8 +18,9 @@ WIDE = 420     # longer side in print, in points
 PIXELS = 896   # approximate longer side in pixels, so that patch edges stay sharp
 
 
-def plan(record: AttentionRecord, view: View, room: Room = ANYWHERE) -> PicturePlan:
-    """Plan the picture lens. Raises UserError for a record of text or if no token is in focus."""
+def plan(record: AttentionRecord, view: View, step: float = math.inf) -> PicturePlan:
+    """Plan the picture lens. step: most points per patch. Raises UserError for a record of text or if no token is in
+    focus."""
     if record.picture is None:
         raise UserError(NO_PICTURE)
     if view.token is None:
@@ -30,17 +32,19 @@ def plan(record: AttentionRecord, view: View, room: Room = ANYWHERE) -> PictureP
     notes = [WORDS("beside", list=beside)] if beside else []
     notes += [WORDS("kept", share=view.keep)] if view.keep < 1 else []
     return plan_of(patches.picture, patches.boxes, values, focus=view.token, hidden=hidden_tokens(record), notes=notes,
-                   orientation=WORDS("picture", a=patches.texts[view.token]), room=room)
+                   orientation=WORDS("picture", a=patches.texts[view.token]),
+                   most=step * max(patches.grid))
 
 
 def plan_of(picture: np.ndarray, boxes: np.ndarray, values: PatchValues, *, focus: int | None, hidden: Sequence[int],
-            orientation: str, notes: Sequence[str] = (), room: Room = ANYWHERE) -> PicturePlan:
+            orientation: str, notes: Sequence[str] = (), most: float = WIDE) -> PicturePlan:
     """Plan the picture lens. picture: uint8 (height, width, 3). boxes: the tokens' boxes, (token, 4). values: the
-    tokens' numbers. focus: the query token. hidden: tokens hidden as keys."""
+    tokens' numbers. focus: the query token. hidden: tokens hidden as keys. most: points of
+    the longer side at most."""
     large, shares, signed = enlarged(picture), values.shares, values.kind == "signed"
     drawn = glow.over(large, glow.spread(shares, boxes, large.shape[:2]))
     high, wide = picture.shape[:2]
-    size = min(WIDE / max(high, wide), room.width / wide, room.height / high)
+    size = min(WIDE, most) / max(high, wide)
     width, height = size * wide, size * high
     placed = boxes * (width, height, width, height)
 
