@@ -24,7 +24,6 @@ from viz.components import mask_editor as cells_payload
 from viz.components import story as story_payload
 from viz.components import token_strip as strip_payload
 from viz.export import FORMATS, Options, export
-from viz.export.charts import html as figure_page
 from viz.export.comparison import SavedComparison, comparison_picture
 from viz.figures.bars import bars
 from viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
@@ -194,8 +193,6 @@ def files() -> dict[str, bytes]:
     shown = (fabricate.shown(made),) * 3
     comparison = SavedComparison(shown, View(), 1.0, tuple(LOUD[:3]), (made, made), f"{LOCAL}?text={TEXT}")
     produced["comparison.svg"] = comparison_picture(comparison, "svg")
-    produced["figure.html"] = figure_page(bars("light", list(LOUD), {LOUD[0]: np.ones(len(LOUD))},
-                                               axes=(LOUD[1], LOUD[2])))
     produced["handout.html"] = page(handout())
     for name, shown in {"notebook": show(made), "notebook, one head": show(made, layer=0, head=0, token=1),
                         "notebook, picture": show(over, layer=0, head=0, token=9)}.items():

@@ -25,6 +25,7 @@ if TYPE_CHECKING:   # the first page does not need these modules
     from model.core.heads import HeadMeasures
     from model.studies.patterns import HeadFits
     from model.studies.silencing import Silencing
+    from viz.figures.drawing import FigureSpec
 
 SIDES = ("first", "second", "difference")   # the parts of a comparison
 ACTS = "=+-@＝＋－＠\t\r\n"   # characters that make a spreadsheet execute a cell, including full-width ones
@@ -90,3 +91,13 @@ def head_table_csv(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silen
         table = table.rename(columns={"silenced": f"silenced_{silencing.measure}"})
     table = table.join(measures.uniform_frame().add_prefix("uniform_")).join(fits.frame().add_prefix("fit_"))
     return frame_as_csv(table, provenance)
+
+
+def chart_csv(drawn: "FigureSpec") -> bytes:
+    """Return a chart's numbers as CSV with columns series, x, y and value."""
+    from viz.figures.drawing import figure_rows
+
+    table = io.StringIO(newline="")
+    csv.writer(table).writerows([[guard_cell(cell) if isinstance(cell, str) else cell for cell in row]
+                                 for row in figure_rows(drawn)])
+    return table.getvalue().encode(ENCODING)

@@ -74,16 +74,15 @@ def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
 
 def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> None:
     """Draw the *Save* panel below a figure."""
-    from viz.export.charts import formats  # imports what would delay the first page
+    from viz.export.tables import chart_csv  # imports what would delay the first page
 
     chosen = f"save-{key}"
     st.session_state[chosen] = camera
     with st.container(border=True, horizontal=True, vertical_alignment="bottom", key=f"open-{chosen}"):
         st.segmented_control(WORDS["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True,
                              on_change=_set_camera, args=(chosen,))
-        for kind, (mime, make) in formats().items():
-            st.download_button(kind.upper(), lambda make=make: make(light()), f"clearhead-{name}.{kind}", mime,
-                               on_click="ignore", key=f"{kind}-{key}")
+        st.download_button("CSV", lambda: chart_csv(light()), f"clearhead-{name}.csv", "text/csv", on_click="ignore",
+                           key=f"csv-{key}")
 
 
 def _set_camera(name: str) -> None:

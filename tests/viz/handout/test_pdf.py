@@ -1,16 +1,12 @@
 """Where Chromium is searched for, and how it prints: one document at a time, in its sandbox, with a short queue."""
-import io
 import sys
 import threading
 import time
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
-import pypdf
 import pytest
 
 from model.core.query import UserError
-from viz.export.charts import WIDE, as_pdf
-from viz.figures.drawing import FigureSpec
 from viz.handout import pdf
 
 
@@ -112,8 +108,3 @@ def test_public_server_prints_in_the_sandbox_or_not_at_all(fake, monkeypatch, br
                 pdf.printed(b"<p>x")
         else:
             assert pdf.printed(b"<p>x") == b"%PDF"
-
-
-def test_figures_pdf_is_one_page_of_its_own_size():
-    page, = pypdf.PdfReader(io.BytesIO(as_pdf(FigureSpec(height=340)))).pages
-    assert page.mediabox[2:] == pytest.approx([0.75 * WIDE, 0.75 * 340], abs=1)
