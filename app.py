@@ -10,10 +10,8 @@ if __name__ == "__main__":
 
     main()
 else:
-    from starlette.middleware import Middleware
-
-    from viz.components.files import NotedRequests, routes
+    from viz.components.files import routes
     from viz.startup import local_lifespan
 
     # no compression, because it takes longer than a local browser needs to read uncompressed data
-    app = st.App(__file__, lifespan=local_lifespan, routes=routes(), middleware=[Middleware(NotedRequests)])
+    app = st.App(__file__, lifespan=local_lifespan, routes=routes())

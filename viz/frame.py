@@ -11,7 +11,6 @@ from model.ask import sources
 from model.core.files import ASSETS
 from model.core.query import UserError
 from viz.components.component import component_value, registered
-from viz.components.files import browsers_rest
 from viz.glossary import term_link, terms
 from viz.page import PageContext, lessons, page_after, pages
 from viz.session import session
@@ -54,7 +53,7 @@ def watch_check(page: PageContext) -> None:
     with suppress(UserError):
         query = page.query()
         if (record := sources.cached(query)) is not None and record.verification.status == "kept":
-            rerun_when(CHECK_AFTER, lambda: browsers_rest() and sources.check(query, visitor))
+            rerun_when(CHECK_AFTER, lambda: sources.check(query, visitor))
 
 
 def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:

@@ -6,8 +6,6 @@ for a public server, limits on options, uploads and logs.
 """
 import asyncio
 import functools
-import importlib
-import inspect
 import logging
 import threading
 from collections import OrderedDict
@@ -111,15 +109,6 @@ def take_turns() -> None:
               **named: object) -> None:
         begin(shared, state, *given, **named)
         object.__setattr__(shared, "_lock", locks.setdefault(id(state), threading.RLock()))
-
-
-def read_ahead() -> None:
-    """Preload what would cost a page's first run half a second each, while the browser is still loading: Streamlit's
-    emoji pattern and icon names, Pillow, and each module's source location, which Streamlit uses to detect a shell."""
-    for name in ("streamlit.emojis", "streamlit.material_icon_names", "streamlit.elements.lib.image_utils",
-                 "PIL.ImageFile"):
-        importlib.import_module(name)
-    inspect.stack()
 
 
 def went_back() -> bool:

@@ -31,17 +31,14 @@ def test_sidebar_is_there_only_where_the_page_asks():
             assert page.asks_with(start | {control: value}) and known[control].clean(value) == value, name
 
 
-def test_kept_record_is_checked_once_browsers_rest(monkeypatch):
-    rests, watched, asked = [False], [], []
+def test_kept_record_is_checked(monkeypatch):
+    watched, asked = [], []
     page, proof = SimpleNamespace(query=lambda: "the question"), SimpleNamespace(status="kept")
     monkeypatch.setattr(app, "session", Session)
     monkeypatch.setattr(app.sources, "cached", lambda query: SimpleNamespace(verification=proof))
     monkeypatch.setattr(app.sources, "check", lambda query, who: asked.append(query) or True)
-    monkeypatch.setattr(app, "browsers_rest", lambda: rests[0])
     monkeypatch.setattr(app, "rerun_when", lambda seconds, done: watched.append(done))
     app.watch_check(page)
-    assert not watched[0]() and not asked
-    rests[0] = True
     assert watched[0]() and asked == ["the question"]
     proof.status = "verified"
     app.watch_check(page)

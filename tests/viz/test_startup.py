@@ -20,18 +20,14 @@ from viz.state import State
 ROOT = Path(__file__).parents[2]
 
 
-def test_first_page_finds_its_answer():
-    startup.ask_first().result(120)
-    assert sources.cached(sources.open_query(*State().question)) is not None
-
-
-def test_start_freezes_the_garbage_collector():
+def test_first_page_finds_its_answer_and_imports_are_not_collected():
     before = gc.get_freeze_count()
     try:
         startup.start()
         assert gc.get_freeze_count() > before
     finally:
         gc.unfreeze()
+    assert sources.cached(sources.open_query(*State().question)) is not None
 
 
 @pytest.mark.parametrize(("name", "begins"), [("app", startup.local_lifespan), ("server", startup.lifespan),
@@ -54,7 +50,7 @@ def test_streamlit_finds_the_app_that_checks_requests(name, begins, monkeypatch)
 def test_browser_opens_if_there_is_one(monkeypatch, headless, opened):
     addresses, asked = [], []
     monkeypatch.setattr(streamlit_patch.cli_util, "open_browser", addresses.append)
-    monkeypatch.setattr(startup, "ask_first", lambda: asked.append(1))
+    monkeypatch.setattr(startup, "start", lambda: asked.append(1))
     monkeypatch.setattr(st, "get_option", lambda name: headless if name == "server.headless" else None)
 
     async def start():

@@ -23,13 +23,13 @@ Event = TypeVar("Event")
 
 
 @functools.cache
-def registered(name: str, file: str, function: str, otherwise: str | None = "", beside: str = "",
+def registered(name: str, file: str, function: str, otherwise: str | None = "",
                isolate_styles: bool = True) -> Callable[..., object]:
     """Register a Streamlit component once and return it. Its JavaScript is a function of a module: see
     files.module_code."""
     import streamlit as st  # not needed to pack messages
 
-    code = module_code(file, function, otherwise, beside)
+    code = module_code(file, function, otherwise)
     return st.components.v2.component(f"clearhead_{name}", js=code, isolate_styles=isolate_styles)
 
 
@@ -107,7 +107,7 @@ def show(name: str, key: str, body: bytes, state: bytes, read: Callable[[object]
         if event is not None and on_event is not None:
             on_event(event)
 
-    drawing = registered(name, "js/component.js", f"module.component({json.dumps(name)})", None, f"{name}/{name}.js")
+    drawing = registered(name, "js/component.js", f"module.component({json.dumps(name)})", None)
     with st.container(gap=None):
         drawing(key=key, data=body, on_event_change=hand_on)
         registered("state", "js/component.js", "module.state")(key=f"{key}-state", data=state)

@@ -8,16 +8,13 @@ import functools
 import gzip
 import hashlib
 import json
-import time
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viz.text import strings
 
@@ -26,8 +23,6 @@ PLACE = "browser"   # folder name in every URL
 PLOTLY = "plotly.min.js"
 # pages merged into others: old name → (current page, parameters that select its part)
 MOVED = {"atlas": ("corpus", ""), "measures": ("corpus", "over=text")}
-# parameters of the old atlas page that belonged to its grammar part, now a separate page
-GRAMMAR = {"treebank", "relation", "tree", "drawn"}
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 # for all responses, because Streamlit serves its own 3.6 MB uncompressed
 COMPRESSION = Middleware(GZipMiddleware, compresslevel=5)
@@ -72,18 +67,16 @@ def address(name: str) -> str:
     return f"{'/' + base if base else ''}/{PLACE}/{version(name)}/{name}"
 
 
-def module_code(name: str, function: str, otherwise: str | None = None, beside: str = "") -> str:
+def module_code(name: str, function: str, otherwise: str | None = None) -> str:
     """Return the inline code of a Streamlit component whose drawing function is in a module.
 
     function: JavaScript expression for the function or a promise of it, in terms of `module`. otherwise: message if the
-    files cannot be loaded; by default, it suggests reloading the page. beside: a module that `function` imports, which
-    is fetched in parallel because each step in a chain of imports waits for the server.
+    files cannot be loaded; by default, it suggests reloading the page.
 
     The code avoids top-level await: in Safari, a second import of such a module does not wait for the first.
     """
     message = strings("frame")["files_missing"] if otherwise is None else otherwise
-    fetched = f"import(new URL({json.dumps(address(beside))}, document.baseURI)).catch(() => {{}});\n" if beside else ""
-    return (f"// {name}, from the server's own files\n{fetched}"
+    return (f"// {name}, from the server's own files\n"
             f"const drawing = import(new URL({json.dumps(address(name))}, document.baseURI))"
             f".then((module) => {function})"
             f".catch(() => ({{ parentElement }}) => {{ parentElement.textContent = {json.dumps(message)}; }});\n"
@@ -115,34 +108,8 @@ async def redirect(request: Request) -> Response:
 def moved(page: str, query: str) -> str:
     """Return the relative URL that replaces an old page's URL. page: a key of MOVED; query: without the "?"."""
     name, part = MOVED[page]
-    if page == "atlas" and GRAMMAR & dict(parse_qsl(query, keep_blank_values=True)).keys():
-        name = "grammar"
     query = "&".join(filter(None, (part, query)))
     return f"{name}?{query}" if query else name
-
-
-QUIET = 1.5   # seconds without a request after which pages are assumed to be drawn
-
-
-class NotedRequests:
-    """ASGI middleware that records when a file was last requested."""
-
-    last = 0.0   # time.perf_counter() of the last request
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request."""
-        try:
-            await self.app(scope, receive, send)
-        finally:
-            NotedRequests.last = time.perf_counter()
-
-
-def browsers_rest() -> bool:
-    """Return whether no browser has requested a file for QUIET seconds, so background work will not delay drawing."""
-    return time.perf_counter() - NotedRequests.last > QUIET
 
 
 def routes() -> list[Route]:

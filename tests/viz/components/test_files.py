@@ -71,7 +71,6 @@ def test_missing_file_says_what_to_do(run_module):
 
 @pytest.mark.parametrize(("old", "new"), [
     ("/atlas?across=entropy&heads=1,2", "corpus?across=entropy&heads=1,2"), ("/atlas", "corpus"),
-    ("/atlas?model=minilm&relation=obj", "grammar?model=minilm&relation=obj"),
     ("/measures?text=a+%26+b", "corpus?over=text&text=a+%26+b"), ("/under/a/path/measures", "corpus?over=text")])
 def test_old_address_leads_to_the_new_page(app, old, new):
     status, headers, _ = ask(app, old)
