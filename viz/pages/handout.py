@@ -171,12 +171,8 @@ def _write() -> None:
             if kind == "question":
                 said["answer"] = st.text_input(WORDS["answer"], max_chars=LIMITS.handout_text)
             if st.form_submit_button(WORDS["put"]) and caption.strip():
-                _changes(partial(_with, make_words(kind, caption.strip(), **said)))
+                _changes(partial(_joined, given=Handout("", (make_words(kind, caption.strip(), **said),))))
                 st.rerun()
-
-
-def _with(item: Item, known: Handout) -> Handout:
-    return replace(known, items=(*known.items, item))
 
 
 def _say_what_is_wrong(known: Stored) -> None:
@@ -251,7 +247,7 @@ def _card(place: int, item: Item, count: int) -> None:
                 st.button(WORDS[name], key=f"{name}-{item.id}", type="tertiary", disabled=not 0 <= to < count,
                           on_click=_changes, args=(_moved(item.id, to),))
             st.button(WORDS["remove"], key=f"remove-{item.id}", type="tertiary", on_click=_replaces,
-                      args=(_without(item.id),))
+                      args=(_swapped(item.id),))
             if item.link:
                 st.link_button(WORDS["back"], item.link, type="tertiary")
         said = item.said
@@ -263,11 +259,13 @@ def _card(place: int, item: Item, count: int) -> None:
         key = f"caption-{item.id}"
         st.text_area(WORDS("caption", number=place + 1), **text_value(key, item.caption),
                      max_chars=LIMITS.handout_caption, height=68, label_visibility="collapsed",
-                     on_change=lambda: _changes(_captioned(item.id, st.session_state[key])))
+                     on_change=lambda: _changes(_swapped(item.id, item.with_caption(st.session_state[key]))))
         if item.kind == "question":
             answer = f"answer-{item.id}"
             st.text_input(WORDS["answer"], **text_value(answer, said["answer"]), max_chars=LIMITS.handout_text,
-                          on_change=lambda: _changes(_answered(item, st.session_state[answer])))
+                          on_change=lambda: _changes(_swapped(item.id, make_words(
+                              item.kind, item.caption, link=item.link, id=item.id,
+                              **said | {"answer": st.session_state[answer]}))))
         if item.about:
             st.caption(escape_markdown(item.about))
 
@@ -279,18 +277,10 @@ def _moved(which: str, to: int) -> Callable[[Handout], Handout]:
     return how
 
 
-def _without(which: str) -> Callable[[Handout], Handout]:
-    return lambda known: replace(known, items=tuple(item for item in known.items if item.id != which))
-
-
-def _captioned(which: str, caption: str) -> Callable[[Handout], Handout]:
-    return lambda known: replace(known, items=tuple(item.with_caption(caption) if item.id == which else item
-                                                    for item in known.items))
-
-
-def _answered(item: Item, answer: str) -> Callable[[Handout], Handout]:
-    new = make_words(item.kind, item.caption, link=item.link, id=item.id, **item.said | {"answer": answer})
-    return lambda known: replace(known, items=tuple(new if each.id == item.id else each for each in known.items))
+def _swapped(which: str, *new: Item) -> Callable[[Handout], Handout]:
+    """Put an item in place of an entry, or none."""
+    return lambda known: replace(known, items=tuple(each for item in known.items
+                                                    for each in (new if item.id == which else (item,))))
 
 
 def _stage(frame: PageContext, figures: Handout) -> None:
