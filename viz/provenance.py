@@ -28,7 +28,7 @@ from viz.text import Texts, strings
 MADE_BY = "Clearhead"
 # host suffixes of local networks
 INSIDE = (".localhost", ".local", ".lan", ".internal", ".intranet", ".home", ".home.arpa")
-MODELS = ("model", "against", "folder", "beside")   # URL parameters that may contain this machine's folders
+MODELS = ("model", "against", "folder")   # URL parameters that may contain this machine's folders
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
 
 

@@ -62,7 +62,9 @@ def test_sentences_edits_and_models_are_compared(seen):
         canvas.click(position=spot, modifiers=["Shift"], force=True)
         expect(grid.locator(".together")).to_have_count(1 if overlay else 0, timeout=PATIENCE)
         assert seen.rest().params().get("overlay") == overlay
-    canvas.click(position=spot, modifiers=["Alt"], force=True)
+    canvas.click(position=spot, force=True)
+    expect(grid.and_(seen.main.locator("[data-open='1.2']"))).to_be_visible(timeout=PATIENCE)
+    seen.rest().page.keyboard.press("s")
     expect(seen.main.locator(DRAWN)).to_be_visible(timeout=PATIENCE)
     expect(seen.main.get_by_text("1·2 no longer adds its vector")).to_be_visible(timeout=PATIENCE)
     opened = seen.rest().params()

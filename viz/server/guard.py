@@ -30,7 +30,7 @@ POLICY = (f"default-src 'none'; script-src 'self' blob: {inline_scripts()}; styl
           "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "
           "worker-src 'self' blob:; manifest-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'self'")
 HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-           "Permissions-Policy": "camera=(self), geolocation=(), microphone=()",
+           "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
            "Cross-Origin-Opener-Policy": "same-origin"}
 
 

@@ -2,7 +2,6 @@
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from urllib.parse import urlsplit
 
 import numpy as np
 import streamlit as st
@@ -48,13 +47,11 @@ def picture_options() -> dict[str, str]:
                                                                     or WORDS["gone"]}
 
 
-def _bring(page: PageContext, key: str) -> None:
-    """Open a dropped, pasted or photographed picture, or show an error below the field."""
+def _bring(page: PageContext) -> None:
+    """Open a dropped or pasted picture, or show an error below the field."""
     _ERROR.value = ""
-    if st.session_state[key] is None:
-        return
     try:
-        brought = take(key)
+        brought = take("ask_picture_file")
         if brought is None:
             return
         picture = pictures.keep(*brought, session().id)
@@ -70,7 +67,7 @@ def _choose(page: PageContext) -> None:
 
 
 def picture_widgets(page: PageContext) -> None:
-    """Draw the choice of picture, the upload field and the camera."""
+    """Draw the choice of picture and the upload field."""
     options, chosen = picture_options(), page.state.image
     st.session_state["ask_picture"] = chosen
     st.selectbox(WORDS["picture"], list(options), format_func=options.__getitem__, key="ask_picture",
@@ -78,17 +75,10 @@ def picture_widgets(page: PageContext) -> None:
     _about(chosen)
     # accept any type: Clearhead's error names the file, while Streamlit shows the same message for every file
     st.file_uploader(WORDS["own"], key="ask_picture_file", help=WORDS["own_help"],
-                     max_upload_size=most_megabytes(LIMITS.picture_bytes), on_change=_bring,
-                     args=(page, "ask_picture_file"))
+                     max_upload_size=most_megabytes(LIMITS.picture_bytes), on_change=_bring, args=(page,))
     registered("paste", "js/paste.js", "module.paste")(key="paste", data={"key": "ask_picture_file"})
     if _ERROR.value:
         st.error(escape_markdown(_ERROR.value))
-    with st.expander(WORDS["camera"], on_change="rerun", key="camera-open") as opened:
-        if opened.open and not camera_works(st.context.url):
-            st.caption(WORDS["no_camera"])
-        elif opened.open:
-            st.camera_input(WORDS["camera"], key="ask_camera", label_visibility="collapsed",
-                            on_change=_bring, args=(page, "ask_camera"))
 
 
 def _about(chosen: str | None) -> None:
@@ -103,14 +93,6 @@ def _about(chosen: str | None) -> None:
         return
     said = WORDS("made_by", source=escape_markdown(picture.source), licence=picture.licence)
     st.caption(said if picture.licence else WORDS["own_stays"])
-
-
-def camera_works(url: str | None) -> bool:
-    """Return whether a browser allows the page at this URL to use the camera: over HTTPS or on the same machine (W3C,
-    Secure Contexts, 2023)."""
-    address = urlsplit(url or "")
-    host = (address.hostname or "").lower()
-    return address.scheme == "https" or host in ("localhost", "127.0.0.1", "::1") or host.endswith(".localhost")
 
 
 def picture_pills(page: PageContext) -> None:

@@ -81,7 +81,7 @@ def test_live_view_works_offline(opened):
         "() => document.querySelectorAll('figure')[2].getBoundingClientRect().top < innerHeight / 2")
 
 
-def test_covered_head_is_marked_revealed_and_scored(opened):
+def test_covered_head_is_marked_and_revealed(opened):
     shown = opened(Handout("All", (items.covered(), items.handles(), items.cells(), items.strip(),
                                    items.figure(), items.table())))
     head = shown.locator("figure").first
@@ -95,12 +95,10 @@ def test_covered_head_is_marked_revealed_and_scored(opened):
     for column in (best[0], 14):
         shown.mouse.click(*cell(shown, 3, column))
     head.get_by_role("button", name="Reveal").click()
-    found, top = SHOWN.weights[3, [best[0], 14]].sum(), SHOWN.weights[3, best].sum()
-    expect(head.locator(".say")).to_contain_text(f"You found {found:.3f} of the weight; at best {top:.3f}, "
-                                                 f"at random {2 / 16:.3f}")
+    expect(head.locator(".legend .guess")).to_be_visible()
     assert shown.evaluate(pixel, [3, best[0]]) != "255,255,255"
     head.get_by_text("square root").click()
-    expect(head.locator(".say")).to_contain_text("You found")
+    expect(head.locator(".legend .guess")).to_be_visible()
     nothing_moves(shown)
     assert shown.locator(".strip button.from").inner_text() == "it" and shown.locator(".anatomy .door").count() == 1
     table = shown.locator("figure[data-kind=table]")

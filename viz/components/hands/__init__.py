@@ -1,12 +1,12 @@
-"""A show of hands: the teacher enters how many people chose each answer. The browser tab keeps the counts until they
-are cleared or the tab is closed."""
+"""A show of hands: the teacher counts with the digit keys how many people chose each answer. The browser tab keeps the
+counts until they are cleared or the tab is closed."""
 from viz.components.component import registered
 from viz.text import strings
 
 
 def hands(question: str, place: int, answers: int, *, key: str, told: bool, right: bool = False) -> None:
-    """Draw the count for the answer at index `place`, with buttons to add and subtract one. If `told`, the answers have
-    been revealed, and a bar is drawn instead. question: the name under which the tab stores its counts. right: use the
+    """Draw the count for the answer at index `place`. If `told`, the answers have been revealed, and a bar is drawn
+    behind it. question: the name under which the tab stores its counts. right: use the
     accent colour. The key must start with "hands-", which identifies the element in lecture mode."""
     _draw(key, {"question": question, "place": place, "answers": answers, "told": told, "right": right})
 

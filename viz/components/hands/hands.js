@@ -1,6 +1,6 @@
 // The count for one answer, or the button that clears all counts. The tab stores them, so they survive a reload.
 import { mountOnce, styles } from "../js/lifecycle.js";
-import { button, clamp, div, fill, span } from "../js/shared.js";
+import { button, clamp, div, span } from "../js/shared.js";
 import { store, stored } from "../js/storage.js";
 
 const NAME = "clearhead hands ", CHANGED = "clearhead-hands", KEY = "clearhead-hand", MOST = 9999;
@@ -18,8 +18,7 @@ function write(question, counts) {
 }
 
 function begin(parent, _, on) {
-  const root = div(parent, "hands"), bar = div(root, "bar"), fewer = button(root, "fewer", "−", () => add(-1));
-  const count = span(root, "count"), more = button(root, "more", "+", () => add(1));
+  const root = div(parent, "hands"), bar = div(root, "bar"), count = span(root, "count");
   const clear = button(root, "clear", "", () => write(data.question, []));
   let data;
   count.role = "status";
@@ -28,26 +27,19 @@ function begin(parent, _, on) {
     const { question, place, answers = 0, told, right, text } = data, counts = read(question, answers);
     const all = counts.reduce((sum, each) => sum + each, 0), own = counts[place] ?? 0, one = place !== undefined;
     root.classList.toggle("right", !!right);
-    fewer.hidden = more.hidden = !one || told;
     bar.hidden = !told;
     count.hidden = !one || (told && !all);
     clear.hidden = one;
     clear.textContent = text.clear;
-    fewer.disabled = !own;
-    fewer.ariaLabel = fill(text.fewer, { answer: place + 1 });
-    more.ariaLabel = fill(text.more, { answer: place + 1 });
     count.textContent = told && all ? `${own} · ${Math.round(100 * own / all)}%` : own;
     bar.style.setProperty("--share", all ? own / Math.max(...counts) : 0);
   }
 
-  function add(by) {
-    const counts = read(data.question, data.answers), own = counts[data.place] + by;
-    write(data.question, counts.with(data.place, clamp(own, 0, MOST)));
-  }
-
   on(document, CHANGED, show);
   on(document, KEY, ({ detail: { hand, by } }) => {
-    if (hand === data.place && !data.told && root.getClientRects().length) add(by);
+    if (hand !== data.place || data.told || !root.getClientRects().length) return;
+    const counts = read(data.question, data.answers);
+    write(data.question, counts.with(hand, clamp(counts[hand] + by, 0, MOST)));
   });
 
   function update(call) {

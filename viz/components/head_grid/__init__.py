@@ -65,7 +65,6 @@ class GridState:
     rank_badges: Sequence[tuple[int, int, int]] = ()         # (layer, head, rank) for heads with a rank badge
     tooltip_values: Mapping[str, Mapping[HeadId, float]] | None = None   # {name: number per head}, shown in the tooltip
     values: HeadValues | None = None                         # numbers drawn instead of thumbnails
-    silences: bool | None = None  # whether a click silences; None if heads cannot be silenced
     figure: Sequence[HeadId] | None = None  # heads drawn in one figure with the open one; None to disable
 
 
@@ -78,8 +77,8 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
          behind: GridPicture | None = None) -> bytes:
     """Pack the thumbnails, 1 byte per cell, independent of what is open or marked.
 
-    heads_per_kv: number of query heads per key head. height: in pixels. silence: whether heads can be silenced with a
-    click. behind: the picture behind the thumbnails.
+    heads_per_kv: number of query heads per key head. height: in pixels. silence: whether the key S silences
+    heads. behind: the picture behind the thumbnails.
     """
     header = own_constants(overview.pool, None if behind is None else behind.most) | {
               "layers": list(overview.layers),
@@ -105,11 +104,11 @@ def own_constants(pool: tuple[int, int], most: float | None) -> dict[str, object
                      "legend": ["1×", f"{most:g}×", words["picture_row"]]}
 
 
-def derived(values: HeadValues, silences: bool = False) -> dict[str, object]:
-    """Return the part of the state that saved files omit: the badge's text, the number at full colour and the legend,
-    and whether a click silences."""
+def derived(values: HeadValues) -> dict[str, object]:
+    """Return the part of the state that saved files omit: the badge's text, the number at full colour and the
+    legend."""
     ticks = values.ticks
-    return {"rank": strings("components")["grid"]["rank_value" if values.ranked else "rank"], "silences": silences,
+    return {"rank": strings("components")["grid"]["rank_value" if values.ranked else "rank"],
             "reach": values.reach, "legend": [ticks[0][1], ticks[-1][1], *filter(None, [values.label])]}
 
 
@@ -118,7 +117,7 @@ def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
     every = head_ids(overview)
     number = {head: index for index, head in enumerate(every)}
     values = shown.values or HeadValues({})
-    header: dict[str, object] = derived(values, bool(shown.silences)) | {
+    header: dict[str, object] = derived(values) | {
         "open": number.get(shown.open_head), "signed": values.signed,
         "bound": values.bound, "of": values.label, "by_value": values.ranked,
         "order": None if shown.order is None else [number[head] for head in shown.order],
@@ -149,19 +148,17 @@ def parse_event(value: object, overview: Overview) -> GridEvent | None:
     return GridEvent(every[value], way)
 
 
-def head_grid(overview: Overview, shown: GridState, *, heads_per_kv: int = 1, height: int = 560,
+def head_grid(overview: Overview, shown: GridState, *, heads_per_kv: int = 1, height: int = 560, silence: bool = False,
               behind: GridPicture | None = None, key: str,
               on_event: Callable[[GridEvent], None] | None = None) -> Picture:
     """Draw the grid and return the picture.
 
-    heads_per_kv: number of query heads per key head. height: in pixels; a larger grid scrolls. behind: the picture
-    behind the thumbnails, whose cells are then one token's row. on_event: receives the chosen head before the page
-    reruns, so that the page is drawn only once.
-
-    If shown.silences is not None, Alt-click or S silences a head; if it is true, a plain click does too. If
-    shown.figure is not None, Shift-click or Shift-Enter adds a head to the figure or removes it.
+    heads_per_kv: number of query heads per key head. height: in pixels; a larger grid scrolls. silence: whether the key
+    S silences the head under the keyboard's cursor, or the open one. behind: the picture behind the thumbnails, whose
+    cells are then one token's row. on_event: receives the chosen head before the page reruns, so that the page is drawn
+    only once. If shown.figure is not None, Shift-click or Shift-Enter adds a head to the figure or removes it.
     """
-    messages = (body(overview, room=key, heads_per_kv=heads_per_kv, height=height, silence=shown.silences is not None,
+    messages = (body(overview, room=key, heads_per_kv=heads_per_kv, height=height, silence=silence,
                      behind=behind),
                 state(overview, shown, room=key))
     view = View(kind=overview.kind, layer=shown.open_head[0], head=shown.open_head[1])

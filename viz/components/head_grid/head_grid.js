@@ -121,7 +121,6 @@ function viewOf(root) {
       place(badge, spot.x + plan.side - (small ? 7 : 15), spot.y + 1);
     }
     const open = spotOf(state.open);
-    stage.style.cursor = state.silences ? "crosshair" : "";
     root.dataset.open = open ? `${open.layer}.${open.head}` : "";
   }
 
@@ -163,10 +162,9 @@ export const mount = framed("grid", ({ root, on, send }) => {
   const view = viewOf(root), { spots, spotOf, scroll } = view;
   let body, state;
 
-  // Handle a click or Enter, which opens or silences a head. Alt always silences; Shift adds to a figure.
-  function choose(index, { altKey, shiftKey }) {
+  // Handle a click or Enter, which opens a head; with Shift, it adds the head to a figure.
+  function choose(index, { shiftKey }) {
     if (shiftKey && state.figure) return send({ figure: index });
-    if (body.silence && (altKey || state.silences)) return send({ silence: index });
     state.open = index;
     view.drawMarks();
     return send(index);
@@ -180,7 +178,7 @@ export const mount = framed("grid", ({ root, on, send }) => {
   }
 
   function press({ key }, index) {
-    if (key === "s" && body.silence && index !== undefined) choose(index, { altKey: true });
+    if (key === "s" && body.silence) send({ silence: index ?? state.open });
     else if (key === "Escape") scroll.blur();
     else return false;
   }

@@ -3,7 +3,6 @@ import { weightBar } from "../js/canvas.js";
 import { number } from "../js/messages.js";
 import { figure, fill, fixed, isolated, scaleBar, span, table } from "../js/shared.js";
 import { valueOf } from "./codes.js";
-import { scored } from "./prediction.js";
 
 /**
  * @param {import("./head_view.js").View} view
@@ -74,10 +73,7 @@ export function wordsOf(view) {
       text: from ? fill(words.text, { from }) : words.text_none,
     }[kind];
     const sum = sums && kind === "matrix" ? [transpose ? words.column_sum : words.row_sum] : [];
-    const marks = view.state.alone ? view.marks.inside() : [];
-    const [found, best, uniform] = marks.length ? scored(view.body, marks).map(figure) : [];
-    const score = marks.length ? [fill(words.scored, { found, best, uniform })] : [];
-    return [...score, first, ...sum, ...notes].join("; ");
+    return [first, ...sum, ...notes].join("; ");
   }
 
   // Fill a table with the row in focus, for readers who cannot see the picture; return the table's description.

@@ -6,7 +6,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.heads import OverviewQuery
-from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, Window, frozen
+from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, frozen
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.comparison import AlignmentQuery, ComparisonQuery, same_heads
@@ -40,16 +40,14 @@ from viz.widgets.sidebar import add_model, choose_model
 
 WORDS = strings("compare")
 
-WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "window", "hide")
+WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "hide")
 OF_A_TEXT, OF_A_PICTURE = EDITS[:-1], ("zero", "mean", "temper", "hide")   # edits offered for texts and for pictures
 NAMED = 3        # most words that a silenced head promoted
 LONGEST = 1500   # most characters of the other sentence
-WIDEST = 9_999   # largest window in keys
 PAGE = Page("record", controls=(
     Choice("versus", "text", WAYS), Words("other", "", LONGEST), Words("against", "", 300),
     Choice("edit", "zero", EDITS),
-    Number("t", 2.0, 0.01, 100), Number("width", 4, 1, WIDEST, whole=True), Number("first", 0, 0, WIDEST, whole=True),
-    position("edit_layer", 999), position("edit_head", 999),
+    Number("t", 2.0, 0.01, 100), position("edit_layer", 999), position("edit_head", 999),
     position("layer_b", 999), position("head_b", 999),
     Words("picture", "", 64), position("hidden", 9_999)), reads="both")
 
@@ -209,16 +207,13 @@ def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None
     if page["edit"] not in offered:
         page.set(edit="zero")
     edit, place = page["edit"], (view.kind, *edited)
-    of_all = edit in ("window", "hide")
-    if edited != view.head_id and not of_all:
+    if edited != view.head_id and edit != "hide":
         head_choice(WORDS["edited_head"], record[view.kind], edited,
                     lambda edited: page.set(edit_layer=edited[0], edit_head=edited[1]), "edited")
-    choice_for(page, "edit", WORDS("edit_all" if of_all else "edit", layer=edited[0], head=edited[1]),
+    choice_for(page, "edit", WORDS("edit_all" if edit == "hide" else "edit", layer=edited[0], head=edited[1]),
                {name: WORDS["edits"][name] for name in offered})
     if edit == "hide":
         return _hidden_patch(page, record, view)
-    if edit == "window":
-        return _window(page)
     if edit == "patch":
         text = _text(page, WORDS["donor"], shorter=False)
         return Patch(*place, _with_text(record.query, text)) if text else None
@@ -241,15 +236,6 @@ def _hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hid
     patch_strip(record, replace(view, token=token), key="compare-hide", says=WORDS["hide_which"],
                 on_event=take)
     return Hide("source", token)
-
-
-def _window(page: PageContext) -> Window:
-    """Draw the two fields of a window, and return the edit."""
-    words, fields = WORDS["window"], st.columns([1, 1, 3])
-    for place, (name, low) in enumerate((("width", 1), ("first", 0))):
-        fields[place].number_input(words[name], low, WIDEST, help=words[f"{name}_help"],
-                                   **bind(page.set, name, page[name]))
-    return Window(page["width"], page["first"])
 
 
 def _proof() -> tuple[Callable, ...]:

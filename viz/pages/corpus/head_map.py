@@ -1,5 +1,4 @@
-"""A map of all heads measured over many sentences, one dot per head, with a card for the open head. Two models or
-corpora can be shown side by side."""
+"""A map of all heads measured over many sentences, one dot per head, with a card for the open head."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,7 +18,7 @@ from viz.page_controls import Places, Words
 from viz.pages.corpus.card import head_card
 from viz.text import escape_markdown, strings
 from viz.theme import PAPER
-from viz.widgets.fields import bind, select, text_value
+from viz.widgets.fields import select, text_value
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_table import plain_table
@@ -33,7 +32,7 @@ AXES = {"across": "entropy", "up": "distance", "colour": "special"}   # the cont
 SIZE = "confidence"
 MOST_HEADS = 10_000
 CONTROLS = (*(Words(name, start, 40) for name, start in AXES.items()), Words("folder", "", 300),
-            Words("beside", "", 300), Places("heads", MOST_HEADS, 600))
+            Places("heads", MOST_HEADS, 600))
 SMALL, LARGE, LETTERS = 8, 18, 12   # smallest and largest dot, and font size of names, in pixels
 BAR = 76                             # room for the colour bar above the map in pixels
 OPEN = 4                            # pixels by which the open head's ring exceeds its dot
@@ -57,16 +56,12 @@ def draw_map(page: PageContext) -> None:
     with st.container(key="aside-map"):   # hidden in lecture mode
         prose(WORDS["lead"])
     atlas = _atlas(page, page["folder"])
-    axes, beside = _axes(page, atlas), page["beside"]
-    left, right = st.columns([1, 1] if beside else [7, 5], gap="large")
+    axes, head = _axes(page, atlas), open_head(page, atlas)
+    left, right = st.columns([7, 5], gap="large")
     with left:
-        _map(page, atlas, axes, "atlas-map", open_head(page, atlas))
-    if beside:
-        with right:
-            other = _atlas(page, beside)
-            _map(page, other, axes, "atlas-beside", open_head(page, other))
-    with st.container() if beside else right:
-        head_card(page, atlas, open_head(page, atlas), axes["across"])
+        _map(page, atlas, axes, head)
+    with right:
+        head_card(page, atlas, head, axes["across"])
     _chosen(page, atlas)
     folded(WORDS["more"], lambda: _sources(page), key="atlas-sources")
     folded_formula({"title": WORDS["code"], "text": ""}, lambda: (principal_components,), key="atlas-code")
@@ -125,9 +120,9 @@ def dots_of(atlas: Atlas, axes: dict[str, str], chosen: tuple[int, ...], head: H
                     heads.index(head))
 
 
-def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: HeadId) -> None:
-    titles, first = titles_of(atlas), key == "atlas-map"
-    dots = dots_of(atlas, axes, page["heads"] if first else (), head)
+def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], head: HeadId) -> None:
+    titles = titles_of(atlas)
+    dots = dots_of(atlas, axes, page["heads"], head)
     heading(escape_markdown(atlas.about["title"]))
     st.caption(corpus_sentence(atlas))
 
@@ -136,11 +131,11 @@ def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: 
         known = [point for point in points if point < len(heads)]
         if len(known) == 1:
             page.set(head=heads[known[0]])
-        if first and known:
+        if known:
             page.set(heads=tuple(known) if len(known) > 1 else ())
 
     figure(atlas_scatter, dots, axes=(titles[axes["across"]], titles[axes["up"]]),
-           colour=titles[axes["colour"]], key=key, on_pick=pick,
+           colour=titles[axes["colour"]], key="atlas-map", on_pick=pick,
            alt=WORDS("alt", n=len(dots.names), across=titles[axes["across"]], up=titles[axes["up"]],
                      head=head_label(*head)))
     st.caption(WORDS["how"])
@@ -163,18 +158,11 @@ def _chosen(page: PageContext, atlas: Atlas) -> None:
 
 
 def _sources(page: PageContext) -> None:
-    """Draw the choice of another corpus for the map, and of a second map beside it."""
+    """Draw the choice of another corpus for the map."""
     prose(WORDS["sources"])
     if not sources.catalogue_only():
         st.text_input(WORDS["folder"], on_change=_take, args=(page, "folder"), placeholder=WORDS["folder_example"],
                       **text_value("atlas-folder", page["folder"]))
-    names = {offer.id: offer.title for offer in sources.catalogue() if offer.on_disk and not offer.pictures}
-    options = {"": WORDS["nothing"]} | names
-    if page["beside"] not in options:
-        options[page["beside"]] = page["beside"]
-    st.selectbox(WORDS["beside"], list(options), format_func=lambda name: options.get(name, name),
-                 accept_new_options=not sources.catalogue_only(),
-                 **bind(page.set, "beside", page["beside"]))
 
 
 def _take(page: PageContext, control: str) -> None:

@@ -217,16 +217,13 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
         select(WORDS["order"], orders, page.set, "order", order, quiet=True)
         values = _colours(page, view.kind, measures)
     ordered = None if order == "layer" else ranked if order == "pair" or measures is None else measures.ranked(order)
-    silences = bool(st.session_state.get("click-silences")) if record.verification.status in (
-        "verified", "computed") else None
     sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
     shown = GridState(view.head_id, [(layer, head) for layer, head, _ in ordered] if ordered else None,
                       [(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                      said, values, silences, view.overlay)
-    drawn = head_grid(overview, shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1, key="grid",
-                      on_event=lambda event: _take(page, event, view))
-    picture_button(drawn, (record,), beside=None if silences is None else lambda: st.toggle(
-        WORDS["silences"], key="click-silences", help=WORDS["silences_help"]))   # not stored in links
+                      said, values, view.overlay)
+    picture_button(head_grid(overview, shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1,
+                             silence=record.verification.status in ("verified", "computed"), key="grid",
+                             on_event=lambda event: _take(page, event, view)), (record,))
 
 
 def _take(page: PageContext, event: GridEvent, view: View) -> None:
