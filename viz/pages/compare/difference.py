@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from model.core.heads import Overview
-from model.core.query import Edit, HeadId, Hide, Kind, Patch, Silence, with_arrays
+from model.core.query import Edit, HeadId, Hide, Kind, Patch, Silence, Window, with_arrays
 from model.core.record import AttentionRecord
 from model.core.view import SCALES, DisplayedHead, View
 from model.studies.alignment import Group
@@ -90,7 +90,7 @@ def names_of(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> 
         for edit in records[1].query.edits:
             if isinstance(edit, Hide):
                 done = WORDS("hide_done", token=patch_name(records[1].maps[0].keys, edit.token))
-            elif (edit.layer, edit.head) != heads[1]:
+            elif not isinstance(edit, Window) and (edit.layer, edit.head) != heads[1]:
                 done = f"{head_label(edit.layer, edit.head)} {done}"
         names = WORDS["as_it_stands"], done
     one, other = (name if len(name) <= LONGEST else name[:LONGEST - 1].rstrip() + "…" for name in names)
