@@ -87,8 +87,7 @@ class Call(Attends):
 
     def layer(self, index: int) -> Layer:
         """Return the call as a validated layer of the record."""
-        return Layer(index, self.query, self.key, self.value, self.scale, self.allowed, self.bias, self.softcap,
-                     self.sink, self.temperature, self.gate, self.replaced_heads, self.replaced)
+        return Layer(index, **{name: getattr(self, name) for name in Layer.__dataclass_fields__ if name != "index"})
 
 
 def names_of(network: "nn.Module") -> dict[int, str]:

@@ -53,42 +53,41 @@ class Unfollowed(Exception):
 def norm_of(name: str, call: "Call") -> Norm:
     """Find the normalisation that reproduces a call's output: layer or root-mean-square, with the stored gain or, as in
     Gemma, the gain plus 1. Raises Unfollowed if none does."""
-    module, x = call.module, call.input.astype(np.float64)
+    module = call.module
     stored = [float(getattr(module, name)) for name in ("eps", "variance_epsilon", "epsilon") if hasattr(module, name)]
     weight, bias = (_numbers(getattr(module, name, None)) for name in ("weight", "bias"))
-    weight = np.ones(x.shape[-1], np.float32) if weight is None else weight
-    centred = x - x.mean(-1, keepdims=True)
-    for (kind, numbers), epsilon in itertools.product((("layer", centred), ("rms", x)), stored[:1] or (1e-6, 1e-5)):
-        normal = numbers / np.sqrt((numbers * numbers).mean(-1, keepdims=True) + epsilon)
-        for gain in (weight, 1 + weight):
-            if close(normal * gain + (0 if bias is None else bias), call.output):
-                return Norm(name, kind, call.input, call.output, gain, bias, epsilon)
+    weight = np.ones(call.input.shape[-1], np.float32) if weight is None else weight
+    for kind, epsilon, gain in itertools.product(("layer", "rms"), stored[:1] or (1e-6, 1e-5), (weight, 1 + weight)):
+        norm = Norm(name, kind, call.input, call.output, gain, bias, epsilon)
+        if close(norm.apply(call.input), call.output):
+            return norm
     raise Unfollowed(f"its {name} normalises in an unknown way")
 
 
 def activations() -> dict[str, Callable]:
-    """Return the activation functions to try for a feed-forward layer, {name: function of a tensor}."""
+    """Return the activation functions to try for a feed-forward layer, {name: function of an array}."""
     import torch
     from torch.nn import functional
 
-    return {"ReLU": torch.relu, "GELU": functional.gelu,
-            "GELU (tanh)": lambda x: functional.gelu(x, approximate="tanh"), "SiLU": functional.silu,
-            "GELU (sigmoid)": lambda x: x * torch.sigmoid(1.702 * x), "ReLU squared": lambda x: torch.relu(x).square(),
-            "tanh": torch.tanh}
+    def of_array(function: Callable) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda x: function(torch.tensor(x)).numpy()
+
+    return {name: of_array(function) for name, function in {
+        "ReLU": torch.relu, "GELU": functional.gelu, "GELU (tanh)": lambda x: functional.gelu(x, approximate="tanh"),
+        "SiLU": functional.silu, "GELU (sigmoid)": lambda x: x * torch.sigmoid(1.702 * x),
+        "ReLU squared": lambda x: torch.relu(x).square(), "tanh": torch.tanh}.items()}
 
 
 def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
     """Find the feed-forward layer among a block's matrix calls outside attention: W_2 is the last one whose output has
     d_model dimensions. Returns None if the layer has another form."""
-    import torch
-
     down = next((call for call in reversed(linears) if call.output.shape[-1] == d_model), None)
     if down is None:
         return None
     ups = [call for call in linears if call.order < down.order and call.output.shape == down.input.shape]
     for name, function in activations().items():
         for gate in ups:
-            active = function(torch.tensor(gate.output)).numpy()
+            active = function(gate.output)
             others = [call.output for call in ups if call is not gate]
             hidden = active * others[0] if len(others) == 1 else active
             if len(ups) <= 2 and close(hidden, down.input):
@@ -107,12 +106,11 @@ def pairs_of(before: np.ndarray, after: np.ndarray) -> Pairs:
         return ()
     size = before.shape[-1]
     for turned in (size, size // 2, size // 4):
-        half = turned // 2
-        for pairs in ([(c, c + half) for c in range(half)], [(2 * c, 2 * c + 1) for c in range(half)]):
-            one, other = (np.stack([np.hypot(array[..., a], array[..., b]) for a, b in pairs])
+        for pairs in (np.arange(turned // 2 * 2).reshape(2, -1).T, np.arange(turned // 2 * 2).reshape(-1, 2)):
+            one, other = (np.moveaxis(np.hypot(*np.moveaxis(array[..., pairs], -1, 0)), -1, 0)
                           for array in (before, after))
-            if half and close(one, other) and close(before[..., turned:], after[..., turned:]):
-                return tuple(pairs)
+            if pairs.size and close(one, other) and close(before[..., turned:], after[..., turned:]):
+                return tuple(map(tuple, pairs.tolist()))
     raise Unfollowed("its queries are rotated in an unknown way")
 
 
@@ -308,13 +306,8 @@ def _norms(calls: list[Call]) -> list[Norm]:
 def _transforms(calls: list[Call]) -> Iterator[tuple[np.ndarray, np.ndarray, Transform]]:
     """Yield what may stand between final vectors and logits, with its input and output: a matrix and an activation that
     a norm follows, or a norm alone."""
-    import torch
-
     norms = _norms(calls)
-    for dense, function in itertools.product(filter(_is_linear, calls), activations().values()):
-        def activation(x: np.ndarray, function: Callable = function) -> np.ndarray:
-            return np.asarray(function(torch.tensor(x)).numpy())
-
+    for dense, activation in itertools.product(filter(_is_linear, calls), activations().values()):
         active = activation(dense.output)
         slope = active / np.where(dense.output == 0, 1, dense.output)
         made = Transform(dense.matrix, dense.bias, slope, None, activation)
@@ -332,13 +325,10 @@ def _classifier(calls: list[Call], read: np.ndarray,
     wanted, ids = _logits_of(said), list(said.ids[-1])
     for last in (call for call in reversed(calls) if _is_linear(call) and call.output.shape[1] > max(ids)):
         for row in (row for row, logits in enumerate(last.output) if close(logits[ids], wanted)):
-            unembedding = Unembedding(last.matrix.T, last.bias)
-            if (pool := _pool(last.input[row], read)) is not None:
-                return unembedding, None, pool
-            for before, after, transform in _transforms(calls):
-                if len(before) == 1 and close(after[0], last.input[row]) and (
-                        pool := _pool(before[0], read)) is not None:
-                    return unembedding, transform, pool
+            vector = last.input[row]
+            for before, after, transform in itertools.chain([(vector[None], vector[None], None)], _transforms(calls)):
+                if len(before) == 1 and close(after[0], vector) and (pool := _pool(before[0], read)) is not None:
+                    return Unembedding(last.matrix.T, last.bias), transform, pool
     return None
 
 
@@ -374,7 +364,7 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
     cap = getattr(model.network.config, "final_logit_softcapping", None)
     raw = wanted if not cap else cap * np.arctanh(np.clip(wanted / cap, -1 + 1e-12, 1 - 1e-12))
     made = found.logits(vector, ids)
-    scale = float((raw - raw.mean()) @ (made - made.mean()) / ((made - made.mean()) ** 2).sum())
+    scale = float(np.divide(*np.cov(made, raw)[0, ::-1]))
     scaled = replace(found, scale=1.0 if abs(scale - 1) < closeness() else scale, softcap=cap or None)
     return scaled if close(scaled.logits(vector, ids), wanted) else None
 
@@ -445,7 +435,8 @@ def _attention(slot: Slot, seen: tuple[np.ndarray, np.ndarray, np.ndarray], mixe
     attention module."""
     own = [call for call in linears if call.name.startswith(slot.module + ".")]
     query, q_layout, q_scale = _before_rotation("queries", own, norms, seen[0])
-    others = [call for call in own if call is not query or q_layout[1]]
+    shared = query.output[0].size > seen[0][:, 0].size
+    others = [call for call in own if call is not query or shared]
     key, k_layout, k_scale = _before_rotation("keys", others, norms, seen[1])
     value, v_layout = _find_matrix("values", own, seen[2], exact=True)
     output, gate = reader_of(mixed, [call for call in linears if call is not value])
@@ -454,17 +445,17 @@ def _attention(slot: Slot, seen: tuple[np.ndarray, np.ndarray, np.ndarray], mixe
     for call in (query, key, value, output):
         if not close(call.input @ call.matrix + (0 if call.bias is None else call.bias), call.output):
             raise Unfollowed(f"{call.name} does more than multiply by its matrix, as with a hook")
-    scaled = q_layout[0](query.output) * (1 if q_scale is None else q_scale)
+    scaled = q_layout(query.output) * (1 if q_scale is None else q_scale)
     pairs = pairs_of(scaled.swapaxes(0, 1), seen[0])
     weight = output.matrix.reshape(len(seen[0]), -1, output.matrix.shape[1])
-    attention = AttentionTrace(slot.kind, slot.index, query.input, value.input, _projection(query, q_layout[0]),
-                               _projection(key, k_layout[0]), _projection(value, v_layout[0]), weight, output.bias,
+    attention = AttentionTrace(slot.kind, slot.index, query.input, value.input, _projection(query, q_layout),
+                               _projection(key, k_layout), _projection(value, v_layout), weight, output.bias,
                                output.output, pairs, q_scale, k_scale, gate)
     return attention, output.order, {call.name for call in (query, key, value, output)}
 
 
 def _before_rotation(what: str, linears: list[Call], norms: list[Call],
-                     wanted: np.ndarray) -> tuple[Call, tuple[Callable, bool], np.ndarray | None]:
+                     wanted: np.ndarray) -> tuple[Call, Callable, np.ndarray | None]:
     """Find the matrix that produces queries or keys (head, t, d) before rotary positions, its layout, and the factors
     (t, head, d) of a root-mean-square norm in between, or None. The norm may treat each head alone."""
     count, tokens, size = wanted.shape
@@ -481,27 +472,24 @@ def _projection(call: Call, layout: Callable) -> Projection:
     return Projection(np.moveaxis(layout(call.matrix), 1, 0), None if call.bias is None else layout(call.bias))
 
 
-def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool]]:
-    """Yield the possible arrangements of `count` heads of `size` among `width` outputs: contiguous from some offset, or
-    interleaved by head with others, such as keys and values, or a gate. Each is paired with whether the matrix is
-    shared."""
-    def after(start: int) -> Callable[[np.ndarray], np.ndarray]:
-        return lambda array: array[..., start:start + count * size].reshape(*array.shape[:-1], count, size)
+def _layouts(width: int, count: int, size: int) -> Iterator[Callable[[np.ndarray], np.ndarray]]:
+    """Yield the possible arrangements of `count` heads of `size` among `width` outputs, as functions of an array that
+    return a view of it: contiguous from some offset, or interleaved by head with others, such as keys and values, or a
+    gate."""
+    whole = count * size
+    parts = width // whole
+    ways = [(start, 1, 0) for start in range(0, width - whole + 1, size)]
+    ways += [(0, parts, which) for which in range(parts) if parts in (2, 3) and width == parts * whole]
+    for start, parts, which in ways:
+        def layout(array: np.ndarray, start: int = start, parts: int = parts, which: int = which) -> np.ndarray:
+            found = array[..., start:start + parts * whole]
+            return found.reshape(*array.shape[:-1], count, parts, size)[..., which, :]
 
-    parts = width // (count * size)
-
-    def woven(which: int) -> Callable[[np.ndarray], np.ndarray]:
-        return lambda array: array.reshape(*array.shape[:-1], count, parts, size)[..., which, :]
-
-    for start in range(0, width - count * size + 1, size):
-        yield after(start), width > count * size
-    if parts in (2, 3) and width == parts * count * size:
-        for which in range(parts):
-            yield woven(which), True
+        yield layout
 
 
 def _find_matrix(what: str, linears: list[Call], wanted: np.ndarray,
-                 exact: bool) -> tuple[Call, tuple[Callable, bool]]:
+                 exact: bool) -> tuple[Call, Callable]:
     """Find the matrix whose output is these vectors (head, t, d), and its layout. Unless `exact`, only the vectors'
     lengths and all numbers of the first token must agree."""
     count, tokens, size = wanted.shape
@@ -509,7 +497,7 @@ def _find_matrix(what: str, linears: list[Call], wanted: np.ndarray,
         if len(call.output) != tokens:
             continue
         for layout in _layouts(call.output.shape[-1], count, size):
-            made = layout[0](call.output).swapaxes(0, 1)
+            made = layout(call.output).swapaxes(0, 1)
             if close(made, wanted) if exact else _is_turned(made, wanted):
                 return call, layout
     raise Unfollowed(f"no single matrix produces its {what}")
@@ -542,7 +530,7 @@ def _gates(output: np.ndarray, tokens: int, count: int, size: int) -> Iterator[n
 
     if len(output) != tokens:
         return
-    layouts = [layout for layout, _ in _layouts(output.shape[1], count, size)]
+    layouts = [*_layouts(output.shape[1], count, size)]
     if output.shape[1] == count:
         layouts.append(lambda array: array[..., None])
     for layout in layouts:

@@ -369,11 +369,6 @@ def looks_ahead(forward: Callable, probe: "Tensor") -> bool:
     """
     changed = probe.clone()
     changed[0, -1] = probe[0, 0] if probe[0, -1] != probe[0, 0] else probe[0, 1]
-    first, second = (_first_row(forward(ids)) for ids in (probe, changed))
+    first, second = ((output.logits if getattr(output, "logits", None) is not None else output.last_hidden_state
+                      )[0, 0].float() for output in map(forward, (probe, changed)))
     return bool((first - second).abs().max() > 1e-6 * first.abs().max())
-
-
-def _first_row(output: object) -> "Tensor":
-    logits: Tensor | None = getattr(output, "logits", None)
-    states: Tensor = getattr(output, "last_hidden_state", None) if logits is None else logits
-    return states[0, 0].float()

@@ -29,7 +29,6 @@ from model.core.query import (
     frozen,
     isolated,
     quoted,
-    slices,
     with_arrays,
 )
 
@@ -102,7 +101,7 @@ class Tokens:
         lengths = {len(getattr(self, name)) for name in self.__dataclass_fields__ if name != "boxes" or self.boxes}
         inside = all(0 <= box.left < box.right <= 1 and 0 <= box.top < box.bottom <= 1
                      for box in filter(None, self.boxes))
-        if lengths != {len(self.texts) or 1} or not inside or len(set(self._corners)) < len(self._corners):
+        if lengths != {len(self.texts) or 1} or not inside or len({*self._places.values()}) < len(self._places):
             raise ValueError(f"expected one entry per token in each field, and a box of its own for each patch, inside "
                              f"the picture; got {self}")
 
@@ -157,25 +156,19 @@ class Tokens:
     @cached_property
     def patches(self) -> tuple[int, ...]:
         """The positions of the tokens that are patches."""
-        return tuple(token for token, box in enumerate(self.boxes) if box is not None)
-
-    @cached_property
-    def _corners(self) -> tuple[tuple[float, float], ...]:
-        return tuple((box.top, box.left) for box in self.boxes if box is not None)
+        return tuple(self._places)
 
     @cached_property
     def grid(self) -> tuple[int, int] | None:
         """(rows, columns) of the patches, or None if no token is a patch."""
-        if not self._corners:
-            return None
-        tops, lefts = zip(*self._corners, strict=True)
-        return len(set(tops)), len(set(lefts))
+        return (1 + max(row for row, _ in self._places.values()),
+                1 + max(column for _, column in self._places.values())) if self._places else None
 
     @cached_property
     def _places(self) -> dict[int, tuple[int, int]]:
-        tops, lefts = (sorted(set(side)) for side in zip(*self._corners, strict=True)) if self._corners else ((), ())
-        return {token: (tops.index(top), lefts.index(left))
-                for token, (top, left) in zip(self.patches, self._corners, strict=True)}
+        boxes = {token: box for token, box in enumerate(self.boxes) if box is not None}
+        tops, lefts = (sorted({getattr(box, side) for box in boxes.values()}) for side in ("top", "left"))
+        return {token: (tops.index(box.top), lefts.index(box.left)) for token, box in boxes.items()}
 
     def place(self, token: int) -> tuple[int, int] | None:
         """Return (row, column) of a patch in the grid, from 0, or None if the token is not a patch."""
@@ -464,11 +457,11 @@ class Reported:
         if error > self.tolerance:
             raise ValueError(f"{owner}: expected rows that sum to 1, got an error of {error:.2g}; was the model left "
                              f"in training mode?")
-        for rows in slices(self.weights.shape[1], 256):
-            outside = np.where(self.allowed.block(rows, slice(0, self.weights.shape[2])), 0, self.weights[:, rows])
-            if outside.max(initial=0) > 0:
-                raise ValueError(f"{owner}: expected no weight outside the mask, got {outside.max():.2g}; the model "
-                                 f"attends outside its mask.")
+        block = self.allowed.block(*(slice(0, length) for length in self.shape[1:]))
+        outside = np.where(block, 0, self.weights).max(initial=0)
+        if outside > 0:
+            raise ValueError(f"{owner}: expected no weight outside the mask, got {outside:.2g}; the model attends "
+                             f"outside its mask.")
 
     @functools.cached_property
     def sees_nothing(self) -> np.ndarray:
@@ -545,10 +538,9 @@ class Prediction:
     cosines: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        check_finite("in its answer", [*self.log_normaliser, *itertools.chain(*self.probabilities)])
-        for array in (self.vector, self.vectors):
-            if array is not None:
-                check_finite("in its answer", array)
+        for numbers in (self.log_normaliser, [*itertools.chain(*self.probabilities)], self.vector, self.vectors):
+            if numbers is not None:
+                check_finite("in its answer", numbers)
 
     def __repr__(self) -> str:
         """Return one line: the likeliest answers at the last position."""

@@ -221,11 +221,10 @@ class Why:
         """Keep the `most` largest writers of each side and sum the others."""
         parts, names = self.parts, []
         for axis, writers in enumerate((self.query_writers, self.key_writers)):
-            ranked = np.argsort(-np.abs(self.parts).sum(1 - axis), kind="stable")
-            kept, others = np.sort(ranked[:most]), ranked[most:]
-            names.append(tuple(writers[place] for place in kept) + (OTHERS,) * (len(others) > 0))
-            summed = np.take(parts, others, axis).sum(axis, keepdims=True) if len(others) else np.take(parts, [], axis)
-            parts = np.concatenate([np.take(parts, kept, axis), summed], axis)
+            kept = np.sort(np.argsort(-np.abs(self.parts).sum(1 - axis), kind="stable")[:most])
+            names.append((*(writers[place] for place in kept), *[OTHERS] * (len(writers) > most)))
+            others = np.delete(parts, kept, axis).sum(axis, keepdims=True).take(range(len(writers) > most), axis)
+            parts = np.concatenate([np.take(parts, kept, axis), others], axis)
         return Why(self.score, names[0], names[1], parts, self.terms)
 
     def frame(self) -> "DataFrame":
