@@ -6,12 +6,12 @@ script in every run of a page, whose frame is viz/frame.py.
 import streamlit as st
 
 if __name__ == "__main__":
-    from viz.frame import main
+    from clearhead.viz.frame import main
 
     main()
 else:
-    from viz.components.files import routes
-    from viz.startup import local_lifespan
+    from clearhead.viz.components.files import routes
+    from clearhead.viz.startup import local_lifespan
 
     # no compression, because it takes longer than a local browser needs to read uncompressed data
     app = st.App(__file__, lifespan=local_lifespan, routes=routes())

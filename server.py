@@ -26,7 +26,7 @@ CLEARHEAD_HOME, the folder of the models, can be shared, because it is only read
 proxy should log without query strings (HAProxy's %HP, nginx's $uri), because they contain typed text. Pages tell
 browsers not to send a referrer.
 """
-from viz.server import settings
+from clearhead.viz.server import settings
 
 settings.put({
     "CLEARHEAD_CATALOGUE_ONLY": "1",    # no folders or hub ids as models
@@ -51,10 +51,10 @@ from typing import Any  # noqa: E402
 import streamlit as st  # noqa: E402, because the settings must be set before this import
 from starlette.middleware import Middleware  # noqa: E402
 
-from viz.components.files import COMPRESSION, routes  # noqa: E402
-from viz.server import log  # noqa: E402
-from viz.server.guard import Doors, Guard  # noqa: E402
-from viz.startup import lifespan  # noqa: E402
+from clearhead.viz.components.files import COMPRESSION, routes  # noqa: E402
+from clearhead.viz.server import log  # noqa: E402
+from clearhead.viz.server.guard import Doors, Guard  # noqa: E402
+from clearhead.viz.startup import lifespan  # noqa: E402
 
 settings.hold()
 log.begin()

@@ -3,13 +3,13 @@ import shutil
 import sys
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from model.core.version import commit  # noqa: E402, because a build does not have this folder on its path
+from clearhead.model.core.version import commit  # noqa: E402, because a build does not have this folder on its path
 
 
 class Build(build_py):
@@ -28,4 +28,7 @@ class Build(build_py):
         (inside / "commit.txt").write_text(commit() + "\n", encoding="utf-8")
 
 
-setup(cmdclass={"build_py": Build})
+FOLDERS = {"clearhead": "clearhead", "clearhead.model": "model", "clearhead.viz": "viz"}   # as imported, and where
+PARTS = [f"{name}.{part}" for name, folder in FOLDERS.items() if name != folder for part in find_packages(folder)]
+
+setup(packages=[*FOLDERS, *PARTS], package_dir=FOLDERS, cmdclass={"build_py": Build})

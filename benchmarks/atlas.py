@@ -20,17 +20,17 @@ from typing import Any
 
 import torch
 
-from model.ask import sources
-from model.ask.sources import models
-from model.cli.atlas import open_worker
-from model.core.files import write as write_file
-from model.core.limits import one_thread
-from model.core.models import OpenModel
-from model.core.query import Query, quiet
-from model.studies.atlas.build import SHARD, SHIPPED, Corpus, Item, Task
-from model.studies.atlas.files import as_parquet
-from model.studies.atlas.summary import Summary, merge, tables_of
-from model.studies.atlas.workers import ENGINES, summaries
+from clearhead.model.ask import sources
+from clearhead.model.ask.sources import models
+from clearhead.model.cli.atlas import open_worker
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.limits import one_thread
+from clearhead.model.core.models import OpenModel
+from clearhead.model.core.query import Query, quiet
+from clearhead.model.studies.atlas.build import SHARD, SHIPPED, Corpus, Item, Task
+from clearhead.model.studies.atlas.files import as_parquet
+from clearhead.model.studies.atlas.summary import Summary, merge, tables_of
+from clearhead.model.studies.atlas.workers import ENGINES, summaries
 
 
 def shards_of(count: int, workers: int) -> list[tuple[Item, ...]]:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from model.scratch.grammar import Sentence, sentences
-from model.scratch.tasks import resolver
+from clearhead.model.scratch.grammar import Sentence, sentences
+from clearhead.model.scratch.tasks import resolver
 
 
 def bag(chosen: Sequence[Sentence]) -> Tensor:

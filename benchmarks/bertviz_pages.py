@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from model.core.files import write as write_file
+from clearhead.model.core.files import write as write_file
 
 VERSION = "1.4.1"
 VIEWS = ("model_view", "head_view")

@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.bomb_files import FILES
-from model.core.files import write as write_file
-from model.core.query import UserError
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.query import UserError
 
 MEMORY, SECONDS = 200.0, 5.0   # limits in MB and seconds for a bomb, in addition to a valid file of its kind
 INTRODUCTION = """# What malicious small files cost
@@ -46,14 +46,14 @@ class Cost:
 def prepare(kind: str) -> Callable[[Path], object]:
     """Import the modules that open a file of this kind, and return the function that opens it."""
     if kind in ("npz", "safetensors"):
-        from model.imported import source
+        from clearhead.model.imported import source
 
         return lambda path: source.store(path.read_bytes(), path.name)
     if kind == "picture":
-        from model.core import pictures
+        from clearhead.model.core import pictures
 
         return lambda path: pictures.keep(path.read_bytes(), path.name)
-    from viz.handout import files
+    from clearhead.viz.handout import files
 
     return lambda path: files.load(path.read_bytes())
 

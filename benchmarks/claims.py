@@ -14,12 +14,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.tasks_table import table
-from model.ask import sources
-from model.ask.sources import models
-from model.core.files import write as write_file
-from model.core.limits import one_thread
-from model.core.query import UserError, quiet
-from model.studies.claims.catalogue import ClaimQuery, Row, as_object, rows, short_source, words
+from clearhead.model.ask import sources
+from clearhead.model.ask.sources import models
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.limits import one_thread
+from clearhead.model.core.query import UserError, quiet
+from clearhead.model.studies.claims.catalogue import ClaimQuery, Row, as_object, rows, short_source, words
 
 PAGE = Path(__file__).with_name("claims.md")
 INTRODUCTION = """# Which claims about attention heads hold here?

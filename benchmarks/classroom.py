@@ -30,7 +30,7 @@ import psutil
 
 from benchmarks.classroom_people import PATIENCE, Hour, Person, attend, browse, text_of, train, vanish
 from benchmarks.session import Session
-from model.core.files import write as write_file
+from clearhead.model.core.files import write as write_file
 
 CACHE_MB, MODELS_MB = 128, 1024   # documented settings of the server
 ROOM_MB = 300                     # memory for running passes, thirty sessions and the allocator, besides the cache
@@ -161,9 +161,9 @@ async def emptied(watch: Watch) -> tuple[int, int]:
 
 def wrong_numbers(people: list[Person]) -> int:
     """Count the pictures that differ from this process's own answer by more than one step of 255."""
-    from model.ask import sources
-    from model.core.heads import OverviewQuery
-    from model.core.query import Kind
+    from clearhead.model.ask import sources
+    from clearhead.model.core.heads import OverviewQuery
+    from clearhead.model.core.query import Kind
 
     wrong = 0
     for person in people:

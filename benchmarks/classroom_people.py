@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.clearhead_pages import DRAWN, WATCH
 from benchmarks.session import Session
-from viz.components.messages import unpack
+from clearhead.viz.components.messages import unpack
 
 HEADS = 72              # heads of MiniLM, 12 per layer
 PATIENCE = 60.0         # timeout for an answer in seconds

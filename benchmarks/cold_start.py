@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from model.core.files import write as write_file
+from clearhead.model.core.files import write as write_file
 
 BAR = 1.8   # maximum time of the grid, relative to the empty app's title
 EMPTY = 'import streamlit as st\n\nst.title("An empty app")\n'

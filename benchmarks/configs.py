@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import families_models, families_pictures
-from model.capture.forward_pass import register
-from model.core.files import TemporaryFolder
-from model.core.limits import home
-from model.pretrained import accounting
-from model.pretrained.tokens import LOAD_OPTIONS
+from clearhead.model.capture.forward_pass import register
+from clearhead.model.core.files import TemporaryFolder
+from clearhead.model.core.limits import home
+from clearhead.model.pretrained import accounting
+from clearhead.model.pretrained.tokens import LOAD_OPTIONS
 
 HUB = Path(__file__).with_name("hub_configs.json")
 

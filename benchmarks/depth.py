@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from model.core.files import write as write_file
-from model.lessons import block
+from clearhead.model.core.files import write as write_file
+from clearhead.model.lessons import block
 
 SEEDS = tuple(range(1, 31))
 

@@ -45,10 +45,10 @@ def three_heads() -> bytes:
     """Return the interactive page, one HTML file with three heads that works without a server."""
     sys.path.insert(0, str(ROOT))
     import clearhead
-    from model.core.view import View
-    from viz.handout.build import head_item
-    from viz.handout.files import Handout
-    from viz.handout.page import page
+    from clearhead.model.core.view import View
+    from clearhead.viz.handout.build import head_item
+    from clearhead.viz.handout.files import Handout
+    from clearhead.viz.handout.page import page
 
     items = []
     for model, text, layer, head, token, caption in FAMOUS:

@@ -13,9 +13,9 @@ import numpy as np
 from matplotlib.path import Path as Outline
 from PIL import Image, ImageDraw
 
-from model.core import files, pictures
-from model.core.files import ASSETS
-from model.studies.claims.measured import FIGURES, MARGIN, SIDE
+from clearhead.model.core import files, pictures
+from clearhead.model.core.files import ASSETS
+from clearhead.model.studies.claims.measured import FIGURES, MARGIN, SIDE
 
 CASES = ASSETS / "cases"
 FINER = 4   # supersampling factor for smooth edges

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.ask import sources
-from model.ask.sources import models
-from model.core import heads, pictures
-from model.core.query import Kind, quiet
-from model.pretrained import load
-from model.pretrained.vision.picture_model import open_processor, prepare
+from clearhead.model.ask import sources
+from clearhead.model.ask.sources import models
+from clearhead.model.core import heads, pictures
+from clearhead.model.core.query import Kind, quiet
+from clearhead.model.pretrained import load
+from clearhead.model.pretrained.vision.picture_model import open_processor, prepare
 
 
 class Compared(NamedTuple):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from PIL import Image
 
-from model.core import files
-from model.core.pictures import EXAMPLES
-from model.lessons.digit_patches import MODEL, canvases
-from model.scratch.canvas import Canvas
+from clearhead.model.core import files
+from clearhead.model.core.pictures import EXAMPLES
+from clearhead.model.lessons.digit_patches import MODEL, canvases
+from clearhead.model.scratch.canvas import Canvas
 
 FOLDER = EXAMPLES / MODEL
 LICENCE = "CC-BY-4.0"

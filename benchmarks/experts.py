@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from safetensors.torch import save
 
-from model.core.files import write as write_file
-from model.lessons.since import (
+from clearhead.model.core.files import write as write_file
+from clearhead.model.lessons.since import (
     EXPERT_INNER,
     EXPERT_WIDTH,
     EXPERTS,

@@ -18,11 +18,11 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from model.ask import sources
-from model.ask.sources import text_set
-from model.core.files import write as write_file
-from model.core.query import UserError
-from model.studies.faithfulness import COLUMNS, SETS, by_layer, questions, report, texts
+from clearhead.model.ask import sources
+from clearhead.model.ask.sources import text_set
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.query import UserError
+from clearhead.model.studies.faithfulness import COLUMNS, SETS, by_layer, questions, report, texts
 
 PAGE = Path(__file__).with_name("explain.md")
 MODELS = {"minilm": "vector", "smollm2": "next", "resolver-narrow": "label", "resolver-wide": "label",

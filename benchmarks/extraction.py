@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from model.core.files import write as write_file
+from clearhead.model.core.files import write as write_file
 
 LENGTHS = {"minilm": (16, 64, 256, 512), "smollm2": (16, 64, 256, 512, 1024, 2048)}
 SENTENCE = ("The animal didn't cross the street because it was too tired, and the cat that wandered into our garden "
@@ -106,8 +106,8 @@ def measure(name: str, tokens: int, networks, seconds: float) -> Row:
     eager passes."""
     import torch
 
-    from model.core import heads
-    from model.core.query import Query
+    from clearhead.model.core import heads
+    from clearhead.model.core.query import Query
 
     model, own = networks
     text = text_of(model.tokenizer, tokens)
@@ -144,7 +144,7 @@ def opened(name: str):
     """Return Clearhead's model, and a second copy of its network with transformers' own fused attention."""
     import torch
 
-    from model.pretrained import load
+    from clearhead.model.pretrained import load
 
     model = load.open_model(name, lambda fraction, words: None)
     own = type(model.network).from_pretrained(load.locate(name).folder, attn_implementation="sdpa",

@@ -24,8 +24,8 @@ from pathlib import Path
 import psutil
 
 from benchmarks import families_check, families_models, families_pictures, families_table
-from model.core.files import write as write_file
-from model.core.query import UserError
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.query import UserError
 
 SECONDS = 120          # timeout for one family, which then counts as not built
 MEMORY = 6 * 2**30     # maximum additional address space for one family, in bytes
@@ -91,7 +91,7 @@ def prepare() -> None:
     """Import common modules before processes are forked, which saves time for every family."""
     import warnings
 
-    from model.capture.forward_pass import register
+    from clearhead.model.capture.forward_pass import register
 
     warnings.filterwarnings("ignore")
     register()

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import families_models, families_pictures
-from model.core import heads
-from model.core.attention import Causal, Chunk, Full, Window
-from model.core.query import Edit, Hide, Kind, Query, Temper, UserError, quiet
-from model.core.query import Window as WindowEdit
-from model.core.record import AttentionRecord, Layer
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Causal, Chunk, Full, Window
+from clearhead.model.core.query import Edit, Hide, Kind, Query, Temper, UserError, quiet
+from clearhead.model.core.query import Window as WindowEdit
+from clearhead.model.core.record import AttentionRecord, Layer
 
 TOLERANCE = 1e-4   # maximum difference of a weight from the model's own eager weights
 # minimum mean distance of rows from uniform weights for a meaningful test, as a share of a row
@@ -74,7 +74,7 @@ def check(model_type: str, reads: str = "text") -> Outcome:
 def build_network(model_type: str, reader: "Reader | None" = None):
     """Build the network as Clearhead loads it: with its own attention function if possible, else with eager
     attention."""
-    from model.capture import forward_pass
+    from clearhead.model.capture import forward_pass
 
     build = (reader or TEXT).build
     try:
@@ -91,7 +91,7 @@ def said(error: BaseException) -> str:
 
 def open_built(model_type: str, network):
     """Open the network as a model."""
-    from model.pretrained import build, files
+    from clearhead.model.pretrained import build, files
 
     place = files.ModelFiles(model_type, Path("/nowhere"), model_type, licence="")
     words = families_models.tokenizer(network.config.get_text_config().vocab_size)
@@ -252,7 +252,7 @@ def unwindowed(allowed):
 @contextmanager
 def planted(fault: Callable) -> Iterator[None]:
     """Corrupt every attention call that Clearhead reads within the with block. The model itself is unchanged."""
-    from model.capture import forward_pass
+    from clearhead.model.capture import forward_pass
 
     understand = forward_pass.parse_call
 
@@ -272,7 +272,7 @@ def planted(fault: Callable) -> Iterator[None]:
 def catches(model, fault: Callable, reads: str = "text") -> str:
     """Return how many of two checks detect the fault: the check at load, and the check of an answer by a model that was
     verified before the fault was planted."""
-    from model.capture import verify
+    from clearhead.model.capture import verify
 
     reader = READERS[reads]
     with planted(fault):
@@ -287,7 +287,7 @@ def catches(model, fault: Callable, reads: str = "text") -> str:
 
 
 def _text_probe(model) -> tuple:
-    from model.pretrained import build
+    from clearhead.model.pretrained import build
 
     return build.probe_of(model.network)
 

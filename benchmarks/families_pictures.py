@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks import families_models
-from model.capture.transformers_internals import made_of
-from model.core import pictures
-from model.core.query import Kind, Query
-from model.core.record import AttentionRecord, Tokens
+from clearhead.model.capture.transformers_internals import made_of
+from clearhead.model.core import pictures
+from clearhead.model.core.query import Kind, Query
+from clearhead.model.core.record import AttentionRecord, Tokens
 
 # mappings of transformers whose types read pictures
 LISTS = ("IMAGE_CLASSIFICATION", "IMAGE", "MASKED_IMAGE_MODELING", "BACKBONE", "ZERO_SHOT_IMAGE_CLASSIFICATION",
@@ -72,8 +72,8 @@ def _side(config: Any) -> int:
 
 def open_built(model_type: str, network: Any) -> Any:
     """Open the network as a picture model."""
-    from model.pretrained import files
-    from model.pretrained.vision.build import build_picture_model
+    from clearhead.model.pretrained import files
+    from clearhead.model.pretrained.vision.build import build_picture_model
 
     place = files.ModelFiles(model_type, Path("/nowhere"), model_type, licence="")
     head = "label" if type(network).__name__.endswith("ForImageClassification") else "none"
@@ -105,7 +105,7 @@ def eager_output(model_type: str, pixels: Any = None) -> Any:
 def eager_weights(model_type: str, model: Any, record: AttentionRecord) -> dict[Kind, list[np.ndarray]]:
     """Return the weights that unmodified transformers reports for the record's picture, {kind: (head, query, key) per
     layer}. Does not use Clearhead's capture."""
-    from model.pretrained.vision.picture_model import prepare
+    from clearhead.model.pretrained.vision.picture_model import prepare
 
     pixels = prepare(model.processor, pictures.find(str(record.query.image)).pixels()).pixels
     found = getattr(eager_output(model_type, pixels=pixels), "attentions", None) or ()
@@ -115,7 +115,7 @@ def eager_weights(model_type: str, model: Any, record: AttentionRecord) -> dict[
 def probe(model: Any) -> tuple[Any, tuple[int, None]]:
     """Return further arguments of `verify.wire`: a pass over the picture used at load, and the numbers of its
     tokens."""
-    from model.pretrained.vision.build import picture_probe
+    from clearhead.model.pretrained.vision.build import picture_probe
 
     found = picture_probe(model.network, model.processor)
     return found, (len(model.cut.tokens(*found.tensors["pixel_values"].shape[2:])), None)

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import torch
 
-from model.core.files import write as write_file
-from model.core.query import quiet
-from model.lessons import recurrent, scores
-from model.lessons.kernels import LENGTHS, TRAINED
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.query import quiet
+from clearhead.model.lessons import recurrent, scores
+from clearhead.model.lessons.kernels import LENGTHS, TRAINED
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 SCORE_SEEDS, COPY_SEEDS = (1, 2, 3, 4, 5), (1, 2, 3)

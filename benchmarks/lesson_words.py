@@ -15,9 +15,9 @@ from pathlib import Path
 from playwright.sync_api import Page as Tab
 from playwright.sync_api import sync_playwright
 
+from clearhead.viz.page import lessons
 from tests.browser.watch import PATIENCE, Watch
 from tests.conftest import FLAGS, ROOT, Server, chromium
-from viz.page import lessons
 
 
 def words_of(text: str) -> int:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from model.core.files import write as write_file
+from clearhead.model.core.files import write as write_file
 
 PLACES, TIMES, QUIET = 12, 2, 700    # controls per kind, moves per control, milliseconds without change to wait for
 # controls that the browser tests move with other keys or not at all, because they do not always change a link
@@ -162,7 +162,7 @@ def write(path: Path, found: dict) -> None:
 
 
 def main() -> None:
-    from viz.page import lessons
+    from clearhead.viz.page import lessons
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="lessons; all without")

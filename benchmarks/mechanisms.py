@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from model.ask import sources
-from model.core.files import write as write_file
-from model.core.limits import one_thread
-from model.core.query import Query, UserError, head_label, quiet
-from model.core.record import Layer
-from model.studies.circuits import WhyQuery
-from model.studies.contributions import AddsQuery, CosineQuery, LensQuery, WritesQuery
-from model.studies.known_circuits import MODELS, KnownCircuitsQuery
-from model.studies.mechanisms import MechanismsQuery
+from clearhead.model.ask import sources
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.limits import one_thread
+from clearhead.model.core.query import Query, UserError, head_label, quiet
+from clearhead.model.core.record import Layer
+from clearhead.model.studies.circuits import WhyQuery
+from clearhead.model.studies.contributions import AddsQuery, CosineQuery, LensQuery, WritesQuery
+from clearhead.model.studies.known_circuits import MODELS, KnownCircuitsQuery
+from clearhead.model.studies.mechanisms import MechanismsQuery
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
 OTHER = "A dog slept beside the road."

@@ -13,12 +13,12 @@ from types import SimpleNamespace
 import numpy as np
 
 from benchmarks.tasks_table import table
-from model.core.files import write as write_file
-from model.core.limits import one_thread
-from model.core.query import Kind, Query, UserError, quiet
-from model.scratch.source import open_model
-from model.scratch.tasks import resolver, translator
-from model.studies.patching import PatchEffects, PatchQuery
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.limits import one_thread
+from clearhead.model.core.query import Kind, Query, UserError, quiet
+from clearhead.model.scratch.source import open_model
+from clearhead.model.scratch.tasks import resolver, translator
+from clearhead.model.studies.patching import PatchEffects, PatchQuery
 
 PAGE = Path(__file__).with_name("patching.md")
 MODELS = {"resolver-narrow": (Kind.SELF,), "resolver-wide": (Kind.SELF,), "translator": tuple(Kind)}

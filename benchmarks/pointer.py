@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from model.core.files import write as write_file
+from clearhead.model.core.files import write as write_file
 
 # 12 tokens per sentence; the model truncates the text at 256
 TEXT = "The cat sat on the mat and the dog saw it. " * 22

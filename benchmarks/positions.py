@@ -17,8 +17,8 @@ from typing import cast
 import torch
 from torch.nn import functional
 
-from model.core.files import write as write_file
-from model.scratch.transformer import POSITIONS, Config, Learned, Transformer
+from clearhead.model.core.files import write as write_file
+from clearhead.model.scratch.transformer import POSITIONS, Config, Learned, Transformer
 
 TRAINED, TESTED, BACK = 32, 128, 3
 VOCABULARY, BATCH, STEPS, RATE = 24, 16, 1200, 4e-3

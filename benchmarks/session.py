@@ -15,7 +15,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets import Subprotocol
 from websockets.asyncio.client import ClientConnection, connect
 
-from viz.components.messages import unpack
+from clearhead.viz.components.messages import unpack
 
 PATIENCE = 120.0   # seconds
 TRIGGER = "$$STREAMLIT_INTERNAL_KEY_{}__events"   # key of the widget that receives a component's events

@@ -12,10 +12,10 @@ from datetime import date
 from importlib.metadata import version
 from typing import Any
 
-from model.ask import kept, shipped, sources
-from model.core.files import write as write_file
-from model.core.limits import one_thread
-from model.core.query import UserError, quiet
+from clearhead.model.ask import kept, shipped, sources
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.limits import one_thread
+from clearhead.model.core.query import UserError, quiet
 
 
 def there() -> list[str]:
@@ -25,7 +25,7 @@ def there() -> list[str]:
 
 def claims() -> Iterator[Any]:
     """Yield the query of every claim on each of its models, small models first."""
-    from model.studies.claims.catalogue import ClaimQuery, rows
+    from clearhead.model.studies.claims.catalogue import ClaimQuery, rows
 
     found = [row for row in rows(there()) if row.model]
     for row in sorted(found, key=lambda row: row.model == "smollm2"):
@@ -34,7 +34,7 @@ def claims() -> Iterator[Any]:
 
 def coreference() -> Iterator[Any]:
     """Yield the queries of the shipped cases on the first page's model."""
-    from model.studies.coreference import CasesQuery, shipped_cases
+    from clearhead.model.studies.coreference import CasesQuery, shipped_cases
 
     for name in ("coreference", "agreement"):
         yield CasesQuery("minilm", sources.revision("minilm"), shipped_cases(name))
@@ -42,14 +42,14 @@ def coreference() -> Iterator[Any]:
 
 def syntax() -> Iterator[Any]:
     """Yield the query of the shipped treebank on the first page's model."""
-    from model.studies.syntax import SyntaxQuery, shipped_treebank
+    from clearhead.model.studies.syntax import SyntaxQuery, shipped_treebank
 
     yield SyntaxQuery("minilm", sources.revision("minilm"), shipped_treebank("en"))
 
 
 def induction() -> Iterator[Any]:
     """Yield the induction queries of the available decoders."""
-    from model.studies.induction import InductionMeanQuery
+    from clearhead.model.studies.induction import InductionMeanQuery
 
     for model in ("induction", "smollm2"):
         if model in there():
@@ -58,22 +58,22 @@ def induction() -> Iterator[Any]:
 
 def atlas() -> Iterator[Any]:
     """Yield the atlas query of the shipped sentences on the first page's model."""
-    from model.studies.atlas.build import AtlasQuery
+    from clearhead.model.studies.atlas.build import AtlasQuery
 
     yield AtlasQuery("minilm", sources.revision("minilm"))
 
 
 def faithfulness() -> Iterator[Any]:
     """Yield the attribution queries of the page's sentences on the first page's model."""
-    from model.studies.faithfulness import AttributionsQuery
+    from clearhead.model.studies.faithfulness import AttributionsQuery
 
     yield AttributionsQuery("minilm", sources.revision("minilm"), "vector", "sentences")
 
 
 def cost() -> Iterator[Any]:
     """Yield the cost query of a layer for each width in the lesson."""
-    from model.lessons.cost import CostsQuery
-    from viz.pages.cost import WIDTHS
+    from clearhead.model.lessons.cost import CostsQuery
+    from clearhead.viz.pages.cost import WIDTHS
 
     for width in WIDTHS:
         yield CostsQuery(width)
@@ -81,8 +81,8 @@ def cost() -> Iterator[Any]:
 
 def mechanisms() -> Iterator[Any]:
     """Yield the mechanism queries of some models, and the queries of known circuits."""
-    from model.studies.known_circuits import MODELS, KnownCircuitsQuery
-    from model.studies.mechanisms import MechanismsQuery
+    from clearhead.model.studies.known_circuits import MODELS, KnownCircuitsQuery
+    from clearhead.model.studies.mechanisms import MechanismsQuery
 
     for model in ("minilm", "induction", "smollm2"):
         if model in there():
@@ -99,8 +99,8 @@ NAMES: dict[str, Callable[[], Iterator[Any]]] = {
 
 def records() -> None:
     """Write the records of the first page's sentence and of its twin."""
-    from viz.examples import examples
-    from viz.state import State
+    from clearhead.viz.examples import examples
+    from clearhead.viz.state import State
 
     for old in kept.SHIPPED.glob(f"*{kept.SUFFIX}"):
         old.unlink()

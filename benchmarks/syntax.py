@@ -15,12 +15,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from benchmarks.tasks_table import table
-from model.ask import sources
-from model.ask.sources import models
-from model.core.files import write as write_file
-from model.core.limits import one_thread
-from model.core.query import quiet
-from model.studies.syntax import SyntaxQuery, read_treebank
+from clearhead.model.ask import sources
+from clearhead.model.ask.sources import models
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.limits import one_thread
+from clearhead.model.core.query import quiet
+from clearhead.model.studies.syntax import SyntaxQuery, read_treebank
 
 PAGE = Path(__file__).with_name("syntax.md")
 MODELS = ("minilm", "smollm2")

@@ -12,14 +12,14 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from model.capture.forward_pass import Slot
-from model.core.query import Kind, KindHeadId, Silence, head_label
-from model.scratch import head_scores
-from model.scratch.canvas import Canvas
-from model.scratch.grammar import Sentence
-from model.scratch.head_scores import equal_length_groups, row_weights
-from model.scratch.tasks import marked_digit
-from model.scratch.transformer import Transformer, slots
+from clearhead.model.capture.forward_pass import Slot
+from clearhead.model.core.query import Kind, KindHeadId, Silence, head_label
+from clearhead.model.scratch import head_scores
+from clearhead.model.scratch.canvas import Canvas
+from clearhead.model.scratch.grammar import Sentence
+from clearhead.model.scratch.head_scores import equal_length_groups, row_weights
+from clearhead.model.scratch.tasks import marked_digit
+from clearhead.model.scratch.transformer import Transformer, slots
 
 CLS = 0            # position of [CLS]; the patches follow
 WHERE = ("everywhere", "cls", "digits")   # rows of a head: all tokens, [CLS], or the patches with digits

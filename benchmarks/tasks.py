@@ -20,14 +20,14 @@ import numpy as np
 import torch
 
 from benchmarks import baseline, task_heads, tasks_table
-from model.core.files import write as write_file
-from model.core.limits import one_thread
-from model.core.query import Kind, Query, Silence, quiet
-from model.scratch import grammar, head_scores, models
-from model.scratch.source import WEIGHTS, open_model
-from model.scratch.tasks import marked_digit, resolver, translator
-from model.scratch.transformer import Transformer, slots
-from model.studies import head_weights, induction
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.limits import one_thread
+from clearhead.model.core.query import Kind, Query, Silence, quiet
+from clearhead.model.scratch import grammar, head_scores, models
+from clearhead.model.scratch.source import WEIGHTS, open_model
+from clearhead.model.scratch.tasks import marked_digit, resolver, translator
+from clearhead.model.scratch.transformer import Transformer, slots
+from clearhead.model.studies import head_weights, induction
 
 PAGE = Path(__file__).with_name("tasks.md")
 MARKED = "marked-digit"
@@ -167,7 +167,7 @@ def look_at_marked(folder: Path, size: int) -> dict:
 
 def look_at_decoder(model_id: str) -> list[dict]:
     """Return the highest-scoring heads of a pretrained decoder: previous-token heads, then induction heads."""
-    from model.pretrained import load
+    from clearhead.model.pretrained import load
 
     found = induction.mean_scores(load.open_model(model_id, quiet))
     chosen = dict.fromkeys(int(i) for figures in (found.previous, found.prefix)

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from model.core.files import write as write_file
+from clearhead.model.core.files import write as write_file
 
 VISITS = {"Heads, first visit": "/", "the first lesson after it": "/softmax", "Heads, second visit": "/"}
 BARS = {"Heads, first visit": 2.2, "the first lesson after it": 1.9}   # MB

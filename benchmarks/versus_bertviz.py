@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.extraction import SENTENCE, text_of
 from benchmarks.versus_table import HEADINGS, HEADS, STOP, Row, bars, machine, middle, page_text, show, told
-from model.core.files import write as write_file
+from clearhead.model.core.files import write as write_file
 
 LENGTHS = "16,32,64,128,256,512"
 OPENED = 20   # number of heads to open
@@ -111,7 +111,7 @@ def bertviz(launch, lengths: list[int], networks) -> list[Row]:
 def clearhead(launch, server, lengths: list[int], tokenizer) -> tuple[list[Row], dict]:
     """Measure the grid of all heads and the open head. Return the rows, and further values for the criteria."""
     from benchmarks.clearhead_pages import Page
-    from viz.components.messages import unpack
+    from clearhead.viz.components.messages import unpack
 
     rows, overview, cells, opened = [], 0.0, 0.0, []
     for tokens in lengths:
@@ -156,7 +156,7 @@ def smollm2(launch, server) -> dict | None:
 
     from benchmarks.clearhead_pages import Page
     from benchmarks.extraction import opened
-    from model.pretrained import catalogue
+    from clearhead.model.pretrained import catalogue
 
     if not any(entry.name == "smollm2" and catalogue.on_disk(entry) for entry in catalogue.ENTRIES):
         return None

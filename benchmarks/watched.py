@@ -13,7 +13,7 @@ from streamlit.runtime import Runtime
 
 from server import parts  # must precede imports from model, which read its settings
 
-from model.ask.sources import desk  # isort: skip
+from clearhead.model.ask.sources import desk  # isort: skip
 
 compute = desk._compute
 

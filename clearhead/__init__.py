@@ -29,34 +29,43 @@ second one), or by its position (-1 is the last); "5" is a text, 5 a position. A
 has several maps; r.maps lists their names, and map="cross" selects one. Errors are clearhead.Error, with one sentence
 that says what is wrong and what to do instead.
 """
-import sys
-from importlib.util import find_spec
+import importlib
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-for _name in ("model", "viz"):   # found without being run: a stranger's model.py may train a model
-    _spec = find_spec(_name)
-    if _spec is None:
-        continue   # the import below says so
-    _found = Path(_spec.submodule_search_locations[0] if _spec.submodule_search_locations else str(_spec.origin))
-    if _found.parent != Path(__file__).parent.parent:
-        _problem = f"{_found} hides Clearhead's own package {_name!r}; rename it, or start Python in another folder."
-        if sys.argv[:1] == ["-m"]:   # `python -m clearhead` is being started: no program yet could report an exception
-            print(f"Error: {_problem}", file=sys.stderr)
-            sys.exit(2)
-        raise ImportError(_problem)
+if TYPE_CHECKING:
+    from clearhead.comparison import Comparison, compare
+    from clearhead.model.core.query import NotFinite, NotOnDisk, UnknownModel
+    from clearhead.model.core.query import UserError as Error
+    from clearhead.model.core.version import VERSION as __version__  # noqa: N811
+    from clearhead.models import Model, load, look, open
+    from clearhead.record import Figure, Record
+    from clearhead.scoring import Score, score
 
-from clearhead.comparison import Comparison, compare  # noqa: E402, after the check above
-from clearhead.models import Model, load, look, open  # noqa: E402
-from clearhead.record import Figure, Record  # noqa: E402
-from clearhead.scoring import Score, score  # noqa: E402
-from model.core.query import NotFinite, NotOnDisk, UnknownModel  # noqa: E402
-from model.core.query import UserError as Error  # noqa: E402
-from model.core.version import VERSION  # noqa: E402
+# In a checkout, model/ and viz/ stand beside this folder, and the links in it are for type checkers; a wheel holds them
+_inside = Path(__file__).parent / "model"
+if _inside.is_symlink() or not _inside.is_dir():
+    __path__.insert(0, str(Path(__file__).parents[1]))
 
-__version__ = VERSION
-Error.__name__ = Error.__qualname__ = "Error"   # as a traceback names it
-for _error in (Error, NotFinite, NotOnDisk, UnknownModel):
-    _error.__module__ = "clearhead"
+_QUERY = "clearhead.model.core.query"
+_PLACES = {"Comparison": "clearhead.comparison", "Error": _QUERY, "Figure": "clearhead.record",
+           "Model": "clearhead.models", "NotFinite": _QUERY, "NotOnDisk": _QUERY, "Record": "clearhead.record",
+           "Score": "clearhead.scoring", "UnknownModel": _QUERY, "__version__": "clearhead.model.core.version",
+           "compare": "clearhead.comparison", "load": "clearhead.models", "look": "clearhead.models",
+           "open": "clearhead.models", "score": "clearhead.scoring"}
+_RENAMED = {"Error": "UserError", "__version__": "VERSION"}
 
 __all__ = ["Comparison", "Error", "Figure", "Model", "NotFinite", "NotOnDisk", "Record", "Score", "UnknownModel",
            "__version__", "compare", "load", "look", "open", "score"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is used first (PEP 562): the app's start needs none of them."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'clearhead' has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(_PLACES[name]), _RENAMED.get(name, name))
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from model.__main__ import main as model_commands
-from model.cli.commands import Commands, run
-from model.core.version import VERSION
-from viz.__main__ import main as viz_commands
+from clearhead.model.__main__ import main as model_commands
+from clearhead.model.cli.commands import Commands, run
+from clearhead.model.core.version import VERSION
+from clearhead.viz.__main__ import main as viz_commands
 
 HERE = Path(__file__).parent
 PASSED_ON = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}

@@ -2,11 +2,11 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from clearhead.model.cli.commands import answer_to
+from clearhead.model.core.query import Kind, UserError, quiet, quoted
+from clearhead.model.studies import comparison
 from clearhead.models import Model
 from clearhead.record import Record, listed
-from model.cli.commands import answer_to
-from model.core.query import Kind, UserError, quiet, quoted
-from model.studies import comparison
 
 if TYPE_CHECKING:
     from pandas import DataFrame

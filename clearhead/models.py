@@ -6,15 +6,15 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clearhead.model.ask import sources
+from clearhead.model.cli.commands import answer_to
+from clearhead.model.core import pictures
+from clearhead.model.core.models import OpenModel
+from clearhead.model.core.query import Edit, HeadId, Hide, Patch, Query, Silence, Temper, UserError, Window, quiet
+from clearhead.model.core.record import Card
+from clearhead.model.module import look as module
+from clearhead.model.studies.mechanisms import Mechanisms, MechanismsQuery
 from clearhead.record import Record, Token, head_of
-from model.ask import sources
-from model.cli.commands import answer_to
-from model.core import pictures
-from model.core.models import OpenModel
-from model.core.query import Edit, HeadId, Hide, Patch, Query, Silence, Temper, UserError, Window, quiet
-from model.core.record import Card
-from model.module import look as module
-from model.studies.mechanisms import Mechanisms, MechanismsQuery
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -143,7 +143,7 @@ def open(model: "str | Path | nn.Module", tokenizer: object = None, *, title: st
     """
     if isinstance(model, str | Path):
         return Model(str(model))
-    from model.pretrained.memory import Given
+    from clearhead.model.pretrained.memory import Given
 
     given = Given(model, tokenizer, title)
     return Model(given.id)

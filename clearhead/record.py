@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from model.ask import sources
-from model.cli.commands import answer_to
-from model.core import heads
-from model.core.models import OpenModel
-from model.core.query import HeadId, Item, Kind, UserError, quoted
-from model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification, number_of
-from model.core.view import View, checked_view
-from model.studies import circuits
-from model.studies.contributions import CosineQuery, Lens, LensQuery, Writes, WritesQuery
-from model.studies.paths import READS, Paths, PathsQuery
+from clearhead.model.ask import sources
+from clearhead.model.cli.commands import answer_to
+from clearhead.model.core import heads
+from clearhead.model.core.models import OpenModel
+from clearhead.model.core.query import HeadId, Item, Kind, UserError, quoted
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification, number_of
+from clearhead.model.core.view import View, checked_view
+from clearhead.model.studies import circuits
+from clearhead.model.studies.contributions import CosineQuery, Lens, LensQuery, Writes, WritesQuery
+from clearhead.model.studies.paths import READS, Paths, PathsQuery
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from viz.notebook import Figure as LiveFigure
-    from viz.paper.columns import Layout
+    from clearhead.viz.notebook import Figure as LiveFigure
+    from clearhead.viz.paper.columns import Layout
 
 Token = int | str
 HEADS = "[(3, 1), (5, 11)]"   # an example of heads, for errors
@@ -163,9 +163,9 @@ class Record:
              key: Token | None = None, map: str | None = None, **view: Any) -> "LiveFigure":
         """Return an interactive view for a notebook: all heads, or one head with a selected token or pair of tokens.
 
-        view: further fields of `model.core.view.View`, such as lens="lines", words=True or transpose=True.
+        view: further fields of `clearhead.model.core.view.View`, such as lens="lines", words=True or transpose=True.
         """
-        from viz import notebook
+        from clearhead.viz import notebook
 
         chosen = self.map_named(map)
         _refuse_head_without_layer(layer, head)
@@ -194,7 +194,7 @@ class Record:
         first = drawn[0] if drawn else (chosen.layers[0].index, 0)
         shown = checked_view(self.answer, None, dict(kind=chosen.kind, layer=first[0], head=first[1],
                                                      **view | _focus(chosen, query, key, view)))
-        from viz.paper.columns import Layout, millimetres
+        from clearhead.viz.paper.columns import Layout, millimetres
 
         axes = () if labels is None else tuple(listed("labels", labels, '("Query", "Key")'))
         if labels is not None and ([type(axis) for axis in axes] != [str, str] or not drawn
@@ -349,15 +349,15 @@ class Figure:
     def caption(self) -> str:
         """A caption with the heads, what rows and columns are, the text, the model and its revision, the verification,
         and the version of Clearhead."""
-        from viz.export import caption
+        from clearhead.viz.export import caption
 
         return caption(self.answer, self.view, self.layout)
 
     def save(self, path: str | Path, *, zoom: int = 4) -> Path:
         """Write the figure as .pdf, .svg or .png with embedded provenance. zoom: pixels per point. Raises Error for any
         other format."""
-        from model.core import files
-        from viz.paper.sheet import SUFFIXES
+        from clearhead.model.core import files
+        from clearhead.viz.paper.sheet import SUFFIXES
 
         place = Path(path)
         if place.suffix.lower() not in SUFFIXES:
@@ -369,7 +369,7 @@ class Figure:
 
     def content(self, kind: str, zoom: int = 4) -> bytes:
         """Return the bytes of the figure as "png", "svg" or "pdf"."""
-        from viz import export
+        from clearhead.viz import export
 
         return export.columns(self.answer, self.view, kind, self.layout, zoom=zoom)
 

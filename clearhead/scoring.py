@@ -3,12 +3,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clearhead.model.ask import sources
+from clearhead.model.cli.commands import answer_to
+from clearhead.model.core.query import HeadId, UserError, quoted
+from clearhead.model.studies import rule
 from clearhead.models import Model
 from clearhead.record import listed
-from model.ask import sources
-from model.cli.commands import answer_to
-from model.core.query import HeadId, UserError, quoted
-from model.studies import rule
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 import numpy as np
 
-from model.ask import sources
-from model.cli.atlas import atlas_command
-from model.cli.circuits import circuits_command, lens_command, paths_command, why_command, writes_command
-from model.cli.commands import (
+from clearhead.model.ask import sources
+from clearhead.model.cli.atlas import atlas_command
+from clearhead.model.cli.circuits import circuits_command, lens_command, paths_command, why_command, writes_command
+from clearhead.model.cli.commands import (
     JSON,
     MODEL,
     READ,
@@ -26,12 +26,12 @@ from model.cli.commands import (
     run,
     tell,
 )
-from model.cli.heads import compare_command, score_command
-from model.cli.studies import claims_command, coref_command, syntax_command, train_command
-from model.core import pictures, statistics
-from model.core.files import refuse_overwriting
-from model.core.query import NotOnDisk, UserError, isolated
-from model.core.record import AttentionRecord
+from clearhead.model.cli.heads import compare_command, score_command
+from clearhead.model.cli.studies import claims_command, coref_command, syntax_command, train_command
+from clearhead.model.core import pictures, statistics
+from clearhead.model.core.files import refuse_overwriting
+from clearhead.model.core.query import NotOnDisk, UserError, isolated
+from clearhead.model.core.record import AttentionRecord
 
 PROBE_TEXT = "The animal didn't cross the street because it was too tired."
 EXIT = {"verified": 0, "reported": 3, "refused": 1}
@@ -104,7 +104,7 @@ def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None,
     record = answer_to(query)
     ranking = None if pair is None else _ranking(record, *pair)
     if npz:
-        from model.core.npz import write_npz
+        from clearhead.model.core.npz import write_npz
 
         write_npz(record, npz)
     if json_wanted:
@@ -151,7 +151,7 @@ def _probe(model_id: str) -> tuple:
 
 def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]:
     """Rank every head by its weight from one token to another, largest first, over all kinds that have both tokens."""
-    from model.core import heads
+    from clearhead.model.core import heads
 
     ranking, errors = [], []
     for each in record.maps:

@@ -54,7 +54,7 @@ if LONG:
 
 def chromium() -> str:
     """Return the path of a Chromium, installing Debian's if there is none. If that fails, fail with instructions."""
-    from viz.handout.pdf import browser
+    from clearhead.viz.handout.pdf import browser
 
     return brought(browser, "chromium") or pytest.fail(
         "The browser tests need Chromium, Chrome or Edge: install one, or name its program in BROWSER_PATH.",

@@ -9,10 +9,10 @@ from unittest.mock import patch
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
+from clearhead.viz.page import PageContext
+from clearhead.viz.widgets import figure as figure_module
+from clearhead.viz.widgets.lesson import Lesson, Section
 from tests.grey import alike_in_grey
-from viz.page import PageContext
-from viz.widgets import figure as figure_module
-from viz.widgets.lesson import Lesson, Section
 
 
 @dataclass
@@ -32,9 +32,9 @@ class Shown:
 
 
 def _run(name: str, controls: dict, show: bool) -> None:
-    from viz.page import PageContext, pages, with_controls
-    from viz.session import session
-    from viz.state import State
+    from clearhead.viz.page import PageContext, pages, with_controls
+    from clearhead.viz.session import session
+    from clearhead.viz.state import State
 
     about, render = pages()[name]
     session().state = with_controls(State(show=show), name, about, controls)

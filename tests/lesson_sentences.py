@@ -4,7 +4,7 @@ import re
 import numpy as np
 from scipy import special
 
-from model.core.record import Layer
+from clearhead.model.core.record import Layer
 
 # digits in names, such as tensor2tensor, do not count
 NUMBER = re.compile(r"(?<![A-Za-z])[-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?%?|∞")

@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
+from clearhead.viz.page import lessons, pages
+from clearhead.viz.text import strings
 from tests.lesson_pages import Shown, shown
-from viz.page import lessons, pages
-from viz.text import strings
 
 RUN = 4   # this many consecutive words in common with the right answer count as giving it away
 

@@ -10,9 +10,9 @@ CHILD = '''
 import importlib, os, pkgutil, signal, sys
 
 def answer():
-    from model.ask import sources
-    from viz import export
-    from model.core.view import View
+    from clearhead.model.ask import sources
+    from clearhead.viz import export
+    from clearhead.model.core.view import View
     record = sources.ask(sources.open_query("minilm", "a cat sat on it")).result(200)
     return record.verification.status, len(export.export(".svg", record, View())) > 1000
 
@@ -24,9 +24,9 @@ for module, names in ((os, ("sysconf", "nice", "getloadavg", "fork", "killpg", "
         if hasattr(module, name):
             delattr(module, name)
 sys.modules.update(dict.fromkeys(("fcntl", "resource", "pwd", "grp", "termios", "pty")))
-for name in [name for name in sys.modules if name.split(".")[0] in ("model", "viz")]:
+for name in [name for name in sys.modules if name.split(".")[0] == "clearhead"]:
     del sys.modules[name]
-for package in map(importlib.import_module, ("model", "viz")):
+for package in map(importlib.import_module, ("clearhead.model", "clearhead.viz")):
     for each in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         importlib.import_module(each.name)
 print(*answer())

@@ -12,27 +12,27 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from model.ask import sources
-from model.cli.commands import answer_to
-from model.core import heads
-from model.core.heads import measure
-from model.core.query import Kind
-from model.core.view import LENSES, QUADRANTS, SCALES, View
-from model.studies import coreference, corpus
-from model.studies.atlas.build import atlas_of
-from model.studies.atlas.files import open_atlas, write_atlas, write_csv
-from model.studies.patterns import fit
+from clearhead.model.ask import sources
+from clearhead.model.cli.commands import answer_to
+from clearhead.model.core import heads
+from clearhead.model.core.heads import measure
+from clearhead.model.core.query import Kind
+from clearhead.model.core.view import LENSES, QUADRANTS, SCALES, View
+from clearhead.model.studies import coreference, corpus
+from clearhead.model.studies.atlas.build import atlas_of
+from clearhead.model.studies.atlas.files import open_atlas, write_atlas, write_csv
+from clearhead.model.studies.patterns import fit
+from clearhead.viz import page_controls
+from clearhead.viz.export import FORMATS, export
+from clearhead.viz.export.tables import head_table_csv
+from clearhead.viz.handout.files import KINDS, Handout, load, save
+from clearhead.viz.link import address, from_params
+from clearhead.viz.page import pages
+from clearhead.viz.page_controls import Choice, Number, Numbers, Places, Steps, Switch, Words
+from clearhead.viz.state import State
 from tests import fabricate
 from tests.fabricate import items
 from tests.model.studies.atlas.made import SAID, summary
-from viz import page_controls
-from viz.export import FORMATS, export
-from viz.export.tables import head_table_csv
-from viz.handout.files import KINDS, Handout, load, save
-from viz.link import address, from_params
-from viz.page import pages
-from viz.page_controls import Choice, Number, Numbers, Places, Steps, Switch, Words
-from viz.state import State
 
 
 def moved(control):

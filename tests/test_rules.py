@@ -34,7 +34,7 @@ def test_types_hold_on_other_systems(system, tmp_path):
 
 
 def test_no_module_imports_itself_through_others():
-    graph = grimp.build_graph("model", "viz", exclude_type_checking_imports=True, cache_dir=None)
+    graph = grimp.build_graph("clearhead", exclude_type_checking_imports=True, cache_dir=None)
     TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
 
 
@@ -48,20 +48,20 @@ def test_no_view_contacts_another_machine():
 WRITES = re.compile(r"\.write_(?:text|bytes)\(|\bopen\((?:[^()]|\([^()]*\))*?\"[rbt+]*[wax+][wbt+]*\"|"
                     r"\b(?:save_file|np\.save\w*|torch\.save)\(|ZipFile\([^()]*\"[wax]\"|"
                     r"\.replace\([\w.]+\)|\.rename\((?!\s*(?:columns|index)=)")
-# who may: they write to what model.core.files gave them, or to what nobody takes for whole
+# who may: they write to what clearhead.model.core.files gave them, or to what nobody takes for whole
 WRITERS = {"model/core/files.py", "model/core/npz.py", "model/pretrained/convert.py",
            "model/training/processes.py"}   # what a process prints, as it prints it
 
 
 def test_files_are_written_by_the_module_that_survives_a_kill():
-    """A program killed while it overwrites a file leaves half of it; model.core.files does not."""
+    """A program killed while it overwrites a file leaves half of it; clearhead.model.core.files does not."""
     found = {name for name, text in SOURCES.items() if WRITES.search(text)}
     assert found == WRITERS
 
 
 def test_missing_encoding_is_an_error_in_our_modules():
     with pytest.raises(EncodingWarning):
-        warnings.warn_explicit("planted", EncodingWarning, "files.py", 1, module="model.core.files")
+        warnings.warn_explicit("planted", EncodingWarning, "files.py", 1, module="clearhead.model.core.files")
     warnings.warn_explicit("planted", EncodingWarning, "core.py", 1, module="click.core")
     child = subprocess.run([sys.executable, "-c", "open(0)"], capture_output=True, stdin=subprocess.DEVNULL)
     assert b"EncodingWarning" in child.stderr

@@ -3,9 +3,9 @@ import functools
 import re
 from typing import Any
 
-from model.core.query import frozen
-from model.core.record import Tokens
-from viz.text import strings
+from clearhead.model.core.query import frozen
+from clearhead.model.core.record import Tokens
+from clearhead.viz.text import strings
 
 
 @frozen

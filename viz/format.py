@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from model.core.query import head_label as head_label
-from model.core.record import Tokens
-from viz import theme
-from viz.text import escape_markdown
-from viz.text import true_minus as true_minus
+from clearhead.model.core.query import head_label as head_label
+from clearhead.model.core.record import Tokens
+from clearhead.viz import theme
+from clearhead.viz.text import escape_markdown
+from clearhead.viz.text import true_minus as true_minus
 
 # printable according to Unicode but invisible: fillers, joiners and variation selectors
 UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0").union(

@@ -7,26 +7,26 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from model.ask import sources
-from model.core.files import ASSETS
-from model.core.query import UserError
-from viz.components.component import component_value, registered
-from viz.glossary import term_link, terms
-from viz.page import PageContext, lessons, page_after, pages
-from viz.session import session
-from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
-from viz.text import menu as sections
-from viz.text import page_titles, strings
-from viz.widgets.figure import page_theme
-from viz.widgets.fragment import OPENED, errors_as_sentences, pause, rerun_when
-from viz.widgets.handout_button import share_name
-from viz.widgets.head_picker import show_badge
-from viz.widgets.layout import flex_row
-from viz.widgets.page_bar import page_bar
-from viz.widgets.picture import fit_question
-from viz.widgets.presentation import listen_for_keys, prepare_room
-from viz.widgets.share import share_button
-from viz.widgets.sidebar import ask_widgets, fetch_model, require_texts
+from clearhead.model.ask import sources
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.query import UserError
+from clearhead.viz.components.component import component_value, registered
+from clearhead.viz.glossary import term_link, terms
+from clearhead.viz.page import PageContext, lessons, page_after, pages
+from clearhead.viz.session import session
+from clearhead.viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
+from clearhead.viz.text import menu as sections
+from clearhead.viz.text import page_titles, strings
+from clearhead.viz.widgets.figure import page_theme
+from clearhead.viz.widgets.fragment import OPENED, errors_as_sentences, pause, rerun_when
+from clearhead.viz.widgets.handout_button import share_name
+from clearhead.viz.widgets.head_picker import show_badge
+from clearhead.viz.widgets.layout import flex_row
+from clearhead.viz.widgets.page_bar import page_bar
+from clearhead.viz.widgets.picture import fit_question
+from clearhead.viz.widgets.presentation import listen_for_keys, prepare_room
+from clearhead.viz.widgets.share import share_button
+from clearhead.viz.widgets.sidebar import ask_widgets, fetch_model, require_texts
 
 HOME = "heads"
 IMAGES = ASSETS / "images"

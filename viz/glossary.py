@@ -5,10 +5,10 @@ removed together with the page. Measures in model/core/heads.py provide their ow
 """
 import functools
 
-from model.core.heads import BY_NAME
-from model.core.query import frozen
-from viz.page import pages
-from viz.text import FOLDER, strings
+from clearhead.model.core.heads import BY_NAME
+from clearhead.model.core.query import frozen
+from clearhead.viz.page import pages
+from clearhead.viz.text import FOLDER, strings
 
 
 @frozen

@@ -7,7 +7,7 @@ tokens and pictures. js/canvas.js uses the same colours.
 """
 import numpy as np
 
-from viz import theme
+from clearhead.viz import theme
 
 MOST = 16        # multiple of the uniform weight with full colour
 OPACITY = 0.8    # default opacity of the colours

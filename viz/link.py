@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from model.core.limits import LIMITS
-from model.core.query import Kind
-from model.core.view import CHOICES, SWITCHES, View
-from viz.page_controls import Control
-from viz.state import TEXTS, WORKED_OUT, State
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import Kind
+from clearhead.model.core.view import CHOICES, SWITCHES, View
+from clearhead.viz.page_controls import Control
+from clearhead.viz.state import TEXTS, WORKED_OUT, State
 
 # most characters in a URL: nginx and Apache reject request lines above 8 kB, and mail programs that check links make
 # them a third longer

@@ -1,11 +1,11 @@
 """Show a head in a notebook, as interactive as on the page Heads:
 
-    from viz.notebook import ask, show
+    from clearhead.viz.notebook import ask, show
     show(ask("minilm", "The animal didn't cross the street because it was too tired."), layer=3, head=1)
 
 Show all heads of your own torch module or Hugging Face model:
 
-    from viz.notebook import look, show
+    from clearhead.viz.notebook import look, show
     show(look(my_model, my_inputs, tokens=["the", "cat", "sat"]))
 
 The output is a self-contained page (viz/handout/notebook_page.py) in an iframe. It needs no server, so it stays
@@ -16,12 +16,12 @@ import html
 import uuid
 from typing import Any
 
-from model.ask import sources
-from model.core.record import AttentionRecord
-from model.core.view import View, checked_view
-from model.module.look import look
-from viz.components.bundle import stylesheet
-from viz.handout.notebook_page import notebook_page
+from clearhead.model.ask import sources
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View, checked_view
+from clearhead.model.module.look import look
+from clearhead.viz.components.bundle import stylesheet
+from clearhead.viz.handout.notebook_page import notebook_page
 
 __all__ = ["Figure", "ask", "look", "show"]
 

@@ -14,20 +14,20 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from model.ask import sources
-from model.ask.sources import Entry
-from model.core.limits import LIMITS
-from model.core.query import Edit, Query, UserError, frozen
-from model.core.record import AttentionRecord
-from model.core.view import View
-from viz import waiting
-from viz.link import PASSING, address, from_params, left_out, to_params
-from viz.page_controls import Control
-from viz.provenance import stated_address
-from viz.session import Kept, session
-from viz.state import LECTURE, QUESTION, VIEW, State, complete_view
-from viz.streamlit_patch import StreamlitPage
-from viz.text import FOLDER, menu
+from clearhead.model.ask import sources
+from clearhead.model.ask.sources import Entry
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import Edit, Query, UserError, frozen
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
+from clearhead.viz import waiting
+from clearhead.viz.link import PASSING, address, from_params, left_out, to_params
+from clearhead.viz.page_controls import Control
+from clearhead.viz.provenance import stated_address
+from clearhead.viz.session import Kept, session
+from clearhead.viz.state import LECTURE, QUESTION, VIEW, State, complete_view
+from clearhead.viz.streamlit_patch import StreamlitPage
+from clearhead.viz.text import FOLDER, menu
 
 
 class UnknownWords(UserError):
@@ -291,9 +291,9 @@ class Pages(Mapping[str, tuple[Page, Callable[["PageContext"], None]]]):
     """All pages by name, in menu order. A page is imported on first access."""
 
     def __init__(self) -> None:
-        import viz.pages
+        import clearhead.viz.pages
 
-        found = {info.name for info in pkgutil.iter_modules(viz.pages.__path__)}
+        found = {info.name for info in pkgutil.iter_modules(clearhead.viz.pages.__path__)}
         self._sections = {name: section for section, titles in menu().items() for name in titles if name in found}
 
     def __iter__(self) -> Iterator[str]:
@@ -307,7 +307,7 @@ class Pages(Mapping[str, tuple[Page, Callable[["PageContext"], None]]]):
 
     def __getitem__(self, name: str) -> tuple[Page, Callable[["PageContext"], None]]:
         section = self._sections[name]
-        module = importlib.import_module(f"viz.pages.{name}")
+        module = importlib.import_module(f"clearhead.viz.pages.{name}")
         return replace(module.PAGE, title=menu()[section][name], section=section), module.render
 
 

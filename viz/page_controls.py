@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from model.core.query import frozen
+from clearhead.model.core.query import frozen
 
 _FLOAT = r"-?\d{1,9}(\.\d{1,9})?(e[+-]?\d{1,3})?"
 _WHOLE = r"-?\d{1,9}"

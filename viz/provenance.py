@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from model.core import pictures
-from model.core.query import QUOTED, Edit, HeadId, Patch, Query, UserError, described
-from model.core.record import AttentionRecord
-from model.core.version import VERSION, commit
-from model.core.view import View
-from viz.format import format_difference
-from viz.link import unpack
-from viz.text import Texts, strings
+from clearhead.model.core import pictures
+from clearhead.model.core.query import QUOTED, Edit, HeadId, Patch, Query, UserError, described
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.version import VERSION, commit
+from clearhead.model.core.view import View
+from clearhead.viz.format import format_difference
+from clearhead.viz.link import unpack
+from clearhead.viz.text import Texts, strings
 
 MADE_BY = "Clearhead"
 # host suffixes of local networks

@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from model.core import pictures
-from viz.state import State
+from clearhead.model.core import pictures
+from clearhead.viz.state import State
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 import streamlit as st
 
-from model.core.limits import leave_out_imports, share_heaps
-from model.core.query import UserError
-from viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, say_why, take_turns
+from clearhead.model.core.limits import leave_out_imports, share_heaps
+from clearhead.model.core.query import UserError
+from clearhead.viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, say_why, take_turns
 
 log = logging.getLogger("clearhead")
 
@@ -17,13 +17,13 @@ log = logging.getLogger("clearhead")
 def start() -> None:
     """Import the pages and ask the default page's question, whose job the first visitor shares. Then exclude imported
     objects from garbage collection."""
-    import viz.frame
-    from model.ask import sources
-    from viz.glossary import terms
-    from viz.page import pages
-    from viz.state import State
+    import clearhead.viz.frame
+    from clearhead.model.ask import sources
+    from clearhead.viz.glossary import terms
+    from clearhead.viz.page import pages
+    from clearhead.viz.state import State
 
-    pages()[viz.frame.HOME]   # other pages are imported when opened
+    pages()[clearhead.viz.frame.HOME]   # other pages are imported when opened
     terms()
     try:
         sources.ask(sources.open_query(*State().question), "the server's start").result()

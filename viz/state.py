@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from model.core import heads, pictures
-from model.core.query import HeadId, Kind, frozen
-from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.view import SCALES, View, links_from, telling_token
-from viz import glow
-from viz.examples import Example, example_for, examples, token_of
-from viz.theme import strength
+from clearhead.model.core import heads, pictures
+from clearhead.model.core.query import HeadId, Kind, frozen
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.view import SCALES, View, links_from, telling_token
+from clearhead.viz import glow
+from clearhead.viz.examples import Example, example_for, examples, token_of
+from clearhead.viz.theme import strength
 
 WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # derived from the record unless chosen by the user
 TEXTS = ("text", "text_b", "target")                      # fields that the user types

@@ -33,7 +33,7 @@ from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.web.server import server_util
 
-from model.core.query import UserError
+from clearhead.model.core.query import UserError
 
 RECORD = 2048   # Streamlit's overhead per uploaded file, in bytes
 

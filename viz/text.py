@@ -9,8 +9,8 @@ import string
 import tomllib
 from typing import Any
 
-from model.core.files import ASSETS
-from model.core.query import ISOLATES, isolated
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.query import ISOLATES, isolated
 
 FOLDER = ASSETS / "text" / "en"
 # what Streamlit replaces after parsing Markdown, so that escaping has no effect: icons, addresses, e-mails, arrows and

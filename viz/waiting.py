@@ -5,11 +5,11 @@ from typing import Any
 
 import streamlit as st
 
-from model.ask import sources
-from model.ask.jobs import Job
-from model.core.query import UserError
-from viz.session import session
-from viz.streamlit_patch import DeltaGenerator, rerun_for_click
+from clearhead.model.ask import sources
+from clearhead.model.ask.jobs import Job
+from clearhead.model.core.query import UserError
+from clearhead.viz.session import session
+from clearhead.viz.streamlit_patch import DeltaGenerator, rerun_for_click
 
 # seconds between polls of the job, at first and in a long wait; its end is noticed immediately
 POLL, SLOWEST = 0.05, 0.5

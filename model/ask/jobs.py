@@ -12,8 +12,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from model.core.limits import Cancelled, byte_cache, stoppable
-from model.core.query import Progress, UserError, first_line
+from clearhead.model.core.limits import Cancelled, byte_cache, stoppable
+from clearhead.model.core.query import Progress, UserError, first_line
 
 log = logging.getLogger("clearhead")
 MISSING = object()   # returned for a missing cache entry, since an answer may be None

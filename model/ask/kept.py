@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from model.core import record_file
-from model.core.files import ASSETS
-from model.core.files import write as write_file
-from model.core.limits import LIMITS, home, keeps
-from model.core.query import IN_MEMORY, Query, UserError
-from model.core.record import AttentionRecord, Layer, Prediction
-from model.imported.record_file import read_kept
-from model.imported.source import PREFIX
+from clearhead.model.core import record_file
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.limits import LIMITS, home, keeps
+from clearhead.model.core.query import IN_MEMORY, Query, UserError
+from clearhead.model.core.record import AttentionRecord, Layer, Prediction
+from clearhead.model.imported.record_file import read_kept
+from clearhead.model.imported.source import PREFIX
 
 VERSION = 1     # to be increased when the computation of records changes
 SHIPPED = ASSETS / "records"

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
 
 import numpy as np
 
-from model.core.files import ASSETS
-from model.core.files import write as write_file
-from model.core.limits import parse_json
-from model.core.models import NamesModel
-from model.core.query import UserError, frozen
-from model.core.record_file import Reader
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.files import write as write_file
+from clearhead.model.core.limits import parse_json
+from clearhead.model.core.models import NamesModel
+from clearhead.model.core.query import UserError, frozen
+from clearhead.model.core.record_file import Reader
 
 if TYPE_CHECKING:
-    from model.studies.atlas.summary import Atlas
+    from clearhead.model.studies.atlas.summary import Atlas
 
 RESULTS = ASSETS / "results"
 ATLAS = "Atlas"   # recognised by name, because its module is slow to import; its tables are separate files
@@ -76,15 +76,15 @@ def _read(path: Path, answered: Any, question: Any) -> Shipped | None:
 
 
 def _open_atlas(folder: Path) -> "Atlas":
-    from model.studies.atlas.files import open_atlas
+    from clearhead.model.studies.atlas.files import open_atlas
 
     return open_atlas(folder)
 
 
 def save(question: NamesModel, answer: object, seconds: float, day: str, machine: str) -> Path:
     """Write an answer to the file that `find` reads."""
-    from model.studies.atlas.files import write_atlas
-    from model.studies.atlas.summary import Atlas
+    from clearhead.model.studies.atlas.files import write_atlas
+    from clearhead.model.studies.atlas.summary import Atlas
 
     place = path_of(question)
     place.parent.mkdir(exist_ok=True)

@@ -12,21 +12,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from model.ask import kept
-from model.ask.jobs import MISSING, Cache, Job, JobQueue
-from model.ask.shipped import find as shipped
-from model.core.limits import LIMITS, byte_cache, home
-from model.core.models import NamesModel, OpenModel, TooLarge, Trace, TraceQuery
-from model.core.query import IN_MEMORY, Edit, Progress, Query, UnknownModel, UserError, frozen, pictures_only, text_only
-from model.core.record import AttentionRecord
-from model.imported import source as imported_source
-from model.pretrained import catalogue as pretrained_catalogue
-from model.pretrained.catalogue import catalogue_only
-from model.scratch import source as scratch
-from model.scratch import vocabulary as scratch_vocabulary
-from model.scratch.vocabulary import Swap
-from model.training import processes as training_film
-from model.training.processes import Film
+from clearhead.model.ask import kept
+from clearhead.model.ask.jobs import MISSING, Cache, Job, JobQueue
+from clearhead.model.ask.shipped import find as shipped
+from clearhead.model.core.limits import LIMITS, byte_cache, home
+from clearhead.model.core.models import NamesModel, OpenModel, TooLarge, Trace, TraceQuery
+from clearhead.model.core.query import (
+    IN_MEMORY,
+    Edit,
+    Progress,
+    Query,
+    UnknownModel,
+    UserError,
+    frozen,
+    pictures_only,
+    text_only,
+)
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.imported import source as imported_source
+from clearhead.model.pretrained import catalogue as pretrained_catalogue
+from clearhead.model.pretrained.catalogue import catalogue_only
+from clearhead.model.scratch import source as scratch
+from clearhead.model.scratch import vocabulary as scratch_vocabulary
+from clearhead.model.scratch.vocabulary import Swap
+from clearhead.model.training import processes as training_film
+from clearhead.model.training.processes import Film
 
 __all__ = ["Swap", "catalogue_only", "shipped"]
 
@@ -51,10 +61,10 @@ def source_of(model_id: str) -> Source:
     if scratch.is_scratch(model_id):
         return scratch
     if model_id.startswith(IN_MEMORY):
-        from model.pretrained import memory
+        from clearhead.model.pretrained import memory
 
         return memory
-    from model.pretrained import load
+    from clearhead.model.pretrained import load
 
     return load
 
@@ -140,7 +150,7 @@ def film(model: str) -> Film:
 
 def scores(model: str) -> dict[str, float]:
     """Return a small model's scores on held-out data, as measured after its training."""
-    from model.scratch.models import read_metadata
+    from clearhead.model.scratch.models import read_metadata
 
     found: dict[str, float] = read_metadata(scratch.weights_file(model)[0])["scores"]
     return found
@@ -214,8 +224,8 @@ def fetch_now(model: str, report: Progress) -> Path:
     own models, which have no folder."""
     if scratch.is_scratch(model):
         raise UserError(f"{model} comes with Clearhead, so there is nothing to fetch; use it directly.")
-    from model.pretrained.catalogue import Unreachable
-    from model.pretrained.fetch import fetch
+    from clearhead.model.pretrained.catalogue import Unreachable
+    from clearhead.model.pretrained.fetch import fetch
 
     try:
         return fetch(model, report)
@@ -346,7 +356,7 @@ def imported_name(model: str) -> str | None:
 def untrained(model: str) -> str:
     """Return the id of the untrained version of a model: the first training snapshot of our own models, a twin of a
     pretrained model, or "scratch" itself, which was never trained."""
-    from model.pretrained.load import SUFFIX
+    from clearhead.model.pretrained.load import SUFFIX
     if not scratch.is_scratch(model):
         return model + SUFFIX
     return model if model == "scratch" else f"{model.split(scratch.SNAPSHOT)[0]}{scratch.SNAPSHOT}0"
@@ -365,7 +375,7 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
     fingerprint = revision(model)
     reads = sides(model)
     if (image is not None and "image" not in reads) or (image is None and reads == {"image"}):
-        from model.pretrained import load
+        from clearhead.model.pretrained import load
 
         if source_of(model) is load:
             load.check_inputs(model)

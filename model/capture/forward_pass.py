@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from model.capture.transformers_internals import (
+from clearhead.model.capture.transformers_internals import (
     eager_attention,
     eager_mask,
     every_fused_mask,
     fused_attention,
     fused_mask,
 )
-from model.core.attention import (
+from clearhead.model.core.attention import (
     Bias,
     Causal,
     Dense,
@@ -34,10 +34,10 @@ from model.core.attention import (
     recognise_bias,
     recognise_mask,
 )
-from model.core.limits import on_own_pages, release_free_pages
-from model.core.models import check_lengths
-from model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, frozen, quiet
-from model.core.record import Attends, Layer
+from clearhead.model.core.limits import on_own_pages, release_free_pages
+from clearhead.model.core.models import check_lengths
+from clearhead.model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, frozen, quiet
+from clearhead.model.core.record import Attends, Layer
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from model.capture import forward_pass, trace, verify
-from model.core import limits
-from model.core.limits import limited_threads
-from model.core.models import ModelInput, Pass, PassAnswer, Trace, Vocabulary, check_lengths
-from model.core.query import (
+from clearhead.model.capture import forward_pass, trace, verify
+from clearhead.model.core import limits
+from clearhead.model.core.limits import limited_threads
+from clearhead.model.core.models import ModelInput, Pass, PassAnswer, Trace, Vocabulary, check_lengths
+from clearhead.model.core.query import (
     Edit,
     Hide,
     Kind,
@@ -24,7 +24,15 @@ from model.core.query import (
     quiet,
     with_arrays,
 )
-from model.core.record import CANDIDATES, AttentionMap, AttentionRecord, Card, Prediction, Verification, tensor_of
+from clearhead.model.core.record import (
+    CANDIDATES,
+    AttentionMap,
+    AttentionRecord,
+    Card,
+    Prediction,
+    Verification,
+    tensor_of,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor

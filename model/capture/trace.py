@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from model.capture.forward_pass import Slot, sample_rows
-from model.capture.stream import Passage, Vectors
-from model.core.limits import for_this_thread
-from model.core.models import (
+from clearhead.model.capture.forward_pass import Slot, sample_rows
+from clearhead.model.capture.stream import Passage, Vectors
+from clearhead.model.core.limits import for_this_thread
+from clearhead.model.core.models import (
     AttentionTrace,
     Block,
     Embedded,
@@ -31,15 +31,15 @@ from model.core.models import (
     Unembedding,
     closeness,
 )
-from model.core.models import same_numbers as close
-from model.core.query import Kind, Progress, Query, UserError, frozen_array, with_arrays
-from model.core.record import AttentionRecord, Layer, Prediction
+from clearhead.model.core.models import same_numbers as close
+from clearhead.model.core.query import Kind, Progress, Query, UserError, frozen_array, with_arrays
+from clearhead.model.core.record import AttentionRecord, Layer, Prediction
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from model.capture.model import NetworkModel
-    from model.capture.verify import Wiring
+    from clearhead.model.capture.model import NetworkModel
+    from clearhead.model.capture.verify import Wiring
 
 
 class TooMuch(BaseException):

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
-from model.capture import forward_pass, trace
-from model.capture.forward_pass import Call, Unsupported
-from model.capture.transformers_internals import set_attention
-from model.core import heads
-from model.core.attention import Causal, Full
-from model.core.limits import Shape
-from model.core.query import Edit, Kind, Patch, Silence, first_line, frozen, head_label, largest
-from model.core.record import Layer, Reported, Verification
+from clearhead.model.capture import forward_pass, trace
+from clearhead.model.capture.forward_pass import Call, Unsupported
+from clearhead.model.capture.transformers_internals import set_attention
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Causal, Full
+from clearhead.model.core.limits import Shape
+from clearhead.model.core.query import Edit, Kind, Patch, Silence, first_line, frozen, head_label, largest
+from clearhead.model.core.record import Layer, Reported, Verification
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

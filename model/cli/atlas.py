@@ -11,16 +11,16 @@ from pathlib import Path
 import click
 import psutil
 
-from model.ask import sources
-from model.cli.commands import FOLDER, JSON, KIND, LIMIT, MODEL, READ, Commands, as_json, tell
-from model.core.files import ASSETS, make_folder, refuse_overwriting
-from model.core.query import Kind, UserError, quiet
-from model.core.record import unread
-from model.studies.atlas import files
-from model.studies.atlas.build import Corpus, ShardWorker, Task, folded, made_of
-from model.studies.atlas.summary import Summary, atlas_of
-from model.studies.atlas.workers import ENGINES, summaries
-from model.studies.corpus import FIELD
+from clearhead.model.ask import sources
+from clearhead.model.cli.commands import FOLDER, JSON, KIND, LIMIT, MODEL, READ, Commands, as_json, tell
+from clearhead.model.core.files import ASSETS, make_folder, refuse_overwriting
+from clearhead.model.core.query import Kind, UserError, quiet
+from clearhead.model.core.record import unread
+from clearhead.model.studies.atlas import files
+from clearhead.model.studies.atlas.build import Corpus, ShardWorker, Task, folded, made_of
+from clearhead.model.studies.atlas.summary import Summary, atlas_of
+from clearhead.model.studies.atlas.workers import ENGINES, summaries
+from clearhead.model.studies.corpus import FIELD
 
 
 def open_worker(task: Task) -> ShardWorker:

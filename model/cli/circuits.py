@@ -2,12 +2,12 @@
 weights."""
 import click
 
-from model.ask import sources
-from model.cli.commands import JSON, KIND, MODEL, answer_to, as_json, echo_table, show, tell_unread
-from model.core.query import Kind, Query, UserError
-from model.studies import circuits, contributions
-from model.studies.mechanisms import MechanismsQuery
-from model.studies.paths import READS, PathsQuery
+from clearhead.model.ask import sources
+from clearhead.model.cli.commands import JSON, KIND, MODEL, answer_to, as_json, echo_table, show, tell_unread
+from clearhead.model.core.query import Kind, Query, UserError
+from clearhead.model.studies import circuits, contributions
+from clearhead.model.studies.mechanisms import MechanismsQuery
+from clearhead.model.studies.paths import READS, PathsQuery
 
 TEXT = click.option("--text", required=True, help="What the model reads.")
 TARGET = click.option("--target", help="The decoder's text, for an encoder–decoder.")

@@ -15,11 +15,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from model.ask import sources
-from model.core import pictures
-from model.core.limits import LIMITS, as_rows
-from model.core.query import ISOLATES, Kind, Query, UserError
-from model.core.record_file import plain
+from clearhead.model.ask import sources
+from clearhead.model.core import pictures
+from clearhead.model.core.limits import LIMITS, as_rows
+from clearhead.model.core.query import ISOLATES, Kind, Query, UserError
+from clearhead.model.core.record_file import plain
 
 if TYPE_CHECKING:
     from pandas import DataFrame

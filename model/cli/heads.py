@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from model.ask import sources
-from model.cli.commands import JSON, KIND, LIMIT, MODEL, READ, answer_to, as_json, echo_table, tell_unread
-from model.core.query import Kind
-from model.core.record import unread
-from model.core.statistics import too_few
-from model.studies import comparison, corpus, rule
+from clearhead.model.ask import sources
+from clearhead.model.cli.commands import JSON, KIND, LIMIT, MODEL, READ, answer_to, as_json, echo_table, tell_unread
+from clearhead.model.core.query import Kind
+from clearhead.model.core.record import unread
+from clearhead.model.core.statistics import too_few
+from clearhead.model.studies import comparison, corpus, rule
 
 
 @click.command("compare")

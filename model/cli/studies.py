@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from model.ask import sources
-from model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, echo_table
-from model.core.files import make_folder
-from model.core.query import UserError, errors_at
-from model.core.record import unread
-from model.core.statistics import accuracy_intervals, too_few
-from model.studies import coreference, syntax
-from model.studies.claims.claim import Finding, judge
+from clearhead.model.ask import sources
+from clearhead.model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, echo_table
+from clearhead.model.core.files import make_folder
+from clearhead.model.core.query import UserError, errors_at
+from clearhead.model.core.record import unread
+from clearhead.model.core.statistics import accuracy_intervals, too_few
+from clearhead.model.studies import coreference, syntax
+from clearhead.model.studies.claims.claim import Finding, judge
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -101,7 +101,7 @@ def claims_command(names: tuple[str, ...], listed: bool, json_wanted: bool) -> N
     clearhead claims
     clearhead claims --only previous --only sink --json
     """
-    from model.studies.claims import catalogue as claims  # it imports every study
+    from clearhead.model.studies.claims import catalogue as claims  # it imports every study
 
     if unknown := [name for name in names if name not in claims.BY_NAME]:
         raise UserError(f"There is no claim {unknown[0]!r}; choose from: {', '.join(claims.BY_NAME)}.")
@@ -132,7 +132,7 @@ def claims_command(names: tuple[str, ...], listed: bool, json_wanted: bool) -> N
 
 def claim_as_text(result: dict[str, object], findings: tuple[Finding, ...]) -> str:
     """Format a row as text. An asterisk marks the deciding finding."""
-    from model.studies.claims import catalogue as claims
+    from clearhead.model.studies.claims import catalogue as claims
 
     lines = [f"{result['sentence']}" + (f" ({result['model']})" if result["model"] else ""),
              f"  {result['verdict']}: {result['because']}"]
@@ -190,9 +190,9 @@ def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     are written to OUT/TASK.safetensors, snapshots to OUT/TASK-film.safetensors. The same command resumes a stopped
     training.
     """
-    from model.scratch import models
-    from model.scratch.task import tasks_named
-    from model.scratch.train import TrainingStep, train
+    from clearhead.model.scratch import models
+    from clearhead.model.scratch.task import tasks_named
+    from clearhead.model.scratch.train import TrainingStep, train
 
     make_folder(out)
     for each in tasks_named(task):

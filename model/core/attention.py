@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from model.core.query import Edit, Hide, Kind, frozen, slices, with_arrays
-from model.core.query import Window as WindowEdit
+from clearhead.model.core.query import Edit, Hide, Kind, frozen, slices, with_arrays
+from clearhead.model.core.query import Window as WindowEdit
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
-from model.core.query import UserError, first_line
+from clearhead.model.core.query import UserError, first_line
 
 ROOT = Path(__file__).parents[2]   # the checkout, or the folder that the wheel was installed into
 ASSETS = next(each for each in (ROOT / "clearhead" / "assets", ROOT / "assets") if each.is_dir())

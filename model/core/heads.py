@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.attention import Mask, empty_rows
-from model.core.models import MapQuestion, Models
-from model.core.query import HeadId, Kind, Progress, frozen, slices, with_arrays
-from model.core.record import AttentionMap, Layer, Reported
+from clearhead.model.core.attention import Mask, empty_rows
+from clearhead.model.core.models import MapQuestion, Models
+from clearhead.model.core.query import HeadId, Kind, Progress, frozen, slices, with_arrays
+from clearhead.model.core.record import AttentionMap, Layer, Reported
 
 # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, which fits into the processor's
 # cache

@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 from cachetools import LRUCache
 
-from model.core.query import UserError, frozen
+from clearhead.model.core.query import UserError, frozen
 
 if TYPE_CHECKING:
     from torch import nn

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from model.core.query import (
+from clearhead.model.core.query import (
     Edit,
     Kind,
     KindHeadId,
@@ -28,7 +28,7 @@ from model.core.query import (
     slices,
     with_arrays,
 )
-from model.core.record import AttentionMap, AttentionRecord, Card, Omission, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Card, Omission, Tokens
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,9 +7,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from model.core import files, heads
-from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.record_file import query_of
+from clearhead.model.core import files, heads
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.record_file import query_of
 
 
 def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance: str | None = None) -> None:

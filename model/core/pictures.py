@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from model.core.files import ASSETS
-from model.core.limits import LIMITS
-from model.core.query import UserError, first_line, with_arrays
-from model.core.session_store import SessionStore
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import UserError, first_line, with_arrays
+from clearhead.model.core.session_store import SessionStore
 
 if TYPE_CHECKING:
     from PIL.Image import Image

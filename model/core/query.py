@@ -418,3 +418,8 @@ def word_numbers(text: str) -> list[int]:
     for number, (start, end) in enumerate(word_spans(text)):
         numbers[start:end] = [number] * (end - start)
     return numbers
+
+
+for _error in (UserError, NotOnDisk, UnknownModel, NotFinite):   # as a traceback and a pickle name them
+    _error.__module__ = "clearhead"
+UserError.__name__ = UserError.__qualname__ = "Error"

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 import numpy as np
 
-from model.core import record_file
-from model.core.attention import Bias, Dense, Hidden, Mask, Narrowed, Relative, empty_rows
-from model.core.query import (
+from clearhead.model.core import record_file
+from clearhead.model.core.attention import Bias, Dense, Hidden, Mask, Narrowed, Relative, empty_rows
+from clearhead.model.core.query import (
     Box,
     Kind,
     Query,
@@ -308,7 +308,7 @@ class Attends:
 
     def _scores(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> "np.ndarray | Tensor":
         """Return the scores as an array or a tensor, computed by numpy or torch, whichever is faster for this size."""
-        from model.core import attention
+        from clearhead.model.core import attention
 
         wanted = np.arange(len(self.query))[heads]
         query = self.query[heads][:, rows]
@@ -327,7 +327,7 @@ class Attends:
     def weights(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
         """Return weights, (head, row, key), for some heads and rows; 0 in rows without an allowed key. `keys` must
         include every key that these rows may attend to."""
-        from model.core import attention
+        from clearhead.model.core import attention
 
         scores, wanted = self._scores(heads, rows, keys), np.arange(len(self.query))[heads]
         give = np.asarray if isinstance(scores, np.ndarray) else tensor_of

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origi
 
 import numpy as np
 
-from model.core import files
-from model.core.attention import Mask
-from model.core.limits import LIMITS
-from model.core.query import Query, UserError
+from clearhead.model.core import files
+from clearhead.model.core.attention import Mask
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import Query, UserError
 
 if TYPE_CHECKING:
-    from model.core.record import AttentionRecord
+    from clearhead.model.core.record import AttentionRecord
 
 Made = TypeVar("Made")
 

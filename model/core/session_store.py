@@ -3,8 +3,8 @@ import threading
 from collections import OrderedDict, deque
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from model.core.limits import MB
-from model.core.query import UserError
+from clearhead.model.core.limits import MB
+from clearhead.model.core.query import UserError
 
 
 class Sized(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from model.core.query import frozen
+from clearhead.model.core.query import frozen
 
 LOGARITHMS = {2: np.log2, math.e: np.log}
 DRAWS = 2_000      # per bootstrap, and per permutation test

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from model.core import heads
-from model.core.models import MapQuestion, Models
-from model.core.query import (
+from clearhead.model.core import heads
+from clearhead.model.core.models import MapQuestion, Models
+from clearhead.model.core.query import (
     HeadId,
     Kind,
     Progress,
@@ -21,7 +21,7 @@ from model.core.query import (
     slices,
     with_arrays,
 )
-from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 
 LENSES = ("matrix", "lines", "text", "picture")
 SCALES = ("linear", "root", "log")

@@ -18,10 +18,10 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from model.core.attention import Causal, Full
-from model.core.limits import LIMITS
-from model.core.query import Kind, NotFinite, UserError, first_line, with_arrays
-from model.core.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens, tokens_of_texts
+from clearhead.model.core.attention import Causal, Full
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import Kind, NotFinite, UserError, first_line, with_arrays
+from clearhead.model.core.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens, tokens_of_texts
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError, NotImplementedError, OSError,
           OverflowError, SyntaxError, MemoryError, SystemError, tokenize.TokenError)

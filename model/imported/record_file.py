@@ -9,10 +9,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from model.core import pictures
-from model.core.limits import LIMITS, parse_json
-from model.core.query import Kind, Query, UserError, described, first_line, with_arrays
-from model.core.record import (
+from clearhead.model.core import pictures
+from clearhead.model.core.limits import LIMITS, parse_json
+from clearhead.model.core.query import Kind, Query, UserError, described, first_line, with_arrays
+from clearhead.model.core.record import (
     AttentionMap,
     AttentionRecord,
     Card,
@@ -23,8 +23,8 @@ from model.core.record import (
     Tokens,
     Verification,
 )
-from model.core.record_file import FORMAT, TOO_LARGE, Reader, query_of, typed
-from model.imported.reading import ImportedFile
+from clearhead.model.core.record_file import FORMAT, TOO_LARGE, Reader, query_of, typed
+from clearhead.model.imported.reading import ImportedFile
 
 SAVE_AGAIN = "save the record again with record.save"
 TYPES = {"F32": np.dtype("<f4"), "BOOL": np.dtype("?"), "U8": np.dtype("u1")}

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from model.core.limits import LIMITS
-from model.core.query import Progress, Query, UserError, quiet
-from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Verification
-from model.core.session_store import SessionStore
-from model.imported.reading import ImportedFile, read_attention
-from model.imported.record_file import RecordFile, read_record
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import Progress, Query, UserError, quiet
+from clearhead.model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Verification
+from clearhead.model.core.session_store import SessionStore
+from clearhead.model.imported.reading import ImportedFile, read_attention
+from clearhead.model.imported.record_file import RecordFile, read_record
 
 PREFIX = "imported:"
 READERS = {".npz": read_attention, ".safetensors": read_record}   # by file extension

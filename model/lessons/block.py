@@ -6,10 +6,10 @@ from typing import cast
 
 import numpy as np
 
-from model.core.files import ASSETS
-from model.core.limits import seeded
-from model.core.models import Block, Norm, norm_of
-from model.core.query import Kind, with_arrays
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.limits import seeded
+from clearhead.model.core.models import Block, Norm, norm_of
+from clearhead.model.core.query import Kind, with_arrays
 
 WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # sizes of the small model of varying depth
 DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)
@@ -125,7 +125,7 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
     """
     import torch
 
-    from model.scratch.transformer import Config, EncoderLayer, Transformer
+    from clearhead.model.scratch.transformer import Config, EncoderLayer, Transformer
 
     with seeded(seed), torch.enable_grad():
         model = Transformer(Config(WORDS, WIDTH, HEADS, 4 * WIDTH, layers, 0, dropout=0.0, norm_first=norm_first,

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.limits import FLOAT, LIMITS, memory_free, seeded
-from model.core.models import Models
-from model.core.query import Progress, frozen, with_arrays
+from clearhead.model.core.limits import FLOAT, LIMITS, memory_free, seeded
+from clearhead.model.core.models import Models
+from clearhead.model.core.query import Progress, frozen, with_arrays
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -67,7 +67,7 @@ class CostsQuery:
 
 def plain(query: "Tensor", key: "Tensor", value: "Tensor") -> "Tensor":
     """Compute equation (1) literally, (head, n, d_k), with full matrices of scores and weights."""
-    from model.core import attention
+    from clearhead.model.core import attention
 
     return attention.attention(query, key, value)[0]
 
@@ -86,7 +86,7 @@ def window(query: "Tensor", key: "Tensor", value: "Tensor", side: int = WINDOW) 
     import torch
     from torch.nn.functional import pad
 
-    from model.core import attention
+    from clearhead.model.core import attention
 
     n = query.shape[-2]
     rest = -n % side
@@ -202,7 +202,7 @@ def measure(way: str, n: int, d_model: int, report: Progress) -> Cost:
     """Measure memory, then time. `report` may raise an exception to stop in between."""
     import torch
 
-    from model.core.limits import one_thread
+    from clearhead.model.core.limits import one_thread
 
     done = LENGTHS.index(n) / len(LENGTHS)
     with torch.inference_mode(), one_thread():

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.limits import count_parameters, seeded
-from model.core.models import Models
-from model.core.query import Progress, frozen, quiet, with_arrays
+from clearhead.model.core.limits import count_parameters, seeded
+from clearhead.model.core.models import Models
+from clearhead.model.core.query import Progress, frozen, quiet, with_arrays
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from model.scratch.canvas import Canvas
-    from model.scratch.transformer import Transformer
+    from clearhead.model.scratch.canvas import Canvas
+    from clearhead.model.scratch.transformer import Transformer
 
 
 KINDS = ("convolution", "transformer", "unplaced")   # "unplaced" is the Transformer without positions
@@ -52,8 +52,8 @@ def network(kind: str, seed: int) -> "nn.Module":
     """Return an untrained network of this kind, from ink (b, 8, 8) to logits (b, 10)."""
     from torch import nn
 
-    from model.scratch.canvas import CLASSES, SIDE
-    from model.scratch.transformer import Config, Transformer
+    from clearhead.model.scratch.canvas import CLASSES, SIDE
+    from clearhead.model.scratch.transformer import Config, Transformer
 
     with seeded(seed):
         if kind != "convolution":
@@ -74,7 +74,7 @@ def lessons(count: int, seed: int) -> "tuple[Tensor, Tensor]":
     """Return the training digits: ink (digit, 8, 8) and labels (digit)."""
     import torch
 
-    from model.scratch.canvas import digits
+    from clearhead.model.scratch.canvas import digits
 
     known = digits()
     chosen = np.random.default_rng(seed).permutation(len(known.labels))[:count]
@@ -91,8 +91,8 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
     stop."""
     import torch
 
-    from model.core.limits import one_thread
-    from model.scratch.canvas import digits
+    from clearhead.model.core.limits import one_thread
+    from clearhead.model.scratch.canvas import digits
 
     with one_thread(), torch.enable_grad():
         model = network(question.kind, question.seed)
@@ -136,8 +136,8 @@ PICTURES = 8         # held-out canvases to choose from
 @cache
 def patch_network() -> "Transformer":
     """Return the trained patch model."""
-    from model.scratch import models
-    from model.scratch.source import weights_file
+    from clearhead.model.scratch import models
+    from clearhead.model.scratch.source import weights_file
 
     return models.load(*weights_file(MODEL))[0]
 
@@ -145,7 +145,7 @@ def patch_network() -> "Transformer":
 @cache
 def canvases() -> "tuple[Canvas, ...]":
     """Return the first held-out canvases, with twins next to each other."""
-    from model.scratch.tasks.marked_digit import test_canvases
+    from clearhead.model.scratch.tasks.marked_digit import test_canvases
 
     return tuple(test_canvases("test", PICTURES))
 
@@ -175,7 +175,7 @@ def read(pixels: np.ndarray, placed: bool) -> np.ndarray:
     placed: whether to add the learned positions; the weights are the same in both cases."""
     import torch
 
-    from model.scratch.tasks.marked_digit import ink
+    from clearhead.model.scratch.tasks.marked_digit import ink
 
     model = patch_network()
     with torch.inference_mode():

@@ -3,10 +3,10 @@ from typing import cast
 
 import numpy as np
 
-from model.core import heads
-from model.core.models import Trace
-from model.core.query import Kind, with_arrays
-from model.core.record import AttentionMap, AttentionRecord, Layer
+from clearhead.model.core import heads
+from clearhead.model.core.models import Trace
+from clearhead.model.core.query import Kind, with_arrays
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer
 
 
 def allowed(attention_map: AttentionMap) -> np.ndarray:

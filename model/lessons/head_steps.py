@@ -6,8 +6,8 @@ soft cap, bias, temperature, mask, softmax, and the mix Σ_j w_ij v_j. Arrays ar
 
 import numpy as np
 
-from model.core.query import with_arrays
-from model.core.record import Layer
+from clearhead.model.core.query import with_arrays
+from clearhead.model.core.record import Layer
 
 
 @with_arrays

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.core import heads
-from model.core.limits import one_thread
-from model.core.models import AttentionTrace, MapQuestion, Models, Projection, turned
-from model.core.query import HeadId, Kind, Progress, UserError, frozen, with_arrays
-from model.core.record import AttentionMap, Layer
-from model.core.statistics import entropy
-from model.core.view import MAX_UNPOOLED
-from model.studies.rollout import uniform_rows
+from clearhead.model.core import heads
+from clearhead.model.core.limits import one_thread
+from clearhead.model.core.models import AttentionTrace, MapQuestion, Models, Projection, turned
+from clearhead.model.core.query import HeadId, Kind, Progress, UserError, frozen, with_arrays
+from clearhead.model.core.record import AttentionMap, Layer
+from clearhead.model.core.statistics import entropy
+from clearhead.model.core.view import MAX_UNPOOLED
+from clearhead.model.studies.rollout import uniform_rows
 
 # maximum count of numbers processed in comparing all pairs of heads on a text; longer texts use evenly spaced rows
 BUDGET = 4e8

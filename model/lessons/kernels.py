@@ -6,7 +6,7 @@ In Nadaraya 1964 and Watson 1964, the estimate at x is the average of all values
 """
 import numpy as np
 
-from model.core import attention
+from clearhead.model.core import attention
 
 KERNELS = ("gaussian", "epanechnikov", "triangular", "boxcar")
 LIFTS = ("line", "circle")

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from model.core.limits import seeded
-from model.core.models import Models
-from model.core.query import Progress, frozen, quiet, with_arrays
-from model.core.statistics import entropy
+from clearhead.model.core.limits import seeded
+from clearhead.model.core.models import Models
+from clearhead.model.core.query import Progress, frozen, quiet, with_arrays
+from clearhead.model.core.statistics import entropy
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from model.scratch.transformer import Transformer
+    from clearhead.model.scratch.transformer import Transformer
 
 
 # steps, sentences per step, test sentences, steps between two tests
@@ -49,7 +49,7 @@ class RunQuery:
 
     def answer(self, models: Models, report: Progress) -> "ShortRun":
         """Run the training and return its curves."""
-        from model.core.limits import one_thread
+        from clearhead.model.core.limits import one_thread
 
         with one_thread():
             needs = self.target in ("teacher", "other")
@@ -80,9 +80,9 @@ def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
     step. Step −1 is the test set."""
     import torch
 
-    from model.scratch import grammar
-    from model.scratch.task import pad_rows
-    from model.scratch.tasks import resolver
+    from clearhead.model.scratch import grammar
+    from clearhead.model.scratch.task import pad_rows
+    from clearhead.model.scratch.tasks import resolver
 
     drawn = grammar.sentences(random.Random(f"short {seed} {step}"), "train" if step >= 0 else "validation")
     source = (each for each in drawn if each.frame == FRAME)
@@ -95,8 +95,8 @@ def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
 
 def untrained_model(seed: int) -> "Transformer":
     """Return a small untrained encoder: the wide resolver with d_model 32."""
-    from model.scratch.tasks import resolver
-    from model.scratch.transformer import Transformer
+    from clearhead.model.scratch.tasks import resolver
+    from clearhead.model.scratch.transformer import Transformer
 
     with seeded(seed):
         return Transformer(replace(resolver.TASKS[1].config, d_model=WIDTH, d_ff=2 * WIDTH))
@@ -255,22 +255,22 @@ TEACHER = "induction"   # the trained decoder; the students are its own earlier 
 
 def steps() -> list[int]:
     """Return the training steps with a snapshot of the teacher, starting with step 0."""
-    from model.scratch import models
-    from model.scratch.source import film_path, weights_file
+    from clearhead.model.scratch import models
+    from clearhead.model.scratch.source import film_path, weights_file
 
     return models.read_metadata(film_path(weights_file(TEACHER)[0]))["frames"]
 
 
 def student(step: int) -> str:
     """Return the id of the teacher's snapshot after `step` steps."""
-    from model.scratch.source import SNAPSHOT
+    from clearhead.model.scratch.source import SNAPSHOT
 
     return f"{TEACHER}{SNAPSHOT}{step}"
 
 
 def vocabulary() -> tuple[str, ...]:
     """Return the vocabulary (letters and digits) of teacher and students, by id."""
-    from model.scratch.tasks.induction import WORDS
+    from clearhead.model.scratch.tasks.induction import WORDS
 
     return tuple(WORDS)
 

@@ -6,9 +6,9 @@ Scores are float64 (query, key) and masks bool (query, key), True where allowed.
 
 import numpy as np
 
-from model.core import attention, heads
-from model.core.query import HeadId, frozen
-from model.core.record import AttentionMap
+from clearhead.model.core import attention, heads
+from clearhead.model.core.query import HeadId, frozen
+from clearhead.model.core.record import AttentionMap
 
 METHODS = ("before", "finite", "after", "renormalised")
 LARGE = -1e9      # replaces −∞ in much code, such as The Annotated Transformer's masked_fill(mask == 0, -1e9)

@@ -10,9 +10,9 @@ from functools import cache
 
 import numpy as np
 
-from model.core.files import ASSETS
-from model.core.limits import seeded
-from model.core.statistics import unit_rows
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.limits import seeded
+from clearhead.model.core.statistics import unit_rows
 
 BEYOND = ASSETS / "lessons" / "positions.json"
 SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # sizes of the small untrained model that reads shuffled words
@@ -113,11 +113,11 @@ def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[
     word w in both.
 
     The model is a small encoder or decoder with fixed random weights. scheme: a position scheme of
-    model.scratch.transformer.
+    clearhead.model.scratch.transformer.
     """
     import torch
 
-    from model.scratch.transformer import Config, Transformer
+    from clearhead.model.scratch.transformer import Config, Transformer
 
     stacks = (0, SHUFFLED["layers"]) if causal else (SHUFFLED["layers"], 0)   # encoder, decoder
     with seeded(7), torch.inference_mode():

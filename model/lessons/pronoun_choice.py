@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.models import ModelQuestion, Models, OpenModel
-from model.core.query import Kind, KindHeadId, Progress, Silence, UserError, frozen, with_arrays
-from model.studies.predictions import PRONOUNS
+from clearhead.model.core.models import ModelQuestion, Models, OpenModel
+from clearhead.model.core.query import Kind, KindHeadId, Progress, Silence, UserError, frozen, with_arrays
+from clearhead.model.studies.predictions import PRONOUNS
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from model.scratch.models import Translator
+    from clearhead.model.scratch.models import Translator
 
 WORDS = {   # words whose encoder output is replaced: {name: positions in the English sentence}
     "it": lambda sentence: [sentence.pronoun], "the adjective": lambda sentence: [sentence.adjective],
@@ -82,8 +82,8 @@ class DecisionSetQuery(ModelQuestion):
 
     def answer(self, models: Models, report: Progress) -> "DecisionSet":
         """Compute what the pronouns depend on. Raises UserError for any model other than our translator."""
-        from model.scratch.head_scores import flip_rate, noun_weights, right_twins
-        from model.scratch.tasks import translator
+        from clearhead.model.scratch.head_scores import flip_rate, noun_weights, right_twins
+        from clearhead.model.scratch.tasks import translator
 
         opened = translator_of(models.open(self, report))
         sentences = translator.test_sentences("test", 2 * self.pairs)
@@ -119,7 +119,7 @@ class DecisionSet:
 def translator_of(opened: OpenModel) -> "Translator":
     """Return the model if it is our translator. Raises UserError for any other model, because its choices are not
     understood well enough."""
-    from model.scratch.models import Translator
+    from clearhead.model.scratch.models import Translator
 
     if not isinstance(opened, Translator):
         raise UserError(f"{opened.card.title} is not Clearhead's own translator; choose that to see where il "
@@ -133,8 +133,8 @@ class _Reading:
     def __init__(self, opened: "Translator", text: str) -> None:
         import torch
 
-        from model.scratch.tasks.translator import greedy
-        from model.scratch.tokens import BEGIN
+        from clearhead.model.scratch.tasks.translator import greedy
+        from clearhead.model.scratch.tokens import BEGIN
 
         self.opened, self.model, number = opened, opened.network, opened.tokenizer.number
         self.tokens = opened.pieces(text, "text")
@@ -153,7 +153,7 @@ class _Reading:
     def share(self, silences: Iterable[Silence] = (), memory: "Tensor | None" = None,
               source: "Tensor | None" = None) -> float:
         """Return the pronoun's share. source: another source sentence. memory: another encoder output."""
-        from model.capture import forward_pass
+        from clearhead.model.capture import forward_pass
 
         source = self.source if source is None else source
 

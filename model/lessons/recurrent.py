@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from model.core.limits import count_parameters, one_thread, seeded
-from model.core.models import Models
-from model.core.query import Progress, frozen
-from model.lessons.kernels import LENGTHS, TRAINED
+from clearhead.model.core.limits import count_parameters, one_thread, seeded
+from clearhead.model.core.models import Models
+from clearhead.model.core.query import Progress, frozen
+from clearhead.model.lessons.kernels import LENGTHS, TRAINED
 
 SYMBOLS = 12                       # alphabet size; one additional id starts every output
 D_MODEL = 48

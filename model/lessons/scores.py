@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from model.core.limits import one_thread
-from model.core.models import Models
-from model.core.query import Progress, frozen
-from model.core.statistics import entropy
+from clearhead.model.core.limits import one_thread
+from clearhead.model.core.models import Models
+from clearhead.model.core.query import Progress, frozen
+from clearhead.model.core.statistics import entropy
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -50,7 +50,7 @@ class ScoresQuery:
         """Train all three."""
         import torch
 
-        from model.lessons.cost import seconds_of
+        from clearhead.model.lessons.cost import seconds_of
 
         part, (symbols, _, asked, _) = start(self.d_k, self.seed), next(rows(self.seed, 1))
         query, key = torch.randn(2, TIMED, self.d_k)
@@ -70,7 +70,7 @@ def score(kind: str, query: "Tensor", key: "Tensor", v: "Tensor") -> "Tensor":
     the additive score."""
     import torch
 
-    from model.core import attention
+    from clearhead.model.core import attention
 
     if kind == "additive":
         return torch.tanh(query[..., :, None, :] + key[..., None, :, :]) @ v

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.attention import softmax
-from model.core.files import ASSETS
-from model.core.query import frozen, with_arrays
-from model.core.statistics import top_p
-from model.lessons.positions import rotate, sinusoidal
+from clearhead.model.core.attention import softmax
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.query import frozen, with_arrays
+from clearhead.model.core.statistics import top_p
+from clearhead.model.lessons.positions import rotate, sinusoidal
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.core import attention, heads
-from model.core.query import HeadId, Kind
-from model.core.record import AttentionRecord, Prediction
-from model.core.statistics import cosine, entropy
+from clearhead.model.core import attention, heads
+from clearhead.model.core.query import HeadId, Kind
+from clearhead.model.core.record import AttentionRecord, Prediction
+from clearhead.model.core.statistics import cosine, entropy
 
 
 def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from model.core import attention, heads
-from model.core.limits import one_thread
-from model.core.models import Models
-from model.core.query import Progress, frozen, quiet, with_arrays
-from model.core.record import Layer
-from model.core.statistics import entropy
-from model.lessons import cost, scores, softmax
+from clearhead.model.core import attention, heads
+from clearhead.model.core.limits import one_thread
+from clearhead.model.core.models import Models
+from clearhead.model.core.query import Progress, frozen, quiet, with_arrays
+from clearhead.model.core.record import Layer
+from clearhead.model.core.statistics import entropy
+from clearhead.model.lessons import cost, scores, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor

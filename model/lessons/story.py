@@ -6,11 +6,11 @@ layers and heads count from 0. T is the number of tokens.
 
 import numpy as np
 
-from model.core import heads
-from model.core.models import Block, FeedForwardTrace, Models, Trace
-from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
-from model.core.record import Card, Tokens
-from model.studies.predictions import NextWord, NextWordQuery, distribution
+from clearhead.model.core import heads
+from clearhead.model.core.models import Block, FeedForwardTrace, Models, Trace
+from clearhead.model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
+from clearhead.model.core.record import Card, Tokens
+from clearhead.model.studies.predictions import NextWord, NextWordQuery, distribution
 
 
 @frozen

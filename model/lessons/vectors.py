@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from model.core.models import ModelQuestion, Models, Trace
-from model.core.query import Progress, Query, UserError, frozen, with_arrays
-from model.core.record import Tokens
-from model.core.statistics import cosines
-from model.pretrained.inputs import plain_ids
-from model.pretrained.tokens import visible
+from clearhead.model.core.models import ModelQuestion, Models, Trace
+from clearhead.model.core.query import Progress, Query, UserError, frozen, with_arrays
+from clearhead.model.core.record import Tokens
+from clearhead.model.core.statistics import cosines
+from clearhead.model.pretrained.inputs import plain_ids
+from clearhead.model.pretrained.tokens import visible
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -58,7 +58,7 @@ class Merges:
 
 def on_disk(model: str) -> bool:
     """Return whether this model is on this disk."""
-    from model.pretrained import catalogue
+    from clearhead.model.pretrained import catalogue
 
     entry = catalogue.entry_named(model)
     return entry is not None and catalogue.on_disk(entry)
@@ -69,7 +69,7 @@ def tokenizer_of(model: str) -> "Tokenizer":
     """Return the tokenizer of a catalogue model on disk, with truncation and padding disabled."""
     from tokenizers import Tokenizer
 
-    from model.pretrained import catalogue
+    from clearhead.model.pretrained import catalogue
 
     loaded = Tokenizer.from_file(str(catalogue.folder_of(cast(catalogue.Entry, catalogue.entry_named(model)))
                                      / "tokenizer.json"))
@@ -105,7 +105,7 @@ def cut_by_own(text: str, book: str) -> Cut:
 
 def cut_by(text: str, tokenizer: "Tokenizer") -> Cut:
     """Split the text with any tokenizer."""
-    from model.pretrained.tokens import Piece, readable
+    from clearhead.model.pretrained.tokens import Piece, readable
 
     normalised = tokenizer.normalizer.normalize_str(text) if tokenizer.normalizer else text
     words = tuple(word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalised))
@@ -165,7 +165,7 @@ def pair_counts(words: tuple[tuple[str, int], ...], pairs: tuple[Pair, ...]) -> 
 
 def show_piece(piece: str) -> str:
     """Return a byte-level piece as text with a visible space. Incomplete characters are shown as hexadecimal bytes."""
-    from model.pretrained.tokens import bytes_by_sign, visible
+    from clearhead.model.pretrained.tokens import bytes_by_sign, visible
 
     # surrogateescape decodes an invalid byte b as U+DC00 + b
     text = bytes(bytes_by_sign()[sign] for sign in piece).decode("utf-8", "surrogateescape")

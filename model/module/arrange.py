@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.attention import Causal, Full
-from model.core.query import MOST_STREAMS, Kind, UserError, frozen, with_arrays
-from model.core.record import AttentionMap, Layer, Reported, Tokens, tokens_of_texts
+from clearhead.model.core.attention import Causal, Full
+from clearhead.model.core.query import MOST_STREAMS, Kind, UserError, frozen, with_arrays
+from clearhead.model.core.record import AttentionMap, Layer, Reported, Tokens, tokens_of_texts
 
 
 def numbered(count: int) -> Tokens:
@@ -15,8 +15,8 @@ def numbered(count: int) -> Tokens:
 
 
 if TYPE_CHECKING:
-    from model.module.inputs import Inputs
-    from model.module.torch_attention import Attention
+    from clearhead.model.module.inputs import Inputs
+    from clearhead.model.module.torch_attention import Attention
 
 NEVER = -1e4   # biases this far below the largest of their row act as a mask
 ROUNDED = 1e-4   # above this type tolerance, rows of rounded weights no longer sum to 1
@@ -172,7 +172,7 @@ def _sizes(found: "list[Attention]") -> str:
 def _layers(members: "list[Attention]", kind: Kind) -> "list[tuple[Attention, Layer | Reported]]":
     """Pair each call with its layer, numbered as in the modules' names if those numbers are unique, else in pass
     order."""
-    from model.capture.verify import layer_number
+    from clearhead.model.capture.verify import layer_number
 
     numbers = [layer_number(each.module) for each in members]
     if None in numbers or len(set(numbers)) != len(members):

@@ -2,7 +2,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from model.core.query import UserError, with_arrays
+from clearhead.model.core.query import UserError, with_arrays
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -20,7 +20,7 @@ class Inputs:
 
     def tensors(self) -> "list[Tensor]":
         """Return all tensors in order, including those in lists and dictionaries."""
-        from model.module.order import tensors_in
+        from clearhead.model.module.order import tensors_in
 
         return list(tensors_in([*self.args, *self.kwargs.values()]))
 

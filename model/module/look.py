@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.capture.signature import signature
-from model.core.limits import count_parameters
-from model.core.query import Query, UserError, first_line, frozen
-from model.core.record import (
+from clearhead.model.capture.signature import signature
+from clearhead.model.core.limits import count_parameters
+from clearhead.model.core.query import Query, UserError, first_line, frozen
+from clearhead.model.core.record import (
     ROW_SUM_TOLERANCE,
     AttentionRecord,
     Card,
@@ -20,14 +20,14 @@ from model.core.record import (
     Verification,
     tokens_of_texts,
 )
-from model.module.arrange import Arranged, arrange
-from model.module.inputs import Inputs, given
+from clearhead.model.module.arrange import Arranged, arrange
+from clearhead.model.module.inputs import Inputs, given
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from model.module.module_pass import Observation
-    from model.module.torch_attention import Attention
+    from clearhead.model.module.module_pass import Observation
+    from clearhead.model.module.torch_attention import Attention
 
 PREFIX = "module:"
 SURROGATE = re.compile("[\ud800-\udfff]")   # which no file can hold
@@ -46,7 +46,7 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, b
     batch: the batch item to show. Raises UserError if the module has no attention that can be observed and verified,
     does not accept the inputs, or generates step by step.
     """
-    from model.module.module_pass import observe
+    from clearhead.model.module.module_pass import observe
 
     network = getattr(network, "_orig_mod", network)   # torch.compile's original module, uncompiled
     _check(network, batch)
@@ -181,7 +181,7 @@ def _proof(attention: "Attention") -> Proof:
     if attention.call is None:
         assert attention.weights is not None
         return Proof(0.0, float(abs(attention.weights.sum(-1) - 1)[~attention.sees_nothing].max(initial=0)), 0)
-    from model.module.module_pass import prove
+    from clearhead.model.module.module_pass import prove
 
     try:
         layer = attention.call.layer(0)

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from model.core.query import frozen
-from model.module import order
-from model.module.order import (
+from clearhead.model.core.query import frozen
+from clearhead.model.module import order
+from clearhead.model.module.order import (
     ATTENTION,
     COPYING,
     JOINING,

@@ -19,12 +19,12 @@ from torch.nn import functional
 from torch.nn.attention.bias import CausalBias, CausalVariant
 from torch.overrides import TorchFunctionMode
 
-from model.capture.forward_pass import Call, Memo, Unsupported, parse_mask
-from model.core.attention import empty_rows
-from model.core.limits import LIMITS
-from model.core.query import UserError, first_line
-from model.module.order import tensors_in
-from model.module.origins import NOTHING, Origins, Stream
+from clearhead.model.capture.forward_pass import Call, Memo, Unsupported, parse_mask
+from clearhead.model.core.attention import empty_rows
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import UserError, first_line
+from clearhead.model.module.order import tensors_in
+from clearhead.model.module.origins import NOTHING, Origins, Stream
 
 # maximum number of query rows compared; in longer inputs they are evenly spaced
 ROWS = 256

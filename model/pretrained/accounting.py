@@ -13,16 +13,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.core.files import ASSETS
-from model.core.query import UserError, quoted
-from model.pretrained import files
-from model.pretrained.files import objects, parsed
-from model.pretrained.tokens import has_vocabulary
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.query import UserError, quoted
+from clearhead.model.pretrained import files
+from clearhead.model.pretrained.files import objects, parsed
+from clearhead.model.pretrained.tokens import has_vocabulary
 
 if TYPE_CHECKING:
     from torch.nn import Module
 
-    from model.pretrained import Config, Network
+    from clearhead.model.pretrained import Config, Network
 
 LOOK = "open it in a notebook with look(model, inputs)"
 # what a model reads besides text, by the arguments of its forward pass
@@ -172,7 +172,7 @@ def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | N
         prompt = prompts.get("default_prompt_name") if isinstance(prompts, dict) else None
         if prompt:
             clauses.append(f"the prompt {_named([str(prompt)])} of sentence-transformers is not prepended to texts")
-        named = ("adapter_model.",) if files.has_adapter(folder) else ()   # by model.pretrained.adapters
+        named = ("adapter_model.",) if files.has_adapter(folder) else ()   # by clearhead.model.pretrained.adapters
         beside = [path.name for path in sorted(folder.iterdir()) if path not in read and STORED.fullmatch(path.name)
                   and not COPIES.fullmatch(path.name) and not path.name.startswith(named)]
         if beside:

@@ -11,14 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.capture.transformers_internals import head_of
-from model.core.query import NotOnDisk, UnknownModel, UserError, frozen, quoted
-from model.pretrained import catalogue, files
-from model.pretrained.catalogue import check_id
-from model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, ModelFiles, Weights, blame
+from clearhead.model.capture.transformers_internals import head_of
+from clearhead.model.core.query import NotOnDisk, UnknownModel, UserError, frozen, quoted
+from clearhead.model.pretrained import catalogue, files
+from clearhead.model.pretrained.catalogue import check_id
+from clearhead.model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, ModelFiles, Weights, blame
 
 if TYPE_CHECKING:
-    from model.pretrained import Config, Network
+    from clearhead.model.pretrained import Config, Network
 
 MERGE = ("merge it with peft's merge_and_unload or the package that made it, save the result and open that, or open a "
          "folder of the base without the adapter")

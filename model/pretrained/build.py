@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from model.capture import forward_pass, verify
-from model.capture.forward_pass import Unsupported
-from model.capture.transformers_internals import (
+from clearhead.model.capture import forward_pass, verify
+from clearhead.model.capture.forward_pass import Unsupported
+from clearhead.model.capture.transformers_internals import (
     head_of,
     layer_configs,
     made_of,
@@ -21,14 +21,14 @@ from model.capture.transformers_internals import (
     no_weights,
     tied_names,
 )
-from model.core import limits
-from model.core.limits import stop_between_layers
-from model.core.query import Kind, NotFinite, Progress, UserError, first_line
-from model.core.record import Card
-from model.pretrained import accounting, files
-from model.pretrained.adapters import Adapter
-from model.pretrained.catalogue import MARK
-from model.pretrained.files import (
+from clearhead.model.core import limits
+from clearhead.model.core.limits import stop_between_layers
+from clearhead.model.core.query import Kind, NotFinite, Progress, UserError, first_line
+from clearhead.model.core.record import Card
+from clearhead.model.pretrained import accounting, files
+from clearhead.model.pretrained.adapters import Adapter
+from clearhead.model.pretrained.catalogue import MARK
+from clearhead.model.pretrained.files import (
     ADAPTER_CONFIG,
     SHOWN,
     ModelFiles,
@@ -38,14 +38,14 @@ from model.pretrained.files import (
     origin_of,
     read_json,
 )
-from model.pretrained.inputs import HALVES, as_tensors
-from model.pretrained.model import PretrainedModel, pooling_of
-from model.pretrained.tokens import LOAD_OPTIONS, open_tokenizer, tokenizer_folder
+from clearhead.model.pretrained.inputs import HALVES, as_tensors
+from clearhead.model.pretrained.model import PretrainedModel, pooling_of
+from clearhead.model.pretrained.tokens import LOAD_OPTIONS, open_tokenizer, tokenizer_folder
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from model.pretrained import Config, Network, Output, Tokenizer
+    from clearhead.model.pretrained import Config, Network, Output, Tokenizer
 
 Lent = Callable[[], AbstractContextManager["Network"]]
 PROBE, PROBE_TARGET = 24, 13   # tokens; different lengths identify the two sides of an encoder–decoder

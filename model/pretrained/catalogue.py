@@ -6,9 +6,9 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from model.core.files import ASSETS, no_device
-from model.core.limits import home
-from model.core.query import NotOnDisk, UnknownModel, UserError, frozen, quoted
+from clearhead.model.core.files import ASSETS, no_device
+from clearhead.model.core.limits import home
+from clearhead.model.core.query import NotOnDisk, UnknownModel, UserError, frozen, quoted
 
 WEIGHTS = "model.safetensors"
 MARK = "clearhead.json"   # written last into a downloaded folder, with its origin and the weights' checksums

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.capture.forward_pass import register
-from model.core.files import beside, make_folder, no_device, write
-from model.core.limits import home
-from model.core.query import NotOnDisk, Progress, UserError
-from model.pretrained import files
-from model.pretrained.catalogue import Package, Unreachable
-from model.pretrained.files import blame
+from clearhead.model.capture.forward_pass import register
+from clearhead.model.core.files import beside, make_folder, no_device, write
+from clearhead.model.core.limits import home
+from clearhead.model.core.query import NotOnDisk, Progress, UserError
+from clearhead.model.pretrained import files
+from clearhead.model.pretrained.catalogue import Package, Unreachable
+from clearhead.model.pretrained.files import blame
 
 if TYPE_CHECKING:
     from onnx import GraphProto
     from torch import Tensor
     from transformers import Dinov2Config
 
-    from model.pretrained import Config
+    from clearhead.model.pretrained import Config
 
 GGUF = ".gguf"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from model.core.files import (
+from clearhead.model.core.files import (
     DISK,
     TemporaryFolder,
     clear,
@@ -18,12 +18,12 @@ from model.core.files import (
     unwritable,
     write,
 )
-from model.core.limits import home
-from model.core.query import Progress, UnknownModel, UserError
-from model.pretrained import catalogue, convert, files
-from model.pretrained.catalogue import Unreachable, check_id
-from model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, INDEX, WEIGHTS
-from model.pretrained.gguf_file import from_gguf
+from clearhead.model.core.limits import home
+from clearhead.model.core.query import Progress, UnknownModel, UserError
+from clearhead.model.pretrained import catalogue, convert, files
+from clearhead.model.pretrained.catalogue import Unreachable, check_id
+from clearhead.model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, INDEX, WEIGHTS
+from clearhead.model.pretrained.gguf_file import from_gguf
 
 if TYPE_CHECKING:
     from huggingface_hub.hf_api import ModelInfo, RepoSibling

@@ -15,12 +15,12 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.core.query import UserError, first_line, frozen, quoted
-from model.pretrained import catalogue
-from model.pretrained.catalogue import check_id
+from clearhead.model.core.query import UserError, first_line, frozen, quoted
+from clearhead.model.pretrained import catalogue
+from clearhead.model.pretrained.catalogue import check_id
 
 if TYPE_CHECKING:
-    from model.pretrained import Network
+    from clearhead.model.pretrained import Network
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"   # peft's file names
 # file types that transformers reads from a folder; pickles are excluded

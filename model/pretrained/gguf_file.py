@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.capture.forward_pass import register
-from model.capture.transformers_internals import mismatched_tensors, tensors_read, tied_names
-from model.core import limits
-from model.pretrained.convert import save
-from model.pretrained.files import blame
+from clearhead.model.capture.forward_pass import register
+from clearhead.model.capture.transformers_internals import mismatched_tensors, tensors_read, tied_names
+from clearhead.model.core import limits
+from clearhead.model.pretrained.convert import save
+from clearhead.model.pretrained.files import blame
 
 if TYPE_CHECKING:
-    from model.pretrained import Config, Network
+    from clearhead.model.pretrained import Config, Network
 
 Header = dict[str, Any]   # settings without the prefix of the architecture
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.models import ModelInput
-from model.core.query import Progress, Query, UserError, frozen, with_arrays
-from model.core.record import Omission, special_ids
-from model.pretrained.files import in_one_line, is_fault
-from model.pretrained.tokens import Piece, align, continuation, readable
+from clearhead.model.core.models import ModelInput
+from clearhead.model.core.query import Progress, Query, UserError, frozen, with_arrays
+from clearhead.model.core.record import Omission, special_ids
+from clearhead.model.pretrained.files import in_one_line, is_fault
+from clearhead.model.pretrained.tokens import Piece, align, continuation, readable
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import BatchEncoding
 
-    from model.pretrained import Config, Network, Tokenizer
+    from clearhead.model.pretrained import Config, Network, Tokenizer
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 TURN = "clearhead-turn"   # placeholder text that no chat template contains or changes

@@ -7,17 +7,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.capture.forward_pass import register
-from model.core.query import NotOnDisk, Progress, UnknownModel, UserError
-from model.pretrained import accounting, catalogue, convert, files
-from model.pretrained.adapters import with_adapters
-from model.pretrained.catalogue import check_id
-from model.pretrained.files import ModelFiles
-from model.pretrained.tokens import has_chat_template
+from clearhead.model.capture.forward_pass import register
+from clearhead.model.core.query import NotOnDisk, Progress, UnknownModel, UserError
+from clearhead.model.pretrained import accounting, catalogue, convert, files
+from clearhead.model.pretrained.adapters import with_adapters
+from clearhead.model.pretrained.catalogue import check_id
+from clearhead.model.pretrained.files import ModelFiles
+from clearhead.model.pretrained.tokens import has_chat_template
 
 if TYPE_CHECKING:
-    from model.pretrained.model import PretrainedModel
-    from model.pretrained.vision.picture_model import TwoTowers
+    from clearhead.model.pretrained.model import PretrainedModel
+    from clearhead.model.pretrained.vision.picture_model import TwoTowers
 
 SUFFIX = "~untrained"
 PATH_STARTS = ("./", "../", "~", ".\\", "..\\")
@@ -131,8 +131,8 @@ def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers"
     fingerprint = _fingerprint(model_id, place)
     with opening:
         register()
-        from model.pretrained import build
-        from model.pretrained.vision import build as vision
+        from clearhead.model.pretrained import build
+        from clearhead.model.pretrained.vision import build as vision
 
         opens = vision.open_folder if accounting.reads_pictures(place.folder) else build.open_folder
         opened = opens(place, fingerprint, report)

@@ -15,22 +15,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.capture.forward_pass import read_gate, register
-from model.capture.signature import settings_in, signature
-from model.capture.transformers_internals import attention_of, head_of
-from model.core.limits import stop_between_layers
-from model.core.query import IN_MEMORY, Kind, Progress, UserError, first_line, frozen, quiet
-from model.pretrained import accounting
-from model.pretrained.files import ModelFiles
-from model.pretrained.inputs import encode, parameters_of
-from model.pretrained.load import SUFFIX, opening
+from clearhead.model.capture.forward_pass import read_gate, register
+from clearhead.model.capture.signature import settings_in, signature
+from clearhead.model.capture.transformers_internals import attention_of, head_of
+from clearhead.model.core.limits import stop_between_layers
+from clearhead.model.core.query import IN_MEMORY, Kind, Progress, UserError, first_line, frozen, quiet
+from clearhead.model.pretrained import accounting
+from clearhead.model.pretrained.files import ModelFiles
+from clearhead.model.pretrained.inputs import encode, parameters_of
+from clearhead.model.pretrained.load import SUFFIX, opening
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from model.pretrained import Network
-    from model.pretrained.model import PretrainedModel
-    from model.pretrained.vision.picture_model import TwoTowers
+    from clearhead.model.pretrained import Network
+    from clearhead.model.pretrained.model import PretrainedModel
+    from clearhead.model.pretrained.vision.picture_model import TwoTowers
 
 LOOK = "open it with clearhead.look(model, inputs)"
 SHOWN = 8            # digits of a fingerprint in a title
@@ -126,9 +126,9 @@ class Given:
             module.register_forward_pre_hook(read_gate)
 
     def _build(self) -> "PretrainedModel | TwoTowers":
-        from model.pretrained import build
-        from model.pretrained.vision import build as vision
-        from model.pretrained.vision.picture_model import Comparison
+        from clearhead.model.pretrained import build
+        from clearhead.model.pretrained.vision import build as vision
+        from clearhead.model.pretrained.vision.picture_model import Comparison
 
         network, lent = self.network, partial(self.lend, self.module)
         if not accounting.has_attention(network):
@@ -220,7 +220,7 @@ def sides(model_id: str) -> frozenset[str]:
 
 def open_model(model_id: str, report: Progress = quiet) -> "PretrainedModel | TwoTowers":
     """Return a model in memory as `revision` last found it, or its untrained twin."""
-    from model.pretrained.vision import build as vision
+    from clearhead.model.pretrained.vision import build as vision
 
     given = _named(model_id)
     opened = given.opened() or given.open()

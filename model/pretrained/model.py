@@ -8,23 +8,40 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
-from model.capture import verify
-from model.capture.forward_pass import Unsupported
-from model.capture.model import NetworkModel, maps_of
-from model.core import limits
-from model.core.models import ModelInput, PassAnswer, Trace, rounding
-from model.core.query import Progress, Query, UserError, frozen, largest, quiet, sort_of, text_only, with_arrays
-from model.core.record import SHOWN_SPACES, AttentionMap, Prediction, Tokens, Verification, spoken
-from model.pretrained import files
-from model.pretrained.accounting import MODULES
-from model.pretrained.files import blame
-from model.pretrained.inputs import Unnamed, parameters_of, plain_ids, target_tokenizer, tokenize_query, with_target
-from model.pretrained.tokens import bytes_by_sign, visible
+from clearhead.model.capture import verify
+from clearhead.model.capture.forward_pass import Unsupported
+from clearhead.model.capture.model import NetworkModel, maps_of
+from clearhead.model.core import limits
+from clearhead.model.core.models import ModelInput, PassAnswer, Trace, rounding
+from clearhead.model.core.query import (
+    Progress,
+    Query,
+    UserError,
+    frozen,
+    largest,
+    quiet,
+    sort_of,
+    text_only,
+    with_arrays,
+)
+from clearhead.model.core.record import SHOWN_SPACES, AttentionMap, Prediction, Tokens, Verification, spoken
+from clearhead.model.pretrained import files
+from clearhead.model.pretrained.accounting import MODULES
+from clearhead.model.pretrained.files import blame
+from clearhead.model.pretrained.inputs import (
+    Unnamed,
+    parameters_of,
+    plain_ids,
+    target_tokenizer,
+    tokenize_query,
+    with_target,
+)
+from clearhead.model.pretrained.tokens import bytes_by_sign, visible
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from model.pretrained import Network, Output, Tokenizer
+    from clearhead.model.pretrained import Network, Output, Tokenizer
 
 
 Numbers = TypeVar("Numbers", np.ndarray, "Tensor")

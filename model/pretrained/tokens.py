@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.capture.transformers_internals import vocabulary_files
-from model.core.query import JOINER, NON_JOINER, Span, UserError, frozen, word_numbers
-from model.core.record import Tokens
-from model.pretrained.files import blame
+from clearhead.model.capture.transformers_internals import vocabulary_files
+from clearhead.model.core.query import JOINER, NON_JOINER, Span, UserError, frozen, word_numbers
+from clearhead.model.core.record import Tokens
+from clearhead.model.pretrained.files import blame
 
 if TYPE_CHECKING:
-    from model.pretrained import Tokenizer
+    from clearhead.model.pretrained import Tokenizer
 
 BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 # how byte-level and SentencePiece vocabularies encode white space

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.files import ASSETS
-from model.core.query import frozen, with_arrays
-from model.scratch.grammar import split_of
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.query import frozen, with_arrays
+from clearhead.model.scratch.grammar import split_of
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,9 +9,9 @@ import itertools
 import random
 from collections.abc import Iterator
 
-from model.core.query import frozen
-from model.scratch import lexicon
-from model.scratch.lexicon import Adjective, Frame, Noun
+from clearhead.model.core.query import frozen
+from clearhead.model.scratch import lexicon
+from clearhead.model.scratch.lexicon import Adjective, Frame, Noun
 
 # the last three are test sets with held-out nouns, adjectives and frames
 SPLITS = ("train", "validation", "test", "nouns", "adjectives", "frames")

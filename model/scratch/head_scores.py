@@ -13,18 +13,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.capture import forward_pass
-from model.capture.forward_pass import Slot
-from model.core import attention
-from model.core.models import OpenModel
-from model.core.query import Kind, KindHeadId
-from model.scratch import grammar
-from model.scratch.canvas import Canvas
-from model.scratch.grammar import Sentence
-from model.scratch.task import Batch
-from model.scratch.tasks import marked_digit, resolver, translator
-from model.scratch.transformer import Transformer, hook_names, slots
-from model.studies import induction
+from clearhead.model.capture import forward_pass
+from clearhead.model.capture.forward_pass import Slot
+from clearhead.model.core import attention
+from clearhead.model.core.models import OpenModel
+from clearhead.model.core.query import Kind, KindHeadId
+from clearhead.model.scratch import grammar
+from clearhead.model.scratch.canvas import Canvas
+from clearhead.model.scratch.grammar import Sentence
+from clearhead.model.scratch.task import Batch
+from clearhead.model.scratch.tasks import marked_digit, resolver, translator
+from clearhead.model.scratch.transformer import Transformer, hook_names, slots
+from clearhead.model.studies import induction
 
 DRAWS = 8          # number of random repeats for the induction model
 MARKED_TWINS = 50  # pairs of canvases

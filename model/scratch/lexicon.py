@@ -5,8 +5,8 @@ The words are in assets/lexicon. Those in tables named held_out… never occur i
 """
 import tomllib
 
-from model.core.files import ASSETS
-from model.core.query import frozen
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.query import frozen
 
 NOUNS, PHRASES = (tomllib.loads((ASSETS / "lexicon" / f"{name}.toml").read_text(encoding="utf-8"))
                   for name in ("nouns", "phrases"))

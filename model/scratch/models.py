@@ -11,17 +11,17 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from model.capture import forward_pass
-from model.capture.model import NetworkModel
-from model.capture.verify import Wiring
-from model.core import files, pictures
-from model.core.limits import Plan, Shape, seeded, stop_between_layers
-from model.core.models import Embedded, ModelInput, Trace
-from model.core.query import Progress, Query, UserError, frozen, quiet
-from model.core.record import Card, Omission, Tokens, patch_tokens, spoken
-from model.scratch import tokens as cutting
-from model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
-from model.scratch.transformer import ADDED, Config, Transformer, hook_names, slots
+from clearhead.model.capture import forward_pass
+from clearhead.model.capture.model import NetworkModel
+from clearhead.model.capture.verify import Wiring
+from clearhead.model.core import files, pictures
+from clearhead.model.core.limits import Plan, Shape, seeded, stop_between_layers
+from clearhead.model.core.models import Embedded, ModelInput, Trace
+from clearhead.model.core.query import Progress, Query, UserError, frozen, quiet
+from clearhead.model.core.record import Card, Omission, Tokens, patch_tokens, spoken
+from clearhead.model.scratch import tokens as cutting
+from clearhead.model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
+from clearhead.model.scratch.transformer import ADDED, Config, Transformer, hook_names, slots
 
 STEP = ".step"          # suffix of the name of a matrix's step sizes, one per row
 TIED = "output.weight"  # shared with the embeddings, so not stored
@@ -337,7 +337,7 @@ class Translator(Writer):
 
     def decoded(self, source: Tokens, query: Query) -> tuple[int, ...]:
         """Decode greedily with the question's edits and return the ids."""
-        from model.scratch.tasks.translator import greedy
+        from clearhead.model.scratch.tasks.translator import greedy
 
         edits = frozenset(edit for edit in query.edits if getattr(edit, "side", "source") == "source")
         self.check_edits(edits, (len(source), None))

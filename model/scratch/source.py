@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.core.files import ASSETS
-from model.core.limits import count_parameters, seeded
-from model.core.query import Progress, UserError, quiet, quoted
-from model.core.record import Card
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.limits import count_parameters, seeded
+from clearhead.model.core.query import Progress, UserError, quiet, quoted
+from clearhead.model.core.record import Card
 
 WEIGHTS = ASSETS / "weights"
 
@@ -69,8 +69,8 @@ def weights_file(model_id: str, folder: Path = WEIGHTS) -> tuple[Path, int | Non
 
 
 if TYPE_CHECKING:
-    from model.scratch.models import ScratchModel
-    from model.scratch.transformer import Transformer
+    from clearhead.model.scratch.models import ScratchModel
+    from clearhead.model.scratch.transformer import Transformer
 
 VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
 FIRST_WORD = 4       # smaller ids are special tokens
@@ -129,8 +129,8 @@ def open_model(model_id: str, report: Progress = quiet, folder: Path = WEIGHTS) 
 
 
 def _untrained(fingerprint: str) -> "ScratchModel":
-    from model.scratch import models, tokens
-    from model.scratch.transformer import Config, Transformer
+    from clearhead.model.scratch import models, tokens
+    from clearhead.model.scratch.transformer import Config, Transformer
 
     with seeded(SEED):
         transformer = Transformer(Config(vocabulary=VOCABULARY)).eval()
@@ -140,7 +140,7 @@ def _untrained(fingerprint: str) -> "ScratchModel":
 
 
 def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
-    from model.scratch import models, tokens
+    from clearhead.model.scratch import models, tokens
 
     transformer, about = models.load(*weights_file(model_id, folder))
     kind = _kind(model_id)
@@ -163,7 +163,7 @@ def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
 def card(model_id: str, fingerprint: str, transformer: "Transformer", more: dict[str, Any]) -> Card:
     """Return the model's card. `more` has the fields that do not follow from the weights: tokenizer, max_tokens,
     note."""
-    from model.scratch.transformer import POSITIONS
+    from clearhead.model.scratch.transformer import POSITIONS
 
     config = transformer.config
     halves = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}

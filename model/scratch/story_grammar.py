@@ -11,8 +11,8 @@ import random
 from collections.abc import Generator
 from functools import cache
 
-from model.core.query import frozen
-from model.scratch.grammar import bucket
+from clearhead.model.core.query import frozen
+from clearhead.model.scratch.grammar import bucket
 
 
 @frozen

@@ -8,9 +8,9 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 
-from model.core.query import UserError, frozen, with_arrays
-from model.scratch.tokens import PADDING
-from model.scratch.transformer import Config, Transformer
+from clearhead.model.core.query import UserError, frozen, with_arrays
+from clearhead.model.scratch.tokens import PADDING
+from clearhead.model.scratch.transformer import Config, Transformer
 
 NO_TARGET = -100  # marks positions without a target
 
@@ -63,7 +63,7 @@ def correct_rows(model: Transformer, batch: Batch) -> Tensor:
 @cache
 def tasks() -> dict[str, Task]:
     """Return all tasks by name, from the modules in tasks/."""
-    from model.scratch import tasks as folder
+    from clearhead.model.scratch import tasks as folder
 
     modules = [importlib.import_module(f"{folder.__name__}.{each.name}")
                for each in pkgutil.iter_modules(folder.__path__)]

@@ -5,8 +5,8 @@ Spans count code points of the typed text. Text is not normalised, so a token's 
 import hashlib
 from functools import cached_property
 
-from model.core.query import APOSTROPHES, Span, frozen, sort_of, word_spans
-from model.core.record import Tokens
+from clearhead.model.core.query import APOSTROPHES, Span, frozen, sort_of, word_spans
+from clearhead.model.core.record import Tokens
 
 PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 SPECIALS = ("[PAD]", "[UNK]", "[BOS]", "[EOS]")

@@ -11,14 +11,14 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from model.core import files
-from model.core.limits import count_parameters, one_thread, seeded
-from model.core.query import frozen
-from model.scratch import models
-from model.scratch import task as task_module
-from model.scratch.source import film_path
-from model.scratch.task import Task
-from model.scratch.transformer import Transformer
+from clearhead.model.core import files
+from clearhead.model.core.limits import count_parameters, one_thread, seeded
+from clearhead.model.core.query import frozen
+from clearhead.model.scratch import models
+from clearhead.model.scratch import task as task_module
+from clearhead.model.scratch.source import film_path
+from clearhead.model.scratch.task import Task
+from clearhead.model.scratch.transformer import Transformer
 
 MOST_FRAMES = 24
 RECORD_EVERY = 10       # steps between two points of the curves

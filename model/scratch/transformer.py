@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from model.capture.forward_pass import Slot, attend
-from model.core import attention
-from model.core.query import Kind, frozen
-from model.scratch.tokens import PADDING
+from clearhead.model.capture.forward_pass import Slot, attend
+from clearhead.model.core import attention
+from clearhead.model.core.query import Kind, frozen
+from clearhead.model.scratch.tokens import PADDING
 
 POSITIONS = {
     "sinusoidal": "sinusoidal, added to embeddings (Vaswani et al. 2017)",
@@ -137,7 +137,7 @@ class Config:
     d_ff: int = 2048                # width of the feed-forward layer
     encoder_layers: int = 6         # 0: no encoder, as in GPT
     decoder_layers: int = 6         # 0: no decoder, as in BERT
-    positions: str = "sinusoidal"   # one of model.scratch.transformer.POSITIONS
+    positions: str = "sinusoidal"   # one of clearhead.model.scratch.transformer.POSITIONS
     max_length: int = 512           # number of position vectors for "learned"
     dropout: float = 0.1            # probability (section 5.4)
     norm_first: bool = False        # pre-LN (Xiong et al. 2020), which requires final_norm

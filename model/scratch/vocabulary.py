@@ -3,10 +3,10 @@ import re
 import string
 from collections.abc import Sequence
 
-from model.core.query import frozen
-from model.scratch import lexicon, story_grammar
-from model.scratch.grammar import join_words
-from model.scratch.source import SNAPSHOT, is_scratch
+from clearhead.model.core.query import frozen
+from clearhead.model.scratch import lexicon, story_grammar
+from clearhead.model.scratch.grammar import join_words
+from clearhead.model.scratch.source import SNAPSHOT, is_scratch
 
 
 def groups(model_id: str) -> dict[str, tuple[str, ...]]:

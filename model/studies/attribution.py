@@ -8,12 +8,12 @@ from typing import cast
 
 import numpy as np
 
-from model.core import heads, statistics
-from model.core.models import Models, Trace
-from model.core.query import Kind, Progress, Query, UserError, frozen, with_arrays
-from model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
-from model.studies import rollout
-from model.studies.token_removal import Answer, ExplainedAnswer, explained_answer
+from clearhead.model.core import heads, statistics
+from clearhead.model.core.models import Models, Trace
+from clearhead.model.core.query import Kind, Progress, Query, UserError, frozen, with_arrays
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
+from clearhead.model.studies import rollout
+from clearhead.model.studies.token_removal import Answer, ExplainedAnswer, explained_answer
 
 REMOVALS = ("deleted", "replaced", "hidden")   # ways to remove a token
 METHODS = ("weight_head", "weight_layer", "norm_head", "norm", "norm_residual", "norm_layernorm", "rollout", "flow",

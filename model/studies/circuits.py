@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.heads import allowed_cells, ranked_frame
-from model.core.models import (
+from clearhead.model.core.heads import allowed_cells, ranked_frame
+from clearhead.model.core.models import (
     AttentionTrace,
     Block,
     MapQuestion,
@@ -35,9 +35,9 @@ from model.core.models import (
     same_numbers,
     turned,
 )
-from model.core.query import Kind, Progress, UserError, frozen, head_label, with_arrays
-from model.core.record import AttentionRecord
-from model.studies.rollout import apply_norm
+from clearhead.model.core.query import Kind, Progress, UserError, frozen, head_label, with_arrays
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.studies.rollout import apply_norm
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads, statistics
-from model.core.models import Models
-from model.core.query import (
+from clearhead.model.core import heads, statistics
+from clearhead.model.core.models import Models
+from clearhead.model.core.query import (
     HeadId,
     Kind,
     KindHeadId,
@@ -25,10 +25,10 @@ from model.core.query import (
     quoted,
     with_arrays,
 )
-from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.statistics import interval_columns, jensen_shannon, mean_intervals
-from model.core.view import MAX_UNPOOLED, AxisItem, DisplayedHead
-from model.studies.alignment import Group, align
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.statistics import interval_columns, jensen_shannon, mean_intervals
+from clearhead.model.core.view import MAX_UNPOOLED, AxisItem, DisplayedHead
+from clearhead.model.studies.alignment import Group, align
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.attention import softmax
-from model.core.heads import ranked_frame
-from model.core.models import MapQuestion, Models, OpenModel, Trace, same_numbers
-from model.core.query import (
+from clearhead.model.core.attention import softmax
+from clearhead.model.core.heads import ranked_frame
+from clearhead.model.core.models import MapQuestion, Models, OpenModel, Trace, same_numbers
+from clearhead.model.core.query import (
     Kind,
     Progress,
     Query,
@@ -26,9 +26,9 @@ from model.core.query import (
     quoted,
     with_arrays,
 )
-from model.core.record import AttentionRecord, number_of
-from model.core.statistics import entropy
-from model.studies.circuits import BEFORE, BIAS, Stream, Walk
+from clearhead.model.core.record import AttentionRecord, number_of
+from clearhead.model.core.statistics import entropy
+from clearhead.model.studies.circuits import BEFORE, BIAS, Stream, Walk
 
 if TYPE_CHECKING:
     from pandas import DataFrame

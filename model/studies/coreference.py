@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from model.core import heads
-from model.core.attention import Mask
-from model.core.files import ASSETS
-from model.core.heads import head_ids
-from model.core.limits import LIMITS
-from model.core.models import ModelQuestion, Models, OpenModel
-from model.core.query import (
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Mask
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.heads import head_ids
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.models import ModelQuestion, Models, OpenModel
+from clearhead.model.core.query import (
     Edit,
     Kind,
     KindHeadId,
@@ -36,8 +36,8 @@ from model.core.query import (
     quoted,
     with_arrays,
 )
-from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.statistics import (
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.statistics import (
     HeldOut,
     Luck,
     MeanInterval,
@@ -48,9 +48,9 @@ from model.core.statistics import (
     max_statistic_null,
     too_few,
 )
-from model.core.view import PRONOUNS, SUBJECTS
-from model.studies import corpus
-from model.studies.predictions import log_probability
+from clearhead.model.core.view import PRONOUNS, SUBJECTS
+from clearhead.model.studies import corpus
+from clearhead.model.studies.predictions import log_probability
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -5,8 +5,8 @@ from itertools import chain, islice
 from pathlib import PurePath
 from typing import BinaryIO
 
-from model.core.limits import LIMITS, parse_json
-from model.core.query import UserError
+from clearhead.model.core.limits import LIMITS, parse_json
+from clearhead.model.core.query import UserError
 
 SUFFIXES = (".txt", ".csv", ".jsonl")
 FIELD = "text"

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.core.files import ASSETS
-from model.core.models import ModelQuestion, Models
-from model.core.query import HeadId, Progress, Query, counted, frozen, quiet
-from model.core.statistics import MeanInterval, mean_intervals, on_other_half
-from model.studies.attribution import (
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.models import ModelQuestion, Models
+from clearhead.model.core.query import HeadId, Progress, Query, counted, frozen, quiet
+from clearhead.model.core.statistics import MeanInterval, mean_intervals, on_other_half
+from clearhead.model.studies.attribution import (
     METHODS,
     REMOVALS,
     Attribution,
@@ -20,7 +20,7 @@ from model.studies.attribution import (
     ceiling,
     rank_agreement,
 )
-from model.studies.coreference import occurrences, shipped_cases
+from clearhead.model.studies.coreference import occurrences, shipped_cases
 
 FILE = ASSETS / "cases" / "explain.csv"
 SETS = ("sentences", "agreement")   # for models that read any text; our own models have their own sets

@@ -9,8 +9,8 @@ from itertools import chain
 
 import numpy as np
 
-from model.core.models import AttentionTrace, Block, Norm, OpenModel, Trace, norm_giving, norm_of
-from model.core.query import HeadId, Kind, UserError, with_arrays
+from clearhead.model.core.models import AttentionTrace, Block, Norm, OpenModel, Trace, norm_giving, norm_of
+from clearhead.model.core.query import HeadId, Kind, UserError, with_arrays
 
 
 @with_arrays

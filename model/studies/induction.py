@@ -11,11 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.core import heads
-from model.core.models import ModelQuestion, Models, OpenModel
-from model.core.query import Edit, HeadId, Kind, Progress, Query, UserError, counted, frozen, quiet, with_arrays
-from model.core.record import AttentionMap
-from model.studies.head_weights import copying, head_weights
+from clearhead.model.core import heads
+from clearhead.model.core.models import ModelQuestion, Models, OpenModel
+from clearhead.model.core.query import (
+    Edit,
+    HeadId,
+    Kind,
+    Progress,
+    Query,
+    UserError,
+    counted,
+    frozen,
+    quiet,
+    with_arrays,
+)
+from clearhead.model.core.record import AttentionMap
+from clearhead.model.studies.head_weights import copying, head_weights
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from model.core.models import ModelQuestion, Models, OpenModel
-from model.core.query import HeadId, Kind, Progress, Query, Silence, batches, counted, frozen, quiet
-from model.core.statistics import (
+from clearhead.model.core.models import ModelQuestion, Models, OpenModel
+from clearhead.model.core.query import HeadId, Kind, Progress, Query, Silence, batches, counted, frozen, quiet
+from clearhead.model.core.statistics import (
     DRAWS,
     FEWEST,
     LEVEL,
@@ -23,12 +23,12 @@ from model.core.statistics import (
     rank_correlations,
     spearman,
 )
-from model.studies import induction
-from model.studies.contributions import WritesQuery
-from model.studies.induction import START, mean_scores, repeated, usable_tokens
-from model.studies.mechanisms import MechanismsQuery
-from model.studies.patching import PatchQuery
-from model.studies.paths import READS, PathsQuery
+from clearhead.model.studies import induction
+from clearhead.model.studies.contributions import WritesQuery
+from clearhead.model.studies.induction import START, mean_scores, repeated, usable_tokens
+from clearhead.model.studies.mechanisms import MechanismsQuery
+from clearhead.model.studies.patching import PatchQuery
+from clearhead.model.studies.paths import READS, PathsQuery
 
 NAN = float("nan")
 FORMED = 0.5                        # minimum score (0 to 1) of an induction head

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads as core_heads
-from model.core.models import ModelQuestion, Models, OpenModel
-from model.core.query import HeadId, Kind, Progress, Query, frozen, quiet, with_arrays
-from model.studies import head_weights
-from model.studies.head_weights import HeadWeights
-from model.studies.induction import LENGTH, mean_scores
+from clearhead.model.core import heads as core_heads
+from clearhead.model.core.models import ModelQuestion, Models, OpenModel
+from clearhead.model.core.query import HeadId, Kind, Progress, Query, frozen, quiet, with_arrays
+from clearhead.model.studies import head_weights
+from clearhead.model.studies.head_weights import HeadWeights
+from clearhead.model.studies.induction import LENGTH, mean_scores
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads
-from model.core.models import MapQuestion, Models
-from model.core.query import HeadId, Kind, Progress, UserError, frozen, with_arrays
-from model.core.record import AttentionRecord, Tokens
-from model.core.statistics import entropy
-from model.studies.rollout import passed_weights, rollout, with_residual
+from clearhead.model.core import heads
+from clearhead.model.core.models import MapQuestion, Models
+from clearhead.model.core.query import HeadId, Kind, Progress, UserError, frozen, with_arrays
+from clearhead.model.core.record import AttentionRecord, Tokens
+from clearhead.model.core.statistics import entropy
+from clearhead.model.studies.rollout import passed_weights, rollout, with_residual
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,10 +10,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads
-from model.core.models import Models, PassAnswer, check_lengths
-from model.core.query import HeadId, Kind, Progress, Query, UserError, batches, check_same_model, frozen, with_arrays
-from model.core.statistics import cosine
+from clearhead.model.core import heads
+from clearhead.model.core.models import Models, PassAnswer, check_lengths
+from clearhead.model.core.query import (
+    HeadId,
+    Kind,
+    Progress,
+    Query,
+    UserError,
+    batches,
+    check_same_model,
+    frozen,
+    with_arrays,
+)
+from clearhead.model.core.statistics import cosine
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads as core_heads
-from model.core.heads import head_frame, head_ids, ranked_frame
-from model.core.models import Models, Pass, Trace, check_lengths, norm_giving, same_numbers, turned
-from model.core.query import (
+from clearhead.model.core import heads as core_heads
+from clearhead.model.core.heads import head_frame, head_ids, ranked_frame
+from clearhead.model.core.models import Models, Pass, Trace, check_lengths, norm_giving, same_numbers, turned
+from clearhead.model.core.query import (
     HeadId,
     Kind,
     KindHeadId,
@@ -37,9 +37,9 @@ from model.core.query import (
     quiet,
     with_arrays,
 )
-from model.core.record import AttentionRecord, tensor_of
-from model.studies.circuits import Walk
-from model.studies.contributions import token_id
+from clearhead.model.core.record import AttentionRecord, tensor_of
+from clearhead.model.studies.circuits import Walk
+from clearhead.model.studies.contributions import token_id
 
 if TYPE_CHECKING:
     from pandas import DataFrame

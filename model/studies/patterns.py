@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads
-from model.core.attention import grid
-from model.core.heads import CLARK
-from model.core.models import MapQuestion, Models
-from model.core.query import HeadId, Kind, Progress, frozen, slices, with_arrays
-from model.core.record import AttentionMap, Layer, Reported
-from model.core.statistics import x_log_x
+from clearhead.model.core import heads
+from clearhead.model.core.attention import grid
+from clearhead.model.core.heads import CLARK
+from clearhead.model.core.models import MapQuestion, Models
+from clearhead.model.core.query import HeadId, Kind, Progress, frozen, slices, with_arrays
+from clearhead.model.core.record import AttentionMap, Layer, Reported
+from clearhead.model.core.statistics import x_log_x
 
 if TYPE_CHECKING:
     from pandas import DataFrame

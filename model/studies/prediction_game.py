@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.core import heads
-from model.core.query import frozen
-from model.core.record import Layer, Reported
-from model.core.view import DisplayedHead
+from clearhead.model.core import heads
+from clearhead.model.core.query import frozen
+from clearhead.model.core.record import Layer, Reported
+from clearhead.model.core.view import DisplayedHead
 
 
 @frozen

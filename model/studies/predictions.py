@@ -3,10 +3,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.core import statistics
-from model.core.models import Models, OpenModel
-from model.core.query import Kind, NoNextWord, Progress, Query, Span, UserError, check_finite, frozen, with_arrays
-from model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core import statistics
+from clearhead.model.core.models import Models, OpenModel
+from clearhead.model.core.query import (
+    Kind,
+    NoNextWord,
+    Progress,
+    Query,
+    Span,
+    UserError,
+    check_finite,
+    frozen,
+    with_arrays,
+)
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
 
 NAMED = 50   # number of most probable tokens to store with their text
 

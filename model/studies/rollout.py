@@ -13,11 +13,11 @@ from typing import cast
 
 import numpy as np
 
-from model.core import heads
-from model.core.attention import Mask
-from model.core.models import AttentionTrace, Block, Norm, Step, norm_of
-from model.core.query import Edit, Kind, Patch, Silence, UserError, with_arrays
-from model.core.record import Layer, Reported
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Mask
+from clearhead.model.core.models import AttentionTrace, Block, Norm, Step, norm_of
+from clearhead.model.core.query import Edit, Kind, Patch, Silence, UserError, with_arrays
+from clearhead.model.core.record import Layer, Reported
 
 SCALE = 2**30   # capacities are 32-bit integers; a total of 1 is represented by SCALE
 

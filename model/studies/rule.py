@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from model.core.heads import head_frame, head_ids
-from model.core.models import ModelQuestion, Models
-from model.core.query import (
+from clearhead.model.core.heads import head_frame, head_ids
+from clearhead.model.core.models import ModelQuestion, Models
+from clearhead.model.core.query import (
     HeadId,
     Progress,
     Query,
@@ -42,8 +42,8 @@ from model.core.query import (
     with_arrays,
     word_spans,
 )
-from model.core.record import AttentionRecord, is_whole, spoken
-from model.core.statistics import (
+from clearhead.model.core.record import AttentionRecord, is_whole, spoken
+from clearhead.model.core.statistics import (
     HeldOut,
     Luck,
     MeanInterval,
@@ -53,9 +53,9 @@ from model.core.statistics import (
     interval_columns,
     too_few,
 )
-from model.studies.coreference import map_of
-from model.studies.corpus import rows, texts
-from model.studies.syntax import SUFFIX, Sentence, pieces_of, read_treebank, spans_of, word_weights
+from clearhead.model.studies.coreference import map_of
+from clearhead.model.studies.corpus import rows, texts
+from clearhead.model.studies.syntax import SUFFIX, Sentence, pieces_of, read_treebank, spans_of, word_weights
 
 if TYPE_CHECKING:
     from pandas import DataFrame

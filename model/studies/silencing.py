@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from model.core import heads
-from model.core.models import MapQuestion, Models
-from model.core.query import HeadId, Progress, Silence, UserError, counted, frozen, quiet, with_arrays
-from model.core.record import Prediction
-from model.core.statistics import cosine, jensen_shannon
+from clearhead.model.core import heads
+from clearhead.model.core.models import MapQuestion, Models
+from clearhead.model.core.query import HeadId, Progress, Silence, UserError, counted, frozen, quiet, with_arrays
+from clearhead.model.core.record import Prediction
+from clearhead.model.core.statistics import cosine, jensen_shannon
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -30,13 +30,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from model.core import heads
-from model.core.attention import Mask
-from model.core.files import ASSETS
-from model.core.heads import head_ids
-from model.core.limits import LIMITS
-from model.core.models import ModelQuestion, Models
-from model.core.query import (
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Mask
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.heads import head_ids
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.models import ModelQuestion, Models
+from clearhead.model.core.query import (
     HeadId,
     Progress,
     Query,
@@ -49,8 +49,8 @@ from model.core.query import (
     slices,
     with_arrays,
 )
-from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
-from model.core.statistics import (
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
+from clearhead.model.core.statistics import (
     DRAWS,
     SEED,
     UNMEASURED,
@@ -59,8 +59,8 @@ from model.core.statistics import (
     accuracy_intervals,
     on_other_half,
 )
-from model.studies.coreference import map_of
-from model.studies.corpus import lines
+from clearhead.model.studies.coreference import map_of
+from clearhead.model.studies.corpus import lines
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.limits import for_this_thread
-from model.core.models import ModelInput, OpenModel
-from model.core.query import Hide, KindHeadId, Progress, Query, UserError, batches, check_finite, frozen
-from model.core.record import Tokens
-from model.studies.contributions import token_id
-from model.studies.predictions import pronoun_of
+from clearhead.model.core.limits import for_this_thread
+from clearhead.model.core.models import ModelInput, OpenModel
+from clearhead.model.core.query import Hide, KindHeadId, Progress, Query, UserError, batches, check_finite, frozen
+from clearhead.model.core.record import Tokens
+from clearhead.model.studies.contributions import token_id
+from clearhead.model.studies.predictions import pronoun_of
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -3,11 +3,11 @@
 
 import numpy as np
 
-from model.core import heads, statistics
-from model.core.models import Models
-from model.core.query import Progress, frozen, with_arrays
-from model.studies.attribution import AttributionQuery, kind_of
-from model.studies.rollout import uniform_rows
+from clearhead.model.core import heads, statistics
+from clearhead.model.core.models import Models
+from clearhead.model.core.query import Progress, frozen, with_arrays
+from clearhead.model.studies.attribution import AttributionQuery, kind_of
+from clearhead.model.studies.rollout import uniform_rows
 
 
 @frozen

@@ -18,12 +18,12 @@ from typing import TypedDict
 
 import numpy as np
 
-from model.core import files
-from model.core.files import TemporaryFolder
-from model.core.limits import LIMITS
-from model.core.models import ModelQuestion, Models
-from model.core.query import KindHeadId, Progress, UserError, counted, frozen, with_arrays
-from model.studies.induction import FORMED, SMOOTH, Film, emergence_interval, loss_drop_step, read_film
+from clearhead.model.core import files
+from clearhead.model.core.files import TemporaryFolder
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.models import ModelQuestion, Models
+from clearhead.model.core.query import KindHeadId, Progress, UserError, counted, frozen, with_arrays
+from clearhead.model.studies.induction import FORMED, SMOOTH, Film, emergence_interval, loss_drop_step, read_film
 
 __all__ = ["FORMED", "SMOOTH", "Film", "HeadScores", "HeadScoresQuery", "emergence_interval", "loss_drop_step",
            "read_film"]
@@ -37,7 +37,7 @@ class HeadScoresQuery(ModelQuestion):
 
     def answer(self, models: Models, report: Progress) -> "HeadScores":
         """Compute the scores of every snapshot."""
-        from model.scratch import head_scores
+        from clearhead.model.scratch import head_scores
 
         scores = [head_scores.score_heads(models.open(replace(self, model=f"{self.model}@{step}"), report))
                   for _, step in counted(self.steps, report, "snapshot")]
@@ -112,7 +112,7 @@ class Training:
     created or written."""
 
     def __init__(self, settings: Settings) -> None:
-        from model.scratch import source
+        from clearhead.model.scratch import source
 
         self.settings, self._temporary = settings, TemporaryFolder("training")
         self.folder = self._temporary.path
@@ -124,9 +124,9 @@ class Training:
             files.write(self.folder / "settings.json", json.dumps(asdict(settings)).encode("utf-8"))
             self.renew()
             with (self.folder / "errors.txt").open("wb") as errors:
-                self._process = subprocess.Popen([sys.executable, "-m", "model.training.worker", str(self.folder)],
-                                                 cwd=ROOT, stdin=subprocess.DEVNULL,
-                                                 stdout=errors, stderr=errors)
+                command = [sys.executable, "-m", "clearhead.model.training.worker", str(self.folder)]
+                self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=errors,
+                                                 stderr=errors)
         except (OSError, UserError) as error:
             self._forget()
             raise error if isinstance(error, UserError) else files.unwritable(self.folder, error) from error
@@ -189,7 +189,7 @@ class Training:
         self._forget()
 
     def _forget(self) -> None:
-        from model.scratch import source
+        from clearhead.model.scratch import source
 
         source.RUNS.pop(self.name, None)
         self._temporary.remove()

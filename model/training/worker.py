@@ -1,4 +1,4 @@
-"""The process of a training started from a page: python -m model.training.worker FOLDER.
+"""The process of a training started from a page: python -m clearhead.model.training.worker FOLDER.
 
 model/training/processes.py starts it and reads its output. FOLDER contains settings.json; lease, a file touched while a
 page is open; progress.json, with the curves so far; and the weights and snapshots.
@@ -13,11 +13,11 @@ from pathlib import Path
 
 import psutil
 
-from model.core import files
-from model.core.query import UserError
-from model.scratch.task import Task, tasks
-from model.scratch.train import RECORD_EVERY, TrainingStep, train
-from model.training.processes import LEASE, UNWRITABLE, Settings
+from clearhead.model.core import files
+from clearhead.model.core.query import UserError
+from clearhead.model.scratch.task import Task, tasks
+from clearhead.model.scratch.train import RECORD_EVERY, TrainingStep, train
+from clearhead.model.training.processes import LEASE, UNWRITABLE, Settings
 
 TELL_EVERY = 0.3           # seconds
 FILM_BYTES = 20_000_000    # a temporary file may have more snapshots than a shipped one

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import families, families_check, families_models
 from benchmarks.families_check import Outcome
-from model.pretrained.vision import patches
+from clearhead.model.pretrained.vision import patches
 
 pytestmark = pytest.mark.filterwarnings("ignore")   # the walk itself ignores what odd families warn of
 

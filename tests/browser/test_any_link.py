@@ -1,12 +1,12 @@
 """Open every page with links from strangers: controls at their limits, misplaced parameters, invalid values."""
 import pytest
 
+from clearhead.viz.page import pages
+from clearhead.viz.page_controls import Choice, Control, Number, Numbers, Places, Steps, Words
+from clearhead.viz.text import strings
 from tests import links
 from tests.conftest import LONG
 from tests.hostile import RUNS
-from viz.page import pages
-from viz.page_controls import Choice, Control, Number, Numbers, Places, Steps, Words
-from viz.text import strings
 
 CONTROLS = {name: page.controls for name, (page, _) in pages().items()}
 SHARED = ("kind", "layer", "head", "token", "pair", "lens", "scale", "order", "quadrant", "transpose", "hide_special",

@@ -1,9 +1,9 @@
 """The page Compare in a real browser: a changed word, an edit, another model, another head; links restore each."""
 from playwright.sync_api import expect
 
+from clearhead.viz.text import strings
 from tests import headline
 from tests.browser.watch import PATIENCE
-from viz.text import strings
 
 DRAWN = ".st-key-compare-grid [data-heads]"
 

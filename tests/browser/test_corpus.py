@@ -5,8 +5,8 @@ import re
 
 from playwright.sync_api import expect
 
+from clearhead.viz.text import strings
 from tests.browser.watch import PATIENCE
-from viz.text import strings
 
 PLOT = ".st-key-chart-atlas-map .clearhead-chart[data-drawn]"
 DOT = """([kind, place]) => {

@@ -6,10 +6,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from clearhead.viz.page import lessons, pages
+from clearhead.viz.text import strings
 from tests.browser.watch import PATIENCE, Watch
 from tests.links import trains
-from viz.page import lessons, pages
-from viz.text import strings
 
 PHONE = 390, 844
 WINDOWS = ((1280, 720), (768, 1024), PHONE)

@@ -1,9 +1,9 @@
 """The glossary in a browser: equations are rendered, the search filters, links open entries and entries pages."""
 from playwright.sync_api import expect
 
+from clearhead.viz.glossary import search, terms
+from clearhead.viz.text import strings
 from tests.browser.watch import PATIENCE
-from viz.glossary import search, terms
-from viz.text import strings
 
 
 def test_glossary_is_drawn_searched_and_linked(watch):

@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+from clearhead.viz.text import strings
 from tests import headline
 from tests.browser.watch import PATIENCE
-from viz.text import strings
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
+from clearhead.viz.text import strings
 from tests.browser.watch import PATIENCE
 from tests.hostile import RUNS
-from viz.text import strings
 
 TEXT = " it ".join(RUNS)
 

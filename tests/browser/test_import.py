@@ -2,10 +2,10 @@
 import numpy as np
 from playwright.sync_api import expect
 
+from clearhead.viz.text import strings
 from tests import fabricate
 from tests.browser.watch import PATIENCE
 from tests.uploads import npz
-from viz.text import strings
 
 TOKENS = ["[CLS]", "<img src=x onerror=alert(1)>", "**bold**", "$x$", "[SEP]"]
 

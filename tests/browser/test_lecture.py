@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from clearhead.viz.page import lessons
+from clearhead.viz.text import strings
 from tests.browser.watch import PATIENCE, Watch, soon
-from viz.page import lessons
-from viz.text import strings
 
 WORDS = strings("lecture")
 TOLD = 350              # ms: the server hears 300 ms later which screen is seen

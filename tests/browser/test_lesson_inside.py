@@ -3,8 +3,8 @@ import re
 
 from playwright.sync_api import expect
 
+from clearhead.viz.text import strings
 from tests.browser.watch import PATIENCE
-from viz.text import strings
 
 PROSE = strings("lessons/inside")
 

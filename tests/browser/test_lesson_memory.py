@@ -1,8 +1,8 @@
 """The browser remembers a lesson's progress: resumed, marked on the start page, reset; *Show me* reveals it."""
 from playwright.sync_api import expect
 
+from clearhead.viz.text import strings
 from tests.browser.watch import PATIENCE
-from viz.text import strings
 
 PROMPT = strings("lessons/softmax")["predict"]
 

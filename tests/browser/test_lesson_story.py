@@ -3,9 +3,9 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 
+from clearhead.viz.components.story import STEPS
+from clearhead.viz.text import strings
 from tests.browser.watch import PATIENCE, Watch
-from viz.components.story import STEPS
-from viz.text import strings
 
 WORDS, PROSE = strings("components")["story"], strings("lessons/story")
 FAST = "() => { const late = setTimeout; window.setTimeout = (act, ms, ...more) => late(act, ms / 60, ...more); }"

@@ -3,10 +3,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
+from clearhead.viz.page import lessons
+from clearhead.viz.state import State
+from clearhead.viz.text import strings
 from tests.browser.watch import PATIENCE, Watch
-from viz.page import lessons
-from viz.state import State
-from viz.text import strings
 
 
 def test_controls_stay_with_their_page_and_boxes_open_lessons(watch):

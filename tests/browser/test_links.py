@@ -4,8 +4,8 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import expect
 
+from clearhead.viz.text import strings
 from tests.browser.watch import PATIENCE, soon
-from viz.text import strings
 
 WORDS = strings("frame")
 # longer than an address shows as it is, and longer than it holds; each word is one token, for the page's sake

@@ -2,13 +2,13 @@
 import numpy as np
 from playwright.sync_api import expect
 
-from model.ask import sources
-from model.core import heads
-from model.core.query import Kind
+from clearhead.model.ask import sources
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind
+from clearhead.viz.text import strings
 from tests import headline
 from tests.browser.watch import PATIENCE
 from tests.model.only import ask
-from viz.text import strings
 
 WORDS = strings("predict")
 

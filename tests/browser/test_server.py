@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from clearhead.viz.components.files import PLOTLY, version
+from clearhead.viz.text import strings
 from tests import links
 from tests.conftest import ROOT, Server
 from tests.uploads import Visitor, npz, png, visited
-from viz.components.files import PLOTLY, version
-from viz.text import strings
 
 PATIENCE = 60_000
 # test_load.py has more

@@ -3,9 +3,9 @@ import re
 
 from playwright.sync_api import expect
 
-from model.studies.coreference import FOLDER
+from clearhead.model.studies.coreference import FOLDER
+from clearhead.viz.text import strings
 from tests.browser.watch import PATIENCE
-from viz.text import strings
 
 
 def test_claim_is_measured_and_its_picture_opens(seen):

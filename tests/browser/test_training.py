@@ -7,9 +7,9 @@ import psutil
 import pytest
 from playwright.sync_api import expect
 
+from clearhead.viz.text import strings
 from tests import links
 from tests.browser.watch import PATIENCE
-from viz.text import strings
 
 
 def trainings(server: int) -> list[psutil.Process]:
@@ -17,7 +17,7 @@ def trainings(server: int) -> list[psutil.Process]:
     found = []
     for process in psutil.Process(server).children():
         with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
-            if "model.training.worker" in process.cmdline():
+            if "clearhead.model.training.worker" in process.cmdline():
                 found.append(process)
     return found
 

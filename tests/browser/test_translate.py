@@ -4,9 +4,9 @@ from urllib.parse import quote, urlencode
 
 from playwright.sync_api import expect
 
+from clearhead.viz.text import strings
 from tests.browser.watch import PATIENCE
 from tests.headline import TIRED
-from viz.text import strings
 
 
 def test_words_are_chosen_and_the_pronoun_follows_the_adjective(watch):

@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
-from viz.page import pages
-from viz.text import strings
+from clearhead.viz.page import pages
+from clearhead.viz.text import strings
 
 PATIENCE = 90_000   # ms: the first response may include importing torch on a busy machine
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"

@@ -16,8 +16,8 @@ from PIL import Image
 from tokenizers import normalizers
 
 import clearhead
-from model.ask import kept
-from model.capture import forward_pass
+from clearhead.model.ask import kept
+from clearhead.model.capture import forward_pass
 from tests.model import tiny, tiny_vision
 
 pytestmark = pytest.mark.filterwarnings("ignore")   # of peft and torch, on what is deprecated

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
-from model.scratch import train as training
-from model.studies.atlas import build
+from clearhead.model.scratch import train as training
+from clearhead.model.studies.atlas import build
 from tests.deaths.cases import CASES, build_atlas, short_texts, small_task
 from tests.deaths.killing import in_child, run
 

@@ -10,20 +10,20 @@ from pathlib import Path
 import numpy as np
 from click.testing import CliRunner
 
-from model.__main__ import main
-from model.core import files, npz
-from model.core.query import quiet
-from model.imported.record_file import read_record
-from model.pretrained import catalogue, convert, fetch
-from model.scratch import models
-from model.scratch import task as tasks
-from model.scratch import train as training
-from model.scratch.source import film_path
+from clearhead.model.__main__ import main
+from clearhead.model.core import files, npz
+from clearhead.model.core.query import quiet
+from clearhead.model.imported.record_file import read_record
+from clearhead.model.pretrained import catalogue, convert, fetch
+from clearhead.model.scratch import models
+from clearhead.model.scratch import task as tasks
+from clearhead.model.scratch import train as training
+from clearhead.model.scratch.source import film_path
+from clearhead.viz.handout.store import HandoutStore
 from tests import fabricate
 from tests.deaths.killing import Case
 from tests.fabricate import items
 from tests.model import onnx_writer
-from viz.handout.store import HandoutStore
 
 NAME = "a" * 32
 OLD, NEW = b"old" * 30_000, b"new" * 30_000

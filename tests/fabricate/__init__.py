@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from model.core.attention import Causal, Dense, Full
-from model.core.heads import Overview, overview
-from model.core.query import Hide, Kind, Query
-from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification, patch_tokens
-from model.core.view import DisplayedHead, View, displayed_head
+from clearhead.model.core.attention import Causal, Dense, Full
+from clearhead.model.core.heads import Overview, overview
+from clearhead.model.core.query import Hide, Kind, Query
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification, patch_tokens
+from clearhead.model.core.view import DisplayedHead, View, displayed_head
 
 # a different number for every axis, so that transposed axes are detected
 LAYERS, HEADS, KV_HEADS, QUERIES, KEYS, D_K, D_V = 2, 6, 3, 7, 11, 5, 13

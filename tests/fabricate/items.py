@@ -4,27 +4,27 @@ from dataclasses import replace
 import numpy as np
 from pandas import DataFrame
 
-from model.core import heads
-from model.core.view import View
+from clearhead.model.core import heads
+from clearhead.model.core.view import View
+from clearhead.viz.components import block_diagram as block_payload
+from clearhead.viz.components import handles as handles_payload
+from clearhead.viz.components import head_grid as grid_payload
+from clearhead.viz.components import head_view as payload
+from clearhead.viz.components import mask_editor as cells_payload
+from clearhead.viz.components import story as story_payload
+from clearhead.viz.components import token_strip as strip_payload
+from clearhead.viz.components import transformer_diagram as anatomy_payload
+from clearhead.viz.components.block_diagram import DiagramBox
+from clearhead.viz.components.handles import HandleSet
+from clearhead.viz.components.head_grid import GridState, HeadValues
+from clearhead.viz.components.picture_view import rows
+from clearhead.viz.components.story import CELLS, STEPS, Scene, Step
+from clearhead.viz.figures.lines import Line, lines
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
+from clearhead.viz.handout.files import Item
+from clearhead.viz.page_controls import Numbers
 from tests import fabricate
-from viz.components import block_diagram as block_payload
-from viz.components import handles as handles_payload
-from viz.components import head_grid as grid_payload
-from viz.components import head_view as payload
-from viz.components import mask_editor as cells_payload
-from viz.components import story as story_payload
-from viz.components import token_strip as strip_payload
-from viz.components import transformer_diagram as anatomy_payload
-from viz.components.block_diagram import DiagramBox
-from viz.components.handles import HandleSet
-from viz.components.head_grid import GridState, HeadValues
-from viz.components.picture_view import rows
-from viz.components.story import CELLS, STEPS, Scene, Step
-from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, matrix
-from viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
-from viz.handout.files import Item
-from viz.page_controls import Numbers
 
 HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">"
 NUMBERS = np.linspace(-1, 1, 24).reshape(4, 6)

@@ -2,12 +2,12 @@
 import pytest
 from huggingface_hub import constants
 
-from model.core.query import quiet
+from clearhead.model.core.query import quiet
 
 
 @pytest.fixture(scope="session")
 def minilm():
-    from model.pretrained import load
+    from clearhead.model.pretrained import load
 
     return load.open_model("minilm", quiet)
 
@@ -15,7 +15,7 @@ def minilm():
 @pytest.fixture(scope="session")
 def opened(tmp_path_factory):
     """opened(family) returns the family's small model, opened from a folder like a user's own model."""
-    from model.pretrained import load
+    from clearhead.model.pretrained import load
     from tests.model import tiny
 
     kept = {}

@@ -2,10 +2,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from model.ask import sources
-from model.core.models import Models
-from model.core.query import Progress
-from model.core.record import Card
+from clearhead.model.ask import sources
+from clearhead.model.core.models import Models
+from clearhead.model.core.query import Progress
+from clearhead.model.core.record import Card
 
 
 class Only:

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from model.__main__ import main
+from clearhead.model.__main__ import main
 from tests.headline import ANIMAL, TIRED, near
 from tests.model import tiny, tiny_vision
 

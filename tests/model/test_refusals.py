@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from model.ask import sources
-from model.ask.sources import source_of
-from model.core.query import Hide, Kind, Query, Silence, UserError, quiet
-from model.studies.attribution import LONGEST
-from model.studies.patching import PatchQuery
-from model.studies.predictions import NextWordQuery
-from model.studies.token_removal import explained_answer
+from clearhead.model.ask import sources
+from clearhead.model.ask.sources import source_of
+from clearhead.model.core.query import Hide, Kind, Query, Silence, UserError, quiet
+from clearhead.model.studies.attribution import LONGEST
+from clearhead.model.studies.patching import PatchQuery
+from clearhead.model.studies.predictions import NextWordQuery
+from clearhead.model.studies.token_removal import explained_answer
 from tests.model import tiny
 from tests.model.only import Only
 

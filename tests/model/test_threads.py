@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError, quiet
-from model.scratch import source
-from model.studies.attribution import LONGEST
-from model.studies.token_removal import explained_answer
+from clearhead.model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError, quiet
+from clearhead.model.scratch import source
+from clearhead.model.studies.attribution import LONGEST
+from clearhead.model.studies.token_removal import explained_answer
 
 THREADS = 8
 TEXT = "the animal didn ' t cross the street because it was too tired"

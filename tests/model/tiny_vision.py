@@ -3,7 +3,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from model.core import pictures
+from clearhead.model.core import pictures
 from tests.model.tiny import drawn, tokenizer
 
 SIDE = 32

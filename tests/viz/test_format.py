@@ -4,11 +4,11 @@ import re
 import numpy as np
 import pytest
 
-from model.cli.commands import in_one_line
-from model.core.query import UserError
+from clearhead.model.cli.commands import in_one_line
+from clearhead.model.core.query import UserError
+from clearhead.viz import format
+from clearhead.viz.text import Text
 from tests import fabricate
-from viz import format
-from viz.text import Text
 
 
 def test_head_is_counted_from_0_here_and_from_1_in_papers():

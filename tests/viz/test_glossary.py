@@ -1,10 +1,10 @@
 """The glossary has every measure and every formula of every page, and all its links open existing pages."""
 from urllib.parse import parse_qs, urlsplit
 
-from model.core.heads import BY_NAME
-from viz import glossary
-from viz.link import from_params, to_params
-from viz.page import pages
+from clearhead.model.core.heads import BY_NAME
+from clearhead.viz import glossary
+from clearhead.viz.link import from_params, to_params
+from clearhead.viz.page import pages
 
 
 def test_entry_is_complete_and_its_links_open_known_pages():

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core.query import UserError
-from model.studies.coreference import read_cases
+from clearhead.model.core.query import UserError
+from clearhead.model.studies.coreference import read_cases
+from clearhead.viz.export.tables import guard_cell
+from clearhead.viz.handout.files import Handout, load, save
 from tests.fabricate.items import curve, grid, head, squares
 from tests.hostile import CELLS, JSON, PIECES, TEXTS, changed, damaged, examples
 from tests.viz.export.readers import unguard_cell
-from viz.export.tables import guard_cell
-from viz.handout.files import Handout, load, save
 
 GOOD = save(Handout("made up", (head(), grid(), squares(), curve())))
 MESSAGE = st.binary(max_size=60) | st.builds(lambda header, tail: len(json.dumps(header)).to_bytes(4, "little")

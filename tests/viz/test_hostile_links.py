@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core.query import Kind, UserError
-from model.core.view import displayed_head
+from clearhead.model.core.query import Kind, UserError
+from clearhead.model.core.view import displayed_head
+from clearhead.viz.link import from_params, to_params
+from clearhead.viz.page import Page, pages, with_controls
+from clearhead.viz.state import State, complete_view
 from tests.fabricate import record
 from tests.hostile import JSON, NUMBERS, PIECES, TEXTS, examples
-from viz.link import from_params, to_params
-from viz.page import Page, pages, with_controls
-from viz.state import State, complete_view
 
 OWN = ("model", "text", "text_b", "target", "image", "kind", "layer", "head", "token", "pair", "lens", "scale", "order",
        "quadrant", "transpose", "hide_special", "renormalise", "words", "keep", "overlay")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from clearhead.viz.text import JOINER, show_invisibles
 from tests.conftest import Server
 from tests.hostile import CELLS, MARKS, RUNS, SIGNS, TOKENS
-from viz.text import JOINER, show_invisibles
 
 TEXTS = [text
          for text in (*RUNS, *MARKS, *CELLS, *TOKENS, *SIGNS, *(a + " " + b for a, b in zip(RUNS, MARKS, strict=False)),

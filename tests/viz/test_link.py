@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core.query import Kind
-from model.core.view import View
+from clearhead.model.core.query import Kind
+from clearhead.model.core.view import View
+from clearhead.viz.link import LONGEST, START, address, from_params, left_out, pack, short_name, to_params
+from clearhead.viz.state import TEXTS, State
 from tests.hostile import examples
-from viz.link import LONGEST, START, address, from_params, left_out, pack, short_name, to_params
-from viz.state import TEXTS, State
 
 
 def raw_deflate(content):

@@ -8,15 +8,15 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from model.ask import sources
-from model.ask.jobs import Job
-from model.core.query import Kind
+from clearhead.model.ask import sources
+from clearhead.model.ask.jobs import Job
+from clearhead.model.core.query import Kind
+from clearhead.viz.__main__ import main
+from clearhead.viz.export import FORMATS
+from clearhead.viz.handout.files import Handout, save
 from tests.conftest import chromium
 from tests.fabricate import items, record
 from tests.viz.export.readers import provenance_of
-from viz.__main__ import main
-from viz.export import FORMATS
-from viz.handout.files import Handout, save
 
 WORDS = ("the", "animal", "it", "the")
 

@@ -10,28 +10,28 @@ import pypdf
 import pytest
 from pandas import DataFrame
 
-from model.core import pictures
-from model.core.query import Silence, UserError
-from model.core.record import Prediction
-from model.core.view import View
+from clearhead.model.core import pictures
+from clearhead.model.core.query import Silence, UserError
+from clearhead.model.core.record import Prediction
+from clearhead.model.core.view import View
+from clearhead.viz.components import block_diagram as block_payload
+from clearhead.viz.components import handles as handles_payload
+from clearhead.viz.components import mask_editor as cells_payload
+from clearhead.viz.components import story as story_payload
+from clearhead.viz.components import token_strip as strip_payload
+from clearhead.viz.export import FORMATS, Options, export
+from clearhead.viz.export.comparison import SavedComparison, comparison_picture
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
+from clearhead.viz.handout.files import Handout, Item, load, save
+from clearhead.viz.handout.page import page
+from clearhead.viz.notebook import Figure, show
+from clearhead.viz.page_controls import Numbers
+from clearhead.viz.text import strings
 from tests import fabricate
 from tests.fabricate import items
 from tests.hostile import RUNS
 from tests.uploads import png
-from viz.components import block_diagram as block_payload
-from viz.components import handles as handles_payload
-from viz.components import mask_editor as cells_payload
-from viz.components import story as story_payload
-from viz.components import token_strip as strip_payload
-from viz.export import FORMATS, Options, export
-from viz.export.comparison import SavedComparison, comparison_picture
-from viz.figures.bars import bars
-from viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
-from viz.handout.files import Handout, Item, load, save
-from viz.handout.page import page
-from viz.notebook import Figure, show
-from viz.page_controls import Numbers
-from viz.text import strings
 
 LOUD = (
     *RUNS, "<img src='https://example.org/seen'>", "<script>alert(1)</script>", "<script>console.log('ran')</script>",

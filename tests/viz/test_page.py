@@ -4,19 +4,19 @@ from types import SimpleNamespace
 
 import pytest
 
-import viz.pages
-from model.ask import sources
-from viz import frame as app
-from viz import page as page_contract
-from viz.page import PageContext, page_after, pages
-from viz.page_controls import Switch
-from viz.session import Session
-from viz.state import LECTURE, QUESTION, VIEW
-from viz.text import menu, page_titles
+import clearhead.viz.pages
+from clearhead.model.ask import sources
+from clearhead.viz import frame as app
+from clearhead.viz import page as page_contract
+from clearhead.viz.page import PageContext, page_after, pages
+from clearhead.viz.page_controls import Switch
+from clearhead.viz.session import Session
+from clearhead.viz.state import LECTURE, QUESTION, VIEW
+from clearhead.viz.text import menu, page_titles
 
 
 def test_every_page_is_in_the_menu_and_no_two_have_one_title():
-    files = {info.name for info in pkgutil.iter_modules(viz.pages.__path__)}
+    files = {info.name for info in pkgutil.iter_modules(clearhead.viz.pages.__path__)}
     assert files == set(pages()) == set(page_titles()) and len(files) >= 20
     assert len({page.title for page, _ in pages().values()}) == len(files)
     assert {page.section for page, _ in pages().values()} == set(menu())

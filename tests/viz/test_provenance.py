@@ -2,17 +2,17 @@
 import re
 from dataclasses import replace
 
-from model.core.query import Patch
-from model.core.record import Verification
-from model.core.view import View
+from clearhead.model.core.query import Patch
+from clearhead.model.core.record import Verification
+from clearhead.model.core.view import View
+from clearhead.viz import provenance
+from clearhead.viz.export import FORMATS, Options, export
+from clearhead.viz.handout.files import Handout
+from clearhead.viz.handout.page import page
+from clearhead.viz.provenance import opens_elsewhere, sentences, way_back
+from clearhead.viz.widgets.head_picker import badge_label
 from tests.fabricate import record
 from tests.fabricate.items import curve, grid, head
-from viz import provenance
-from viz.export import FORMATS, Options, export
-from viz.handout.files import Handout
-from viz.handout.page import page
-from viz.provenance import opens_elsewhere, sentences, way_back
-from viz.widgets.head_picker import badge_label
 
 HERE = ["http://localhost:8501/heads", "http://LOCALHOST/heads", "http://localhost./heads", "http://app.localhost/heads",
         "http://127.0.0.1:8501/heads", "http://127.1/heads", "http://0.0.0.0:8501/heads", "http://[::1]:8501/heads",

@@ -7,20 +7,20 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from model.core import pictures
-from model.core.query import Kind, UserError
+from clearhead.model.core import pictures
+from clearhead.model.core.query import Kind, UserError
+from clearhead.viz.session import Session
+from clearhead.viz.widgets.head_table import CORPUS, CorpusResult, saved_corpus
 from tests.conftest import ROOT
 from tests.uploads import packed
-from viz.session import Session
-from viz.widgets.head_table import CORPUS, CorpusResult, saved_corpus
 
 
 def remembering():
     """A page that shows whether the second run finds the first one's object."""
     import streamlit as st
 
-    from viz.session import session
-    from viz.widgets.vocabulary import _DRAFT
+    from clearhead.viz.session import session
+    from clearhead.viz.widgets.vocabulary import _DRAFT
 
     _DRAFT.value = (*_DRAFT.value, "a word")
     st.write(" ".join([str(len(_DRAFT.value)), session().id]))
@@ -35,7 +35,7 @@ def test_kept_value_lasts_between_runs_and_belongs_to_one_visitor():
 
 def test_measures_of_a_file_belong_to_model_and_kind(monkeypatch):
     corpus, visitor = CorpusResult("texts.txt", "minilm", "r1", SimpleNamespace(kind=Kind.SELF), 20), Session()
-    monkeypatch.setattr("viz.session.session", lambda: visitor)
+    monkeypatch.setattr("clearhead.viz.session.session", lambda: visitor)
     assert saved_corpus("minilm", "r1", Kind.SELF) is None
     CORPUS.value = corpus
     assert saved_corpus("minilm", "r1", Kind.SELF) is corpus

@@ -4,17 +4,17 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from model.ask import sources
-from model.core.query import Kind
-from model.studies import coreference as coref_report
-from model.studies.coreference import Case, CasesQuery, map_of, noun_weights, shipped_cases, words_of
+from clearhead.model.ask import sources
+from clearhead.model.core.query import Kind
+from clearhead.model.studies import coreference as coref_report
+from clearhead.model.studies.coreference import Case, CasesQuery, map_of, noun_weights, shipped_cases, words_of
+from clearhead.viz.link import from_params, to_params
+from clearhead.viz.page import pages
+from clearhead.viz.pages.coreference import Twins
+from clearhead.viz.state import complete_view
+from clearhead.viz.text import FOLDER
 from tests import headline
 from tests.model.only import ask
-from viz.link import from_params, to_params
-from viz.page import pages
-from viz.pages.coreference import Twins
-from viz.state import complete_view
-from viz.text import FOLDER
 
 SHEETS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((FOLDER / "sheets").glob("*.md"))}
 LINKS = [(sheet, words, link) for sheet, text in SHEETS.items()

@@ -11,11 +11,11 @@ import pytest
 import streamlit as st
 from streamlit.web.server.app_discovery import discover_asgi_app
 
-from model.ask import sources
-from model.ask.sources import desk
-from viz import startup, streamlit_patch
-from viz.server import log, settings
-from viz.state import State
+from clearhead.model.ask import sources
+from clearhead.model.ask.sources import desk
+from clearhead.viz import startup, streamlit_patch
+from clearhead.viz.server import log, settings
+from clearhead.viz.state import State
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from model.core import heads
-from model.core.query import Kind
-from model.core.view import View
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind
+from clearhead.model.core.view import View
+from clearhead.viz.state import LONG, State, complete_view, readable_scale, tenth_weight
+from clearhead.viz.theme import strength
 from tests.fabricate import HEADS, record
-from viz.state import LONG, State, complete_view, readable_scale, tenth_weight
-from viz.theme import strength
 
 N = 7
 OWN = State(model="fake", text="the text")

@@ -25,9 +25,9 @@ from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.web.server import server_util
 
-from model.core.query import UserError
-from viz import streamlit_patch
-from viz.streamlit_patch import RECORD, is_dropped
+from clearhead.model.core.query import UserError
+from clearhead.viz import streamlit_patch
+from clearhead.viz.streamlit_patch import RECORD, is_dropped
 
 
 def test_queue_has_the_table_that_the_patch_empties():

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from model.ask.jobs import Job
-from viz import waiting
+from clearhead.model.ask.jobs import Job
+from clearhead.viz import waiting
 
 
 @pytest.fixture

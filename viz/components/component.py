@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from model.core.query import frozen
-from model.core.view import View
-from viz import theme
-from viz.components.files import module_code
-from viz.components.messages import pack
-from viz.text import strings
+from clearhead.model.core.query import frozen
+from clearhead.model.core.view import View
+from clearhead.viz import theme
+from clearhead.viz.components.files import module_code
+from clearhead.viz.components.messages import pack
+from clearhead.viz.text import strings
 
 Event = TypeVar("Event")
 

@@ -1,9 +1,9 @@
 """Describe tokens in the header of a component's message: text, position and type."""
 from collections.abc import Sequence
 
-from model.core.record import Tokens
-from model.core.view import AxisItem, axis_items
-from viz.format import visible_token
+from clearhead.model.core.record import Tokens
+from clearhead.model.core.view import AxisItem, axis_items
+from clearhead.viz.format import visible_token
 
 SPECIAL, UNKNOWN, JOINED = 1, 2, 4   # bits of a token's flags
 

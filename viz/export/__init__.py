@@ -4,17 +4,17 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from model.core.files import name_for
-from model.core.npz import write_npz
-from model.core.query import UserError, frozen
-from model.core.record import AttentionRecord
-from model.core.view import View
-from viz import provenance
-from viz.export.tables import head_csv
-from viz.paper import figure
-from viz.paper.columns import Layout, heading, reading
-from viz.paper.columns import figure as paper_figure
-from viz.paper.sheet import pen, save
+from clearhead.model.core.files import name_for
+from clearhead.model.core.npz import write_npz
+from clearhead.model.core.query import UserError, frozen
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
+from clearhead.viz import provenance
+from clearhead.viz.export.tables import head_csv
+from clearhead.viz.paper import figure
+from clearhead.viz.paper.columns import Layout, heading, reading
+from clearhead.viz.paper.columns import figure as paper_figure
+from clearhead.viz.paper.sheet import pen, save
 
 PICTURES = ("matrix", "lines", "text", "picture", "grid")
 LIMIT = 512 * 2**20   # largest size of the weights in an NPZ, in bytes, because it is created in memory
@@ -102,9 +102,9 @@ def _picture(kind: str, record: AttentionRecord, view: View, options: Options) -
 
 def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
     """Return a handout page with a single figure, so that all interactive exports share one implementation."""
-    from viz.handout.build import grid_item, head_item
-    from viz.handout.files import Handout
-    from viz.handout.page import page
+    from clearhead.viz.handout.build import grid_item, head_item
+    from clearhead.viz.handout.files import Handout
+    from clearhead.viz.handout.page import page
 
     item = (grid_item if options.grid else head_item)(record, view, link=options.link, id="figure")
     return page(Handout(record.card.title, (item if options.caption else item.with_caption(""),)))

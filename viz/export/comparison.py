@@ -1,16 +1,16 @@
 """Export a comparison as one picture of the first head, the second head and their difference."""
 import json
 
-from model.core.query import with_arrays
-from model.core.record import AttentionRecord
-from model.core.view import DisplayedHead, View
-from viz import provenance
-from viz.components.picture_view import PatchValues
-from viz.components.picture_view.rows import hidden_tokens, patches_of
-from viz.export.tables import SIDES
-from viz.paper import head, picture
-from viz.paper.page import WORDS, PicturePlan, whole_page
-from viz.paper.sheet import pen, save
+from clearhead.model.core.query import with_arrays
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import DisplayedHead, View
+from clearhead.viz import provenance
+from clearhead.viz.components.picture_view import PatchValues
+from clearhead.viz.components.picture_view.rows import hidden_tokens, patches_of
+from clearhead.viz.export.tables import SIDES
+from clearhead.viz.paper import head, picture
+from clearhead.viz.paper.page import WORDS, PicturePlan, whole_page
+from clearhead.viz.paper.sheet import pen, save
 
 KINDS = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 ZOOM = 3   # pixels per point in a PNG

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.heads import ENCODING
-from model.core.heads import as_csv as frame_as_csv
-from model.core.query import UserError
-from model.core.record import AttentionRecord
-from model.core.view import MAX_UNPOOLED, DisplayedHead, View, displayed_head
+from clearhead.model.core.heads import ENCODING
+from clearhead.model.core.heads import as_csv as frame_as_csv
+from clearhead.model.core.query import UserError
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import MAX_UNPOOLED, DisplayedHead, View, displayed_head
 
 if TYPE_CHECKING:   # the first page does not need these modules
     from pandas import DataFrame
 
-    from model.core.heads import HeadMeasures
-    from model.studies.patterns import HeadFits
-    from model.studies.silencing import Silencing
-    from viz.figures.drawing import FigureSpec
+    from clearhead.model.core.heads import HeadMeasures
+    from clearhead.model.studies.patterns import HeadFits
+    from clearhead.model.studies.silencing import Silencing
+    from clearhead.viz.figures.drawing import FigureSpec
 
 SIDES = ("first", "second", "difference")   # the parts of a comparison
 ACTS = "=+-@＝＋－＠\t\r\n"   # characters that make a spreadsheet execute a cell, including full-width ones
@@ -95,7 +95,7 @@ def head_table_csv(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silen
 
 def chart_csv(drawn: "FigureSpec") -> bytes:
     """Return a chart's numbers as CSV with columns series, x, y and value."""
-    from viz.figures.drawing import figure_rows
+    from clearhead.viz.figures.drawing import figure_rows
 
     table = io.StringIO(newline="")
     csv.writer(table).writerows([[guard_cell(cell) if isinstance(cell, str) else cell for cell in row]

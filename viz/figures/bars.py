@@ -3,8 +3,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, annotate, bar_fill, chart, fit_x_labels, label_width, tokens_shown, told_apart
-from viz.figures.drawing import FigureSpec
+from clearhead.viz.figures.base import (
+    MUTED,
+    annotate,
+    bar_fill,
+    chart,
+    fit_x_labels,
+    label_width,
+    tokens_shown,
+    told_apart,
+)
+from clearhead.viz.figures.drawing import FigureSpec
 
 WRITTEN = 20   # up to this many names, all are written
 

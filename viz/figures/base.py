@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from viz import theme as colours
-from viz.figures.drawing import FigureSpec, Markup
-from viz.format import visible_token
+from clearhead.viz import theme as colours
+from clearhead.viz.figures.drawing import FigureSpec, Markup
+from clearhead.viz.format import visible_token
 
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
 MONO = "'DejaVu Sans Mono', ui-monospace, monospace"

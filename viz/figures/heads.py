@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viz import theme as colours
-from viz.figures.base import (
+from clearhead.viz import theme as colours
+from clearhead.viz.figures.base import (
     ACCENT,
     FADED,
     GRID,
@@ -22,8 +22,8 @@ from viz.figures.base import (
     series_colours,
     weight_scale,
 )
-from viz.figures.drawing import FigureSpec
-from viz.format import head_label, true_minus
+from clearhead.viz.figures.drawing import FigureSpec
+from clearhead.viz.format import head_label, true_minus
 
 if TYPE_CHECKING:
     from pandas import DataFrame

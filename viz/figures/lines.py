@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.core.query import with_arrays
-from viz import theme as colours
-from viz.figures.base import (
+from clearhead.model.core.query import with_arrays
+from clearhead.viz import theme as colours
+from clearhead.viz.figures.base import (
     ACCENT,
     DASHES,
     FADED,
@@ -20,7 +20,7 @@ from viz.figures.base import (
     series_colours,
     weight_scale,
 )
-from viz.figures.drawing import FigureSpec, Markup, plain
+from clearhead.viz.figures.drawing import FigureSpec, Markup, plain
 
 NAMED = 12   # up to this many integers on the x axis, all are labelled
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.core.query import with_arrays
-from viz.figures.base import (
+from clearhead.model.core.query import with_arrays
+from clearhead.viz.figures.base import (
     ACCENT,
     LETTER,
     MUTED,
@@ -18,7 +18,7 @@ from viz.figures.base import (
     tokens_shown,
     told_apart,
 )
-from viz.figures.drawing import FigureSpec
+from clearhead.viz.figures.drawing import FigureSpec
 
 NAMED = 40              # largest number of labelled points
 SMALL, LOUD = 11, 13    # font sizes in pixels, of points and of highlighted points

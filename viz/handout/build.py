@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads
-from model.core.limits import LIMITS
-from model.core.query import isolated
-from model.core.record import AttentionRecord
-from model.core.view import View, displayed_head, overlaid_heads
-from viz import provenance
-from viz.components import head_grid as grid_payload
-from viz.components import head_view as view_payload
-from viz.components import picture_view as picture_payload
-from viz.components.head_view import Guess
-from viz.components.messages import unpack
-from viz.components.picture_view import PatchState, rows
-from viz.figures.drawing import FigureSpec
-from viz.format import format_signed, head_label, true_minus
-from viz.handout.files import Item, make_item
-from viz.handout.saved import grid_of, head_of, picture_of
-from viz.paper.grid import grid_state
-from viz.text import strings
+from clearhead.model.core import heads
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import isolated
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View, displayed_head, overlaid_heads
+from clearhead.viz import provenance
+from clearhead.viz.components import head_grid as grid_payload
+from clearhead.viz.components import head_view as view_payload
+from clearhead.viz.components import picture_view as picture_payload
+from clearhead.viz.components.head_view import Guess
+from clearhead.viz.components.messages import unpack
+from clearhead.viz.components.picture_view import PatchState, rows
+from clearhead.viz.figures.drawing import FigureSpec
+from clearhead.viz.format import format_signed, head_label, true_minus
+from clearhead.viz.handout.files import Item, make_item
+from clearhead.viz.handout.saved import grid_of, head_of, picture_of
+from clearhead.viz.paper.grid import grid_state
+from clearhead.viz.text import strings
 
 if TYPE_CHECKING:
     from pandas import DataFrame

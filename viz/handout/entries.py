@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from model.core.limits import LIMITS, parse_json
-from model.core.query import UserError
-from viz.handout.files import SPOKEN, Handout, Item, make_words
-from viz.link import MOST_PACKED, pack, unpack
-from viz.text import FOLDER, strings
+from clearhead.model.core.limits import LIMITS, parse_json
+from clearhead.model.core.query import UserError
+from clearhead.viz.handout.files import SPOKEN, Handout, Item, make_words
+from clearhead.viz.link import MOST_PACKED, pack, unpack
+from clearhead.viz.text import FOLDER, strings
 
 ANSWER = re.compile(r"guess(_\w+)?|check_\d+|drawn(_\w+)?|predict|marks")   # controls that store answers
 FIELDS = ("kind", "at", "caption", "title", "minutes", "answer")   # an entry's fields in order

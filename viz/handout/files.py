@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from model.core.limits import LIMITS, parse_json
-from model.core.query import UserError, frozen
+from clearhead.model.core.limits import LIMITS, parse_json
+from clearhead.model.core.query import UserError, frozen
 
 WRITTEN = 2   # upper bound on the file's bytes per byte of a figure, because of base64 and JSON syntax
 MADE_BY, VERSION = "Clearhead handout", 1
@@ -56,7 +56,7 @@ class Item:
 def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", caption: str = "", about: str = "",
               link: str = "", source: str = "") -> Item:
     """Validate an entry and return it. Raises UserError for invalid input."""
-    from viz.handout.schema import checked  # imported here because the first page does not need pydantic
+    from clearhead.viz.handout.schema import checked  # imported here because the first page does not need pydantic
 
     if kind not in (*KINDS, *SPOKEN):
         raise UserError("This handout contains a figure that this version of Clearhead cannot draw; save it again with "

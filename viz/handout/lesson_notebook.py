@@ -8,9 +8,9 @@ copy, its value is "...", which fails the assert below it.
 import json
 import re
 
-from model.core.query import UserError
-from viz.provenance import opens_elsewhere, state_in_words
-from viz.text import FOLDER, strings
+from clearhead.model.core.query import UserError
+from clearhead.viz.provenance import opens_elsewhere, state_in_words
+from clearhead.viz.text import FOLDER, strings
 
 PLACE = FOLDER / "notebooks"
 MIME = "application/x-ipynb+json"

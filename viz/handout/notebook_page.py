@@ -8,18 +8,18 @@ import html
 import zlib
 from dataclasses import replace
 
-from model.core import heads
-from model.core.limits import LIMITS
-from model.core.query import Kind
-from model.core.record import AttentionRecord
-from model.core.view import View
-from viz import provenance
-from viz.components import head_grid as grid_payload
-from viz.components.bundle import script, stylesheet
-from viz.components.head_grid import GridState
-from viz.handout.build import grid_item, head_item, head_messages
-from viz.handout.page import as_json, component, policy, visible_lines
-from viz.text import show_invisibles, strings
+from clearhead.model.core import heads
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import Kind
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
+from clearhead.viz import provenance
+from clearhead.viz.components import head_grid as grid_payload
+from clearhead.viz.components.bundle import script, stylesheet
+from clearhead.viz.components.head_grid import GridState
+from clearhead.viz.handout.build import grid_item, head_item, head_messages
+from clearhead.viz.handout.page import as_json, component, policy, visible_lines
+from clearhead.viz.text import show_invisibles, strings
 
 COMPONENTS = ("head_grid", "head_view")
 CELL = 2   # bytes per weight or score in a message

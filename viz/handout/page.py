@@ -14,13 +14,13 @@ import re
 import zlib
 from urllib.parse import quote
 
-from model.core.query import UserError
-from viz.components.bundle import component_style, script, stylesheet
-from viz.components.messages import unpack
-from viz.handout.files import SPOKEN, Handout, Item
-from viz.handout.saved import head_of, paper_svg, table_of
-from viz.provenance import opens_elsewhere, way_back
-from viz.text import Texts, show_invisibles, strings
+from clearhead.model.core.query import UserError
+from clearhead.viz.components.bundle import component_style, script, stylesheet
+from clearhead.viz.components.messages import unpack
+from clearhead.viz.handout.files import SPOKEN, Handout, Item
+from clearhead.viz.handout.saved import head_of, paper_svg, table_of
+from clearhead.viz.provenance import opens_elsewhere, way_back
+from clearhead.viz.text import Texts, show_invisibles, strings
 
 STYLE = component_style("handout") + stylesheet("chart/numbers.css")
 UNSCRIPTED = "figure.inked .live { display: none; } .paper { display: block; max-width: 100%; }"

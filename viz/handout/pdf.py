@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from model.core import files
-from model.core.files import TemporaryFolder
-from model.core.query import UserError
-from viz.handout.files import Handout
-from viz.handout.page import page
-from viz.text import strings
+from clearhead.model.core import files
+from clearhead.model.core.files import TemporaryFolder
+from clearhead.model.core.query import UserError
+from clearhead.viz.handout.files import Handout
+from clearhead.viz.handout.page import page
+from clearhead.viz.text import strings
 
 WORDS = strings("handout")
 

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.core.heads import Overview
-from model.core.query import Kind, with_arrays
-from model.core.view import AxisItem, DisplayedHead, View
-from viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids
-from viz.components.messages import NAN_CODE, unpack
-from viz.components.picture_view import Patches, PatchState, PatchValues
-from viz.components.token_labels import JOINED, SPECIAL, UNKNOWN
-from viz.handout.files import Item
-from viz.paper import grid, head, picture
-from viz.paper.page import WORDS, PicturePlan, whole_page
-from viz.paper.sheet import pen, save
+from clearhead.model.core.heads import Overview
+from clearhead.model.core.query import Kind, with_arrays
+from clearhead.model.core.view import AxisItem, DisplayedHead, View
+from clearhead.viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids
+from clearhead.viz.components.messages import NAN_CODE, unpack
+from clearhead.viz.components.picture_view import Patches, PatchState, PatchValues
+from clearhead.viz.components.token_labels import JOINED, SPECIAL, UNKNOWN
+from clearhead.viz.handout.files import Item
+from clearhead.viz.paper import grid, head, picture
+from clearhead.viz.paper.page import WORDS, PicturePlan, whole_page
+from clearhead.viz.paper.sheet import pen, save
 
 if TYPE_CHECKING:
     from pandas import DataFrame

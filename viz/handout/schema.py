@@ -11,18 +11,18 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
-from model.core.limits import LIMITS, parse_json
-from model.core.query import Kind, UserError
-from model.core.view import LENSES, MAX_UNPOOLED, SCALES
-from viz.components import block_diagram as block
-from viz.components import handles as handles
-from viz.components import head_grid as grid
-from viz.components import head_view as head
-from viz.components import picture_view as picture
-from viz.components import story as story
-from viz.components import transformer_diagram as diagram
-from viz.components.component import constants, message
-from viz.components.messages import unpack
+from clearhead.model.core.limits import LIMITS, parse_json
+from clearhead.model.core.query import Kind, UserError
+from clearhead.model.core.view import LENSES, MAX_UNPOOLED, SCALES
+from clearhead.viz.components import block_diagram as block
+from clearhead.viz.components import handles as handles
+from clearhead.viz.components import head_grid as grid
+from clearhead.viz.components import head_view as head
+from clearhead.viz.components import picture_view as picture
+from clearhead.viz.components import story as story
+from clearhead.viz.components import transformer_diagram as diagram
+from clearhead.viz.components.component import constants, message
+from clearhead.viz.components.messages import unpack
 
 BROKEN = "A figure in this handout is damaged; remove it, or save the handout again."
 FOREIGN = "A chart in this handout was not drawn by Clearhead; remove it, or save the handout again."

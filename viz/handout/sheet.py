@@ -11,10 +11,10 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from model.core.files import ASSETS
-from model.core.query import frozen
-from viz.provenance import opens_elsewhere, state_in_words
-from viz.text import FOLDER, strings
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.query import frozen
+from clearhead.viz.provenance import opens_elsewhere, state_in_words
+from clearhead.viz.text import FOLDER, strings
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

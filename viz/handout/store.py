@@ -17,10 +17,10 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from model.core import files
-from model.core.limits import LIMITS, byte_cache
-from model.core.query import UserError, first_line, frozen
-from viz.handout.files import Handout, load, save
+from clearhead.model.core import files
+from clearhead.model.core.limits import LIMITS, byte_cache
+from clearhead.model.core.query import UserError, first_line, frozen
+from clearhead.viz.handout.files import Handout, load, save
 
 NAME = re.compile(r"[0-9a-f]{32}")
 ENDING, ASIDE = ".handout.json", ".set-aside.json"   # extensions of handouts and of unreadable files

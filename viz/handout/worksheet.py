@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.core import heads
-from model.core.heads import BY_NAME, measure
-from model.core.record import AttentionRecord
-from model.core.view import View
-from viz import provenance
-from viz.format import head_label
-from viz.handout.build import grid_item, head_item
-from viz.handout.page import visible_lines
-from viz.handout.saved import paper_svg
-from viz.handout.sheet import LINE, STYLE
-from viz.text import strings
+from clearhead.model.core import heads
+from clearhead.model.core.heads import BY_NAME, measure
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
+from clearhead.viz import provenance
+from clearhead.viz.format import head_label
+from clearhead.viz.handout.build import grid_item, head_item
+from clearhead.viz.handout.page import visible_lines
+from clearhead.viz.handout.saved import paper_svg
+from clearhead.viz.handout.sheet import LINE, STYLE
+from clearhead.viz.text import strings
 
 WORDS = strings("worksheet")
 

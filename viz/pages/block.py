@@ -3,22 +3,22 @@ feed-forward layer, dropout and depth."""
 import numpy as np
 import streamlit as st
 
-from model.core.models import Block, Norm, Trace, TraceQuery
-from model.core.query import Kind, UserError
-from model.core.record import AttentionRecord, Tokens
-from model.lessons import block
-from viz.components.block_diagram import DiagramBox, block_diagram
-from viz.figures.bars import bars, histogram
-from viz.figures.base import UPRIGHT
-from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, matrix
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, counted, stepped
-from viz.text import escape_markdown
-from viz.widgets.figure import columns_switch, token_name, vector_strips
-from viz.widgets.handout_button import picture_button
-from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
+from clearhead.model.core.models import Block, Norm, Trace, TraceQuery
+from clearhead.model.core.query import Kind, UserError
+from clearhead.model.core.record import AttentionRecord, Tokens
+from clearhead.model.lessons import block
+from clearhead.viz.components.block_diagram import DiagramBox, block_diagram
+from clearhead.viz.figures.bars import bars, histogram
+from clearhead.viz.figures.base import UPRIGHT
+from clearhead.viz.figures.lines import Line, lines
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number, counted, stepped
+from clearhead.viz.text import escape_markdown
+from clearhead.viz.widgets.figure import columns_switch, token_name, vector_strips
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
 BOXES = ("in", "attention", "cross", "feed_forward",
          *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))

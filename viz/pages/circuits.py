@@ -6,25 +6,25 @@ from typing import Any
 
 import streamlit as st
 
-from model.ask import sources
-from model.ask.shipped import Shipped
-from model.core.heads import OverviewQuery
-from model.core.query import HeadId, Kind, UserError
-from model.studies import head_weights, known_circuits, mechanisms
-from model.studies.known_circuits import Finding, KnownCircuitsQuery
-from model.studies.mechanisms import KINDS, Mechanisms, MechanismsQuery
-from model.studies.paths import READS, WAYS, AblationQuery, Paths, PathsQuery
-from viz.components.head_grid import HeadValues
-from viz.format import format_change, format_number, format_share, head_label, markdown_table
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Words, position
-from viz.text import strings
-from viz.widgets.fields import choice_for, select, text_for
-from viz.widgets.fragment import asked_on_click, folded, fragment, source_listing
-from viz.widgets.handout_button import data_table, table_button
-from viz.widgets.head_table import clickable_table, clicked_head, coloured_grid
-from viz.widgets.layout import flex_row, heading, note, prose, split
-from viz.widgets.measured import measured_line
+from clearhead.model.ask import sources
+from clearhead.model.ask.shipped import Shipped
+from clearhead.model.core.heads import OverviewQuery
+from clearhead.model.core.query import HeadId, Kind, UserError
+from clearhead.model.studies import head_weights, known_circuits, mechanisms
+from clearhead.model.studies.known_circuits import Finding, KnownCircuitsQuery
+from clearhead.model.studies.mechanisms import KINDS, Mechanisms, MechanismsQuery
+from clearhead.model.studies.paths import READS, WAYS, AblationQuery, Paths, PathsQuery
+from clearhead.viz.components.head_grid import HeadValues
+from clearhead.viz.format import format_change, format_number, format_share, head_label, markdown_table
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Words, position
+from clearhead.viz.text import strings
+from clearhead.viz.widgets.fields import choice_for, select, text_for
+from clearhead.viz.widgets.fragment import asked_on_click, folded, fragment, source_listing
+from clearhead.viz.widgets.handout_button import data_table, table_button
+from clearhead.viz.widgets.head_table import clickable_table, clicked_head, coloured_grid
+from clearhead.viz.widgets.layout import flex_row, heading, note, prose, split
+from clearhead.viz.widgets.measured import measured_line
 
 WORDS = strings("circuits")
 

@@ -7,11 +7,11 @@ from typing import cast
 
 import streamlit as st
 
-from model.ask import sources
-from model.ask.shipped import COMMAND, Shipped
-from model.core.query import Kind, UserError, frozen, head_label
-from model.studies.claims import claim as rule
-from model.studies.claims.catalogue import (
+from clearhead.model.ask import sources
+from clearhead.model.ask.shipped import COMMAND, Shipped
+from clearhead.model.core.query import Kind, UserError, frozen, head_label
+from clearhead.model.studies.claims import claim as rule
+from clearhead.model.studies.claims.catalogue import (
     CLAIMS,
     ClaimQuery,
     Row,
@@ -23,17 +23,17 @@ from model.studies.claims.catalogue import (
     rows,
     short_source,
 )
-from model.studies.claims.claim import Finding, Measurement, Picture, Verdict, judge
-from viz.figures.heads import effect
-from viz.format import format_number, format_signed
-from viz.page import Page, PageContext
-from viz.page_controls import Switch
-from viz.session import Kept
-from viz.streamlit_patch import DeltaGenerator
-from viz.text import escape_markdown, strings
-from viz.widgets.figure import figure
-from viz.widgets.fragment import folded
-from viz.widgets.layout import flex_row, opening, prose, split
+from clearhead.model.studies.claims.claim import Finding, Measurement, Picture, Verdict, judge
+from clearhead.viz.figures.heads import effect
+from clearhead.viz.format import format_number, format_signed
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Switch
+from clearhead.viz.session import Kept
+from clearhead.viz.streamlit_patch import DeltaGenerator
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import folded
+from clearhead.viz.widgets.layout import flex_row, opening, prose, split
 
 WORDS = strings("claims")
 

@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.lessons import cost
-from viz.components.handles import HandleSet, handles
-from viz.components.sketch import Axes
-from viz.figures.diagrams import paths
-from viz.figures.lines import Line, PowerSeries, lines, power_law
-from viz.figures.matrix import CellStyle, matrix
-from viz.format import markdown_table
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Numbers, stepped
-from viz.widgets.handout_button import picture_button
-from viz.widgets.layout import split
-from viz.widgets.lesson import (
+from clearhead.model.lessons import cost
+from clearhead.viz.components.handles import HandleSet, handles
+from clearhead.viz.components.sketch import Axes
+from clearhead.viz.figures.diagrams import paths
+from clearhead.viz.figures.lines import Line, PowerSeries, lines, power_law
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.format import markdown_table
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number, Numbers, stepped
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import (
     DRAWN,
     QUESTIONS,
     Lesson,
@@ -28,7 +28,7 @@ from viz.widgets.lesson import (
     lesson_page,
     section,
 )
-from viz.widgets.measured import measured_line
+from clearhead.viz.widgets.measured import measured_line
 
 LENGTHS = cost.LENGTHS                   # numbers of tokens counted and measured, each double the previous
 WIDTHS = (64, 128, 256, 512)             # values of d_model counted and measured

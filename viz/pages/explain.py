@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core import heads
-from model.core.query import UserError, isolated
-from model.core.record import AttentionMap, AttentionRecord
-from model.core.statistics import FEWEST as FEWEST_UNITS
-from model.core.statistics import MeanInterval, critical_rho
-from model.core.view import View
-from model.studies.attribution import (
+from clearhead.model.ask import sources
+from clearhead.model.core import heads
+from clearhead.model.core.query import UserError, isolated
+from clearhead.model.core.record import AttentionMap, AttentionRecord
+from clearhead.model.core.statistics import FEWEST as FEWEST_UNITS
+from clearhead.model.core.statistics import MeanInterval, critical_rho
+from clearhead.model.core.view import View
+from clearhead.model.studies.attribution import (
     FEWEST,
     FLOW_LONGEST,
     METHODS,
@@ -25,26 +25,26 @@ from model.studies.attribution import (
     kind_of,
     rank_agreement,
 )
-from model.studies.faithfulness import AttributionsQuery, Report, by_layer, questions, report, texts
-from model.studies.token_removal import last_word, target_word
-from model.studies.weight_swap import Swapped, SwapQuery
-from viz.components.component import Selection
-from viz.examples import comparison_text
-from viz.figures.bars import histogram
-from viz.figures.heads import agreement as agreement_figure
-from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, importance, matrix
-from viz.format import format_signed, format_weight, head_label, rank, visible_token
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Switch, Words, position
-from viz.text import escape_markdown, strings
-from viz.theme import READABLE
-from viz.widgets.fields import button_setting, choice_for, text_for, toggle_for
-from viz.widgets.figure import figure
-from viz.widgets.fragment import folded, folded_formula
-from viz.widgets.head_picker import real_head, sentence_strip
-from viz.widgets.layout import bullets, flex_row, heading, opening, prose, split
-from viz.widgets.measured import is_shipped, measured_line
+from clearhead.model.studies.faithfulness import AttributionsQuery, Report, by_layer, questions, report, texts
+from clearhead.model.studies.token_removal import last_word, target_word
+from clearhead.model.studies.weight_swap import Swapped, SwapQuery
+from clearhead.viz.components.component import Selection
+from clearhead.viz.examples import comparison_text
+from clearhead.viz.figures.bars import histogram
+from clearhead.viz.figures.heads import agreement as agreement_figure
+from clearhead.viz.figures.lines import Line, lines
+from clearhead.viz.figures.matrix import CellStyle, importance, matrix
+from clearhead.viz.format import format_signed, format_weight, head_label, rank, visible_token
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Switch, Words, position
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.theme import READABLE
+from clearhead.viz.widgets.fields import button_setting, choice_for, text_for, toggle_for
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import folded, folded_formula
+from clearhead.viz.widgets.head_picker import real_head, sentence_strip
+from clearhead.viz.widgets.layout import bullets, flex_row, heading, opening, prose, split
+from clearhead.viz.widgets.measured import is_shipped, measured_line
 
 WORDS = strings("explain")
 
@@ -99,9 +99,9 @@ def _question(page: PageContext, way: str) -> AttributionQuery:
 
 def _proof() -> tuple[Callable, ...]:
     """Return the functions that compute the measures."""
-    from model.core import statistics
-    from model.studies import rollout
-    from model.studies.weight_swap import permute_rows
+    from clearhead.model.core import statistics
+    from clearhead.model.studies import rollout
+    from clearhead.model.studies.weight_swap import permute_rows
 
     return (rollout.with_residual, rollout.rollout, rollout.flow, rollout.transformed_values, rollout.contributions,
             rollout.apply_norm, rollout.by_stage, statistics.rank_correlations, rank_agreement, permute_rows,

@@ -7,26 +7,26 @@ from contextlib import closing
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core.models import TraceQuery
-from model.core.query import Hide, Kind, Query, isolated
-from model.core.record import AttentionRecord, Tokens
-from model.core.statistics import relative_changes
-from model.lessons import families
-from model.studies.predictions import LikelihoodQuery, SequenceLikelihood
-from viz.figures.bars import bars
-from viz.figures.base import UPRIGHT
-from viz.figures.diagrams import wiring
-from viz.figures.drawing import Markup, markup
-from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, matrix
-from viz.format import token_markdown, visible_token
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Words
-from viz.text import escape_markdown
-from viz.widgets.fragment import offer_smollm2
-from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, lesson_page, section
+from clearhead.model.ask import sources
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.core.query import Hide, Kind, Query, isolated
+from clearhead.model.core.record import AttentionRecord, Tokens
+from clearhead.model.core.statistics import relative_changes
+from clearhead.model.lessons import families
+from clearhead.model.studies.predictions import LikelihoodQuery, SequenceLikelihood
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.base import UPRIGHT
+from clearhead.viz.figures.diagrams import wiring
+from clearhead.viz.figures.drawing import Markup, markup
+from clearhead.viz.figures.lines import Line, lines
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.format import token_markdown, visible_token
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number, Words
+from clearhead.viz.text import escape_markdown
+from clearhead.viz.widgets.fragment import offer_smollm2
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, lesson_page, section
 
 TEXT = "The animal didn't cross the street because it was too tired."
 PAGE = Page("nothing", controls=(

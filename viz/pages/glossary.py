@@ -3,13 +3,13 @@ from itertools import groupby
 
 import streamlit as st
 
-from viz.glossary import Term, places_of, search, term_link, terms
-from viz.page import Page, PageContext
-from viz.page_controls import Words
-from viz.text import escape_markdown, strings
-from viz.theme import READABLE
-from viz.widgets.fields import text_for
-from viz.widgets.layout import heading
+from clearhead.viz.glossary import Term, places_of, search, term_link, terms
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Words
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.theme import READABLE
+from clearhead.viz.widgets.fields import text_for
+from clearhead.viz.widgets.layout import heading
 
 WORDS = strings("glossary")
 

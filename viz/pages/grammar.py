@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from model.core.query import UserError
-from model.core.statistics import FEWEST, on_other_half
-from model.studies import syntax as test
-from model.studies.syntax import (
+from clearhead.model.core.query import UserError
+from clearhead.model.core.statistics import FEWEST, on_other_half
+from clearhead.model.studies import syntax as test
+from clearhead.model.studies.syntax import (
     DIRECTIONS,
     SUFFIX,
     RelationScore,
@@ -21,20 +21,20 @@ from model.studies.syntax import (
     read_treebank,
     shipped_treebank,
 )
-from model.studies.syntax import Choice as HeadChoice
-from viz.figures.diagrams import Look, dependency_tree, sentence_width
-from viz.format import head_label, visible_token
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, position
-from viz.text import escape_markdown, strings
-from viz.widgets.fields import choice_for, select
-from viz.widgets.figure import figure
-from viz.widgets.fragment import folded
-from viz.widgets.handout_button import data_table
-from viz.widgets.layout import bullets, flex_row, heading, note, opening, prose
-from viz.widgets.lesson import source_listing
-from viz.widgets.measured import measured_line
-from viz.widgets.upload import most_megabytes, uploader
+from clearhead.model.studies.syntax import Choice as HeadChoice
+from clearhead.viz.figures.diagrams import Look, dependency_tree, sentence_width
+from clearhead.viz.format import head_label, visible_token
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, position
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import choice_for, select
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import folded
+from clearhead.viz.widgets.handout_button import data_table
+from clearhead.viz.widgets.layout import bullets, flex_row, heading, note, opening, prose
+from clearhead.viz.widgets.lesson import source_listing
+from clearhead.viz.widgets.measured import measured_line
+from clearhead.viz.widgets.upload import most_megabytes, uploader
 
 if TYPE_CHECKING:
     from pandas import DataFrame

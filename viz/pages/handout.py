@@ -6,32 +6,32 @@ from functools import partial
 
 import streamlit as st
 
-from model.ask import sources
-from model.core.files import name_for
-from model.core.limits import LIMITS
-from model.core.query import UserError
-from viz.components.chart import draw_saved
-from viz.components.component import show
-from viz.components.messages import pack, unpack
-from viz.handout import pdf
-from viz.handout.entries import packed, ready, unpacked
-from viz.handout.files import SPOKEN, WRITTEN, Handout, Item, load, make_item, make_words, save
-from viz.handout.page import page
-from viz.handout.saved import table_of
-from viz.handout.store import HandoutStore, Stored
-from viz.link import MOST_PACKED
-from viz.page import Page, PageContext, base_address
-from viz.page_controls import Words
-from viz.provenance import opens_elsewhere
-from viz.session import Kept, session
-from viz.text import escape_markdown, strings
-from viz.theme import READABLE
-from viz.widgets.fields import text_value
-from viz.widgets.handout_button import handout, stored, update
-from viz.widgets.layout import flex_row, heading
-from viz.widgets.my_lesson import draw_again, present
-from viz.widgets.upload import most_megabytes, take
-from viz.widgets.worksheet import worksheet_maker
+from clearhead.model.ask import sources
+from clearhead.model.core.files import name_for
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import UserError
+from clearhead.viz.components.chart import draw_saved
+from clearhead.viz.components.component import show
+from clearhead.viz.components.messages import pack, unpack
+from clearhead.viz.handout import pdf
+from clearhead.viz.handout.entries import packed, ready, unpacked
+from clearhead.viz.handout.files import SPOKEN, WRITTEN, Handout, Item, load, make_item, make_words, save
+from clearhead.viz.handout.page import page
+from clearhead.viz.handout.saved import table_of
+from clearhead.viz.handout.store import HandoutStore, Stored
+from clearhead.viz.link import MOST_PACKED
+from clearhead.viz.page import Page, PageContext, base_address
+from clearhead.viz.page_controls import Words
+from clearhead.viz.provenance import opens_elsewhere
+from clearhead.viz.session import Kept, session
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.theme import READABLE
+from clearhead.viz.widgets.fields import text_value
+from clearhead.viz.widgets.handout_button import handout, stored, update
+from clearhead.viz.widgets.layout import flex_row, heading
+from clearhead.viz.widgets.my_lesson import draw_again, present
+from clearhead.viz.widgets.upload import most_megabytes, take
+from clearhead.viz.widgets.worksheet import worksheet_maker
 
 WORDS = strings("handout")
 

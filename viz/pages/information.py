@@ -3,22 +3,22 @@ subspaces, and a bound that training raises."""
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core.statistics import entropy, x_log_x
-from model.lessons import information
-from model.lessons.information import Information
-from viz.figures.bars import bars
-from viz.figures.heads import by_layer, head_map
-from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, matrix
-from viz.format import format_share, format_signed, head_label
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Words, stepped
-from viz.text import escape_markdown
-from viz.widgets.fragment import says_why
-from viz.widgets.head_picker import real_head
-from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, lesson_page, section
+from clearhead.model.ask import sources
+from clearhead.model.core.statistics import entropy, x_log_x
+from clearhead.model.lessons import information
+from clearhead.model.lessons.information import Information
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.heads import by_layer, head_map
+from clearhead.viz.figures.lines import Line, lines
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.format import format_share, format_signed, head_label
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Words, stepped
+from clearhead.viz.text import escape_markdown
+from clearhead.viz.widgets.fragment import says_why
+from clearhead.viz.widgets.head_picker import real_head
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, lesson_page, section
 
 SHARES = np.linspace(0, 3, 61)   # x axis of the bound: how much the model has learned
 NEAREST = 5

@@ -6,20 +6,20 @@ import json
 import numpy as np
 import streamlit as st
 
-from model.core.files import ASSETS
-from model.lessons import kernels, scores, softmax
-from viz.components.handles import HandleSet, handles
-from viz.components.sketch import Axes
-from viz.figures.bars import bars
-from viz.figures.lines import Line, lines, regression
-from viz.figures.matrix import matrix, tiles
-from viz.format import format_share, true_minus
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Numbers, Switch, counted, stepped
-from viz.widgets.fields import log_steps
-from viz.widgets.handout_button import picture_button
-from viz.widgets.layout import split
-from viz.widgets.lesson import (
+from clearhead.model.core.files import ASSETS
+from clearhead.model.lessons import kernels, scores, softmax
+from clearhead.viz.components.handles import HandleSet, handles
+from clearhead.viz.components.sketch import Axes
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.lines import Line, lines, regression
+from clearhead.viz.figures.matrix import matrix, tiles
+from clearhead.viz.format import format_share, true_minus
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number, Numbers, Switch, counted, stepped
+from clearhead.viz.widgets.fields import log_steps
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import (
     DRAWN,
     LETTERS,
     QUESTIONS,
@@ -75,7 +75,7 @@ def shipped_runs() -> dict:
 def _copying(page: PageContext, words: Section) -> None:
     """Draw the encoder–decoders that copy: their accuracy by length, shipped or trained now, and the attention while
     copying."""
-    from model.lessons.recurrent import SHORT, Copier, CopyQuery
+    from clearhead.model.lessons.recurrent import SHORT, Copier, CopyQuery
 
     shipped, lengths, turned = shipped_runs(), np.array(kernels.LENGTHS), page.controls
     # lecture mode has a separate screen for the question, so the pictures are below it

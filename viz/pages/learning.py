@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core.statistics import entropy, x_log_x
-from model.lessons import learning
-from model.lessons.learning import STEPS, TARGETS, WIDTH, RunQuery
-from model.studies.predictions import NextWordQuery, distribution
-from viz.components.handles import HandleSet, handles
-from viz.figures.bars import bars, stacked_bars
-from viz.figures.lines import Line, lines, loss_surface
-from viz.format import format_number
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Numbers, Switch, Words, stepped
-from viz.text import escape_markdown
-from viz.theme import READABLE
-from viz.widgets.handout_button import picture_button
-from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, lesson_page, section
+from clearhead.model.ask import sources
+from clearhead.model.core.statistics import entropy, x_log_x
+from clearhead.model.lessons import learning
+from clearhead.model.lessons.learning import STEPS, TARGETS, WIDTH, RunQuery
+from clearhead.model.studies.predictions import NextWordQuery, distribution
+from clearhead.viz.components.handles import HandleSet, handles
+from clearhead.viz.figures.bars import bars, stacked_bars
+from clearhead.viz.figures.lines import Line, lines, loss_surface
+from clearhead.viz.format import format_number
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number, Numbers, Switch, Words, stepped
+from clearhead.viz.text import escape_markdown
+from clearhead.viz.theme import READABLE
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, lesson_page, section
 
 P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
 Q = Numbers("q", (0.25, 0.25, 0.25, 0.25), 0, 1, 4, 4)

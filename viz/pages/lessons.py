@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from viz.components.transformer_diagram import Door, transformer_diagram
-from viz.page import Page, PageContext, lessons
-from viz.text import Texts, menu, page_titles, strings
-from viz.theme import READABLE
-from viz.widgets.handout_button import picture_button
-from viz.widgets.layout import flex_row, heading
-from viz.widgets.progress import forget, progress, right_answers
-from viz.widgets.sheets import COPY, sheet_list
+from clearhead.viz.components.transformer_diagram import Door, transformer_diagram
+from clearhead.viz.page import Page, PageContext, lessons
+from clearhead.viz.text import Texts, menu, page_titles, strings
+from clearhead.viz.theme import READABLE
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.layout import flex_row, heading
+from clearhead.viz.widgets.progress import forget, progress, right_answers
+from clearhead.viz.widgets.sheets import COPY, sheet_list
 
 WORDS = strings("lesson")
 

@@ -3,20 +3,20 @@ n²."""
 import numpy as np
 import streamlit as st
 
-from model.core.query import Kind
-from model.lessons import masking, softmax
-from viz.components.mask_editor import mask_editor
-from viz.figures.bars import bars
-from viz.figures.base import ASLANT
-from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, matrix
-from viz.format import format_share, head_label
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Places, Switch, counted, stepped
-from viz.widgets.handout_button import picture_button
-from viz.widgets.head_picker import real_head
-from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
+from clearhead.model.core.query import Kind
+from clearhead.model.lessons import masking, softmax
+from clearhead.viz.components.mask_editor import mask_editor
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.base import ASLANT
+from clearhead.viz.figures.lines import Line, lines
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.format import format_share, head_label
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Places, Switch, counted, stepped
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.head_picker import real_head
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
 
 N = 8                                    # number of tokens in the small matrix
 MOVED = np.linspace(-4, 4, 41)           # shifts of a masked score

@@ -3,28 +3,28 @@ with a temperature, top-k and top-p."""
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core import heads
-from model.core.heads import OverviewQuery
-from model.core.query import Kind, NoNextWord, NotOnDisk, Query
-from model.core.record import AttentionMap, AttentionRecord
-from model.core.statistics import entropy
-from model.core.view import View, displayed_head
-from model.studies.predictions import NextWord, NextWordQuery, distribution
-from viz.components.head_grid import GridState, head_grid
-from viz.components.head_view import head_view
-from viz.figures.bars import bars
-from viz.format import format_weight, token_markdown
-from viz.page import Page, PageContext
-from viz.page_controls import Number, Steps, counted
-from viz.text import escape_markdown, strings
-from viz.widgets.fields import button_setting, slider_for
-from viz.widgets.figure import figure
-from viz.widgets.fragment import model_button
-from viz.widgets.handout_button import picture_button
-from viz.widgets.head_picker import sentence_strip
-from viz.widgets.layout import flex_row, heading, opening, split
-from viz.widgets.vocabulary import example_of
+from clearhead.model.ask import sources
+from clearhead.model.core import heads
+from clearhead.model.core.heads import OverviewQuery
+from clearhead.model.core.query import Kind, NoNextWord, NotOnDisk, Query
+from clearhead.model.core.record import AttentionMap, AttentionRecord
+from clearhead.model.core.statistics import entropy
+from clearhead.model.core.view import View, displayed_head
+from clearhead.model.studies.predictions import NextWord, NextWordQuery, distribution
+from clearhead.viz.components.head_grid import GridState, head_grid
+from clearhead.viz.components.head_view import head_view
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.format import format_weight, token_markdown
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Number, Steps, counted
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import button_setting, slider_for
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import model_button
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.head_picker import sentence_strip
+from clearhead.viz.widgets.layout import flex_row, heading, opening, split
+from clearhead.viz.widgets.vocabulary import example_of
 
 WORDS = strings("next_word")
 

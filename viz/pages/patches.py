@@ -3,17 +3,17 @@ split, what position embeddings learn, and the cost of having no built-in knowle
 import numpy as np
 import streamlit as st
 
-from model.core.statistics import cosines
-from model.lessons import digit_patches
-from model.lessons.digit_patches import COLUMNS, COUNTS, KINDS, PICTURES, ROWS, SIDE, DigitRun, DigitRunQuery
-from viz.figures.bars import bars
-from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, matrix, tiles
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Switch, counted, stepped
-from viz.widgets.fields import choice_for
-from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
+from clearhead.model.core.statistics import cosines
+from clearhead.model.lessons import digit_patches
+from clearhead.model.lessons.digit_patches import COLUMNS, COUNTS, KINDS, PICTURES, ROWS, SIDE, DigitRun, DigitRunQuery
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.lines import Line, lines
+from clearhead.viz.figures.matrix import CellStyle, matrix, tiles
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number, Switch, counted, stepped
+from clearhead.viz.widgets.fields import choice_for
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
 PATCHES, DRAWS = ROWS * COLUMNS, 100
 SIDES = tuple(side for side in range(1, SIDE * ROWS + 1) if SIDE * ROWS % side == 0 and SIDE * COLUMNS % side == 0)

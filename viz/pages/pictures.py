@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core import heads, pictures
-from model.core.models import Trace, TraceQuery
-from model.core.query import Kind, NotOnDisk, UserError
-from model.core.record import AttentionRecord
-from model.core.statistics import cosines
-from model.core.view import View, allowed_keys
-from model.studies.patch_attention import (
+from clearhead.model.ask import sources
+from clearhead.model.core import heads, pictures
+from clearhead.model.core.models import Trace, TraceQuery
+from clearhead.model.core.query import Kind, NotOnDisk, UserError
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.statistics import cosines
+from clearhead.model.core.view import View, allowed_keys
+from clearhead.model.studies.patch_attention import (
     MEASURES,
     OUTLIER,
     PatchHeads,
@@ -24,25 +24,32 @@ from model.studies.patch_attention import (
     lengths,
     outliers,
 )
-from viz import glow
-from viz.components.component import Picture, Selection
-from viz.components.head_grid import GridState, head_grid
-from viz.components.picture_view import PatchState, PatchValues, picture_view
-from viz.components.picture_view.rows import hidden_tokens, patch_name, picture_behind, rows_overview
-from viz.components.slider import slider
-from viz.figures.heads import by_layer
-from viz.format import format_number, format_share, format_signed, format_weight, head_label
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, position
-from viz.text import escape_markdown, strings
-from viz.widgets.export_menu import export_menu
-from viz.widgets.fields import choice_for, toggle
-from viz.widgets.figure import figure
-from viz.widgets.fragment import errors_as_sentences, folded, folded_formula, fragment, model_button
-from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
-from viz.widgets.head_picker import kind_choice
-from viz.widgets.layout import bullets, flex_row, heading, note, opening, prose, split
-from viz.widgets.picture import FETCHED, is_unknown, named_patches, open_picture, picture_models, picture_pills
+from clearhead.viz import glow
+from clearhead.viz.components.component import Picture, Selection
+from clearhead.viz.components.head_grid import GridState, head_grid
+from clearhead.viz.components.picture_view import PatchState, PatchValues, picture_view
+from clearhead.viz.components.picture_view.rows import hidden_tokens, patch_name, picture_behind, rows_overview
+from clearhead.viz.components.slider import slider
+from clearhead.viz.figures.heads import by_layer
+from clearhead.viz.format import format_number, format_share, format_signed, format_weight, head_label
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number, position
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.export_menu import export_menu
+from clearhead.viz.widgets.fields import choice_for, toggle
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import errors_as_sentences, folded, folded_formula, fragment, model_button
+from clearhead.viz.widgets.handout_button import add_to_handout, item_maker, picture_button
+from clearhead.viz.widgets.head_picker import kind_choice
+from clearhead.viz.widgets.layout import bullets, flex_row, heading, note, opening, prose, split
+from clearhead.viz.widgets.picture import (
+    FETCHED,
+    is_unknown,
+    named_patches,
+    open_picture,
+    picture_models,
+    picture_pills,
+)
 
 WORDS = strings("pictures")
 
@@ -160,7 +167,7 @@ def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 def _proof() -> tuple[Callable, ...]:
     """Return the functions that map weights to colours."""
-    from model.core import attention, view
+    from clearhead.model.core import attention, view
 
     return attention.scores, attention.softmax, heads.row_weights, view.displayed_rows, glow.shares_of
 

@@ -2,22 +2,22 @@
 import numpy as np
 import streamlit as st
 
-from model.core.models import TraceQuery
-from model.core.query import UserError
-from model.core.statistics import cosines, relative_changes, unit_rows
-from model.lessons import positions
-from viz.figures.bars import bars
-from viz.figures.drawing import Markup
-from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, matrix
-from viz.figures.vector_plane import Points, vector_plane
-from viz.format import format_number
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Steps, stepped
-from viz.text import Texts, escape_markdown
-from viz.widgets.fields import choice_for
-from viz.widgets.layout import flex_row, split
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, controls_row, lesson_page, section
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.core.query import UserError
+from clearhead.model.core.statistics import cosines, relative_changes, unit_rows
+from clearhead.model.lessons import positions
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.drawing import Markup
+from clearhead.viz.figures.lines import Line, lines
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.figures.vector_plane import Points, vector_plane
+from clearhead.viz.format import format_number
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number, Steps, stepped
+from clearhead.viz.text import Texts, escape_markdown
+from clearhead.viz.widgets.fields import choice_for
+from clearhead.viz.widgets.layout import flex_row, split
+from clearhead.viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
 SENTENCE = ("dog", "bites", "man", "while", "it", "rains")
 SHOWN = 16       # most dimensions drawn of an output

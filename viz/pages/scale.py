@@ -3,18 +3,18 @@ a trained head."""
 import numpy as np
 import streamlit as st
 
-from model.core.record import Layer
-from model.lessons import scores, sqrt_dk
-from model.lessons.sqrt_dk import DIVISORS, EVERY
-from viz.figures.bars import bars, histogram
-from viz.figures.lines import Line, lines, standing
-from viz.figures.matrix import CellStyle, matrix
-from viz.format import format_share
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Switch, counted, stepped
-from viz.widgets.head_picker import real_head
-from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
+from clearhead.model.core.record import Layer
+from clearhead.model.lessons import scores, sqrt_dk
+from clearhead.model.lessons.sqrt_dk import DIVISORS, EVERY
+from clearhead.viz.figures.bars import bars, histogram
+from clearhead.viz.figures.lines import Line, lines, standing
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.format import format_share
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Switch, counted, stepped
+from clearhead.viz.widgets.head_picker import real_head
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
 
 STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)   # values of the d_k slider
 SEEDS = 100

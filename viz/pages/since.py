@@ -6,23 +6,23 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.lessons import since
-from model.lessons.since import MODELS, STRATEGIES, WORDS, encode
-from viz.components.block_diagram import DiagramBox, block_diagram
-from viz.components.slider import slider
-from viz.figures.bars import bars, stacked_bars
-from viz.figures.diagrams import Branch, word_tree
-from viz.figures.drawing import markup
-from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, matrix
-from viz.format import format_number, format_share
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Switch, stepped
-from viz.text import Texts
-from viz.widgets.fields import bind, button_setting, choice_for
-from viz.widgets.handout_button import picture_button
-from viz.widgets.layout import flex_row, split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
+from clearhead.model.lessons import since
+from clearhead.model.lessons.since import MODELS, STRATEGIES, WORDS, encode
+from clearhead.viz.components.block_diagram import DiagramBox, block_diagram
+from clearhead.viz.components.slider import slider
+from clearhead.viz.figures.bars import bars, stacked_bars
+from clearhead.viz.figures.diagrams import Branch, word_tree
+from clearhead.viz.figures.drawing import markup
+from clearhead.viz.figures.lines import Line, lines
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.format import format_number, format_share
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number, Switch, stepped
+from clearhead.viz.text import Texts
+from clearhead.viz.widgets.fields import bind, button_setting, choice_for
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.layout import flex_row, split
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
 CHANGES = (*since.SWITCHES, "groups")
 # the change explained by clicking a kind of box

@@ -6,26 +6,26 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core import heads
-from model.core.query import Kind, Temper, with_arrays
-from model.core.record import Layer
-from model.core.statistics import entropy, x_log_x
-from model.lessons import softmax
-from viz.components.handles import HandleSet, handles
-from viz.components.sketch import Axes
-from viz.figures.bars import bars
-from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, matrix
-from viz.format import token_markdown, true_minus
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Numbers, Places, Switch, stepped
-from viz.text import escape_markdown
-from viz.widgets.fields import log_steps, pills_for, toggle
-from viz.widgets.handout_button import picture_button
-from viz.widgets.head_picker import real_head
-from viz.widgets.layout import split
-from viz.widgets.lesson import (
+from clearhead.model.ask import sources
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind, Temper, with_arrays
+from clearhead.model.core.record import Layer
+from clearhead.model.core.statistics import entropy, x_log_x
+from clearhead.model.lessons import softmax
+from clearhead.viz.components.handles import HandleSet, handles
+from clearhead.viz.components.sketch import Axes
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.lines import Line, lines
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.format import token_markdown, true_minus
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Numbers, Places, Switch, stepped
+from clearhead.viz.text import escape_markdown
+from clearhead.viz.widgets.fields import log_steps, pills_for, toggle
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.head_picker import real_head
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import (
     DRAWN,
     QUESTIONS,
     Lesson,
@@ -85,7 +85,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
 @section
 def _curves(page: PageContext, words: Section, row: Row) -> None:
     """Draw the row's curves over the temperature, and the question beside them."""
-    from model.core import attention
+    from clearhead.model.core import attention
 
     temperature, keys = page["t"], int(row.allowed.sum())
     left, right = split(3, 2)

@@ -5,18 +5,18 @@ from functools import cache
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.lessons.story import Story, StoryQuery, clearest_head, lengths, looks_back, strongest_share
-from viz.components.story import CELLS, STEPS, Event, Scene, Step, story
-from viz.format import format_number, true_minus, visible_token
-from viz.page import Page, PageContext, pages
-from viz.page_controls import Choice, Number, Steps, Words, counted
-from viz.text import Texts, escape_markdown, strings
-from viz.widgets.fields import bind, button_setting
-from viz.widgets.fragment import offer_smollm2
-from viz.widgets.handout_button import picture_button
-from viz.widgets.layout import flex_row, split
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section
+from clearhead.model.ask import sources
+from clearhead.model.lessons.story import Story, StoryQuery, clearest_head, lengths, looks_back, strongest_share
+from clearhead.viz.components.story import CELLS, STEPS, Event, Scene, Step, story
+from clearhead.viz.format import format_number, true_minus, visible_token
+from clearhead.viz.page import Page, PageContext, pages
+from clearhead.viz.page_controls import Choice, Number, Steps, Words, counted
+from clearhead.viz.text import Texts, escape_markdown, strings
+from clearhead.viz.widgets.fields import bind, button_setting
+from clearhead.viz.widgets.fragment import offer_smollm2
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.layout import flex_row, split
+from clearhead.viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section
 
 DECODERS = ("smollm2", "stories")   # in order of preference, unless another is chosen
 LONGEST, WRITTEN = 160, 24          # most characters of a sentence; most pieces to generate

@@ -6,28 +6,28 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core import heads
-from model.core.query import Kind, KindHeadId, with_arrays
-from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.view import View, displayed_head
-from model.lessons.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
-from model.studies.predictions import PRONOUNS, pronoun_of, rows_by_produced_token
-from viz.components.component import Selection
-from viz.components.head_view import head_view
-from viz.figures.bars import bars
-from viz.figures.matrix import CellStyle, matrix
-from viz.format import format_share, head_label, token_markdown
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Switch, Words, position
-from viz.text import escape_markdown, strings
-from viz.widgets.fields import button_setting, choice_for, toggle_for
-from viz.widgets.figure import figure
-from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat, says_why
-from viz.widgets.handout_button import picture_button
-from viz.widgets.head_picker import sentence_strip
-from viz.widgets.layout import bullets, flex_row, heading, opening, prose, split
-from viz.widgets.vocabulary import vocabulary
+from clearhead.model.ask import sources
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind, KindHeadId, with_arrays
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.view import View, displayed_head
+from clearhead.model.lessons.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
+from clearhead.model.studies.predictions import PRONOUNS, pronoun_of, rows_by_produced_token
+from clearhead.viz.components.component import Selection
+from clearhead.viz.components.head_view import head_view
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.format import format_share, head_label, token_markdown
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Switch, Words, position
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import button_setting, choice_for, toggle_for
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import PLAYING, folded_formula, pause, repeat, says_why
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.head_picker import sentence_strip
+from clearhead.viz.widgets.layout import bullets, flex_row, heading, opening, prose, split
+from clearhead.viz.widgets.vocabulary import vocabulary
 
 WORDS = strings("translate")
 

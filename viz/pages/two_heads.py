@@ -2,11 +2,11 @@
 that they share."""
 import numpy as np
 
-from model.ask import sources
-from model.core.query import Kind
-from model.core.record import Layer
-from model.lessons import two_heads
-from model.lessons.two_heads import (
+from clearhead.model.ask import sources
+from clearhead.model.core.query import Kind
+from clearhead.model.core.record import Layer
+from clearhead.model.lessons import two_heads
+from clearhead.model.lessons.two_heads import (
     BROKEN,
     CHARACTERS,
     INDUCTION,
@@ -17,14 +17,14 @@ from model.lessons.two_heads import (
     sequence,
     silenced,
 )
-from model.studies import circuits
-from model.studies.circuits import Why, WhyQuery
-from viz.figures.bars import bars
-from viz.figures.matrix import CellStyle, matrix
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number
-from viz.widgets.layout import split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, lesson_page, section
+from clearhead.model.studies import circuits
+from clearhead.model.studies.circuits import Why, WhyQuery
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, lesson_page, section
 
 SEEDS = 100
 PAGE = Page("nothing", controls=(*QUESTIONS, Choice("broken", "none", tuple(BROKEN)),

@@ -4,22 +4,22 @@ one word in two contexts."""
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core import statistics
-from model.lessons import vectors
-from model.lessons.vectors import LARGEST, MODELS
-from viz.figures.bars import bars, histogram
-from viz.figures.base import ASLANT
-from viz.figures.drawing import FigureSpec, Markup
-from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, matrix
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Switch, Words
-from viz.text import escape_markdown, strings
-from viz.widgets.fields import button_setting
-from viz.widgets.fragment import offer_smollm2, says_why
-from viz.widgets.layout import flex_row, split
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
+from clearhead.model.ask import sources
+from clearhead.model.core import statistics
+from clearhead.model.lessons import vectors
+from clearhead.model.lessons.vectors import LARGEST, MODELS
+from clearhead.viz.figures.bars import bars, histogram
+from clearhead.viz.figures.base import ASLANT
+from clearhead.viz.figures.drawing import FigureSpec, Markup
+from clearhead.viz.figures.lines import Line, lines
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number, Switch, Words
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import button_setting
+from clearhead.viz.widgets.fragment import offer_smollm2, says_why
+from clearhead.viz.widgets.layout import flex_row, split
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
 PRESETS = strings("lessons/vectors")["presets"]
 SHOWN = 80                              # most pieces drawn

@@ -1,13 +1,13 @@
 """Static pictures of one head or of all heads, for PNG, SVG and PDF exports and for printed handouts."""
 from typing import TYPE_CHECKING
 
-from model.core import heads
-from model.core.record import AttentionRecord
-from model.core.view import View, displayed_head, overlaid_heads
-from viz import provenance
-from viz.paper import grid, head, picture
-from viz.paper.columns import heads_named, model_named
-from viz.paper.page import whole_page
+from clearhead.model.core import heads
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View, displayed_head, overlaid_heads
+from clearhead.viz import provenance
+from clearhead.viz.paper import grid, head, picture
+from clearhead.viz.paper.columns import heads_named, model_named
+from clearhead.viz.paper.page import whole_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

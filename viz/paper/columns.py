@@ -4,15 +4,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from model.core import heads
-from model.core.query import HeadId, UserError, frozen
-from model.core.record import AttentionRecord
-from model.core.view import View, displayed_head, overlaid_heads
-from viz.format import head_label
-from viz.paper import grid, head, picture
-from viz.paper.page import TITLES, WORDS, PicturePlan, bar_at, roomiest
-from viz.paper.sheet import Sheet, readable, wrap
-from viz.text import show_invisibles
+from clearhead.model.core import heads
+from clearhead.model.core.query import HeadId, UserError, frozen
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View, displayed_head, overlaid_heads
+from clearhead.viz.format import head_label
+from clearhead.viz.paper import grid, head, picture
+from clearhead.viz.paper.page import TITLES, WORDS, PicturePlan, bar_at, roomiest
+from clearhead.viz.paper.sheet import Sheet, readable, wrap
+from clearhead.viz.text import show_invisibles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from model.core import heads
-from model.core.heads import BY_NAME, Overview, measure
-from model.core.query import HeadId
-from model.core.record import AttentionRecord
-from model.core.view import View
-from viz import glow, theme
-from viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids
-from viz.format import head_label, true_minus, weight_ticks
-from viz.paper.page import STRUCK, WORDS, PicturePlan, roomiest, weight_name
-from viz.paper.sheet import Sheet
-from viz.text import strings
+from clearhead.model.core import heads
+from clearhead.model.core.heads import BY_NAME, Overview, measure
+from clearhead.model.core.query import HeadId
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
+from clearhead.viz import glow, theme
+from clearhead.viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids
+from clearhead.viz.format import head_label, true_minus, weight_ticks
+from clearhead.viz.paper.page import STRUCK, WORDS, PicturePlan, roomiest, weight_name
+from clearhead.viz.paper.sheet import Sheet
+from clearhead.viz.text import strings
 
 # points: gap between thumbnails, height of a name, approximate side of a thumbnail, width of the layer numbers and of a
 # name with its number

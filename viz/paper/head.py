@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from model.core.query import UserError, frozen
-from model.core.view import AxisItem, DisplayedHead, View
-from viz import theme
-from viz.format import head_label, signed_ticks, weight_ticks
-from viz.paper import sheet as letters
-from viz.paper.page import NO_PICTURE, STRUCK, TITLES, WORDS, PicturePlan, line_style, weight_name
-from viz.paper.sheet import Dashes, Sheet
-from viz.text import Texts
+from clearhead.model.core.query import UserError, frozen
+from clearhead.model.core.view import AxisItem, DisplayedHead, View
+from clearhead.viz import theme
+from clearhead.viz.format import head_label, signed_ticks, weight_ticks
+from clearhead.viz.paper import sheet as letters
+from clearhead.viz.paper.page import NO_PICTURE, STRUCK, TITLES, WORDS, PicturePlan, line_style, weight_name
+from clearhead.viz.paper.sheet import Dashes, Sheet
+from clearhead.viz.text import Texts
 
 MOST = 1024       # cells per side; in longer texts, each cell represents several tokens
 VECTOR = 128      # up to this many tokens per side, vector files use shapes instead of an image

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.query import frozen
-from viz import theme
-from viz.paper import sheet as letters
-from viz.paper.sheet import MARGIN, Dashes, Sheet
-from viz.text import show_invisibles, strings
+from clearhead.model.core.query import frozen
+from clearhead.viz import theme
+from clearhead.viz.paper import sheet as letters
+from clearhead.viz.paper.sheet import MARGIN, Dashes, Sheet
+from clearhead.viz.text import show_invisibles, strings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

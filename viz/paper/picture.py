@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.core.query import UserError, isolated
-from model.core.record import AttentionRecord
-from model.core.view import View
-from viz import glow, theme
-from viz.components.picture_view import PatchValues
-from viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
-from viz.paper.page import NO_PICTURE, STRUCK, WORDS, PicturePlan
-from viz.paper.sheet import Sheet
-from viz.text import strings
+from clearhead.model.core.query import UserError, isolated
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
+from clearhead.viz import glow, theme
+from clearhead.viz.components.picture_view import PatchValues
+from clearhead.viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
+from clearhead.viz.paper.page import NO_PICTURE, STRUCK, WORDS, PicturePlan
+from clearhead.viz.paper.sheet import Sheet
+from clearhead.viz.text import strings
 
 WIDE = 420     # longer side in print, in points
 PIXELS = 896   # approximate longer side in pixels, so that patch edges stay sharp

@@ -20,10 +20,10 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from model.core.query import ISOLATES, UserError
-from viz import theme
-from viz.format import visible_token
-from viz.provenance import MADE_BY
+from clearhead.model.core.query import ISOLATES, UserError
+from clearhead.viz import theme
+from clearhead.viz.format import visible_token
+from clearhead.viz.provenance import MADE_BY
 
 if TYPE_CHECKING:
     from matplotlib.backends.backend_agg import RendererAgg

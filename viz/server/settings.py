@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Mapping
 
-from viz import streamlit_patch
+from clearhead.viz import streamlit_patch
 
 UPLOAD, STATE = "server.maxUploadSize", "server.maxWidgetStateSize"  # megabytes per file, and per widget message
 STATE_MB = 4
@@ -25,7 +25,7 @@ def put(defaults: Mapping[str, str]) -> None:
 
 def hold() -> None:
     """Apply the limits and verify them. Exits with one sentence if a limit is not in force."""
-    from model.core.limits import LIMITS, MB, from_environment
+    from clearhead.model.core.limits import LIMITS, MB, from_environment
 
     if from_environment(os.environ) != LIMITS:
         raise SystemExit("Error: the limits were read before server.py could set them, so they are not in force; "

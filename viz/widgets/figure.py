@@ -5,19 +5,19 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from model.core.files import name_for
-from model.core.query import isolated
-from model.core.record import Tokens
-from viz.components.chart import chart
-from viz.figures.drawing import FigureSpec
-from viz.figures.matrix import CellStyle, matrix
-from viz.format import visible_token
-from viz.handout.files import Item
-from viz.page import PageContext
-from viz.session import Kept
-from viz.text import Texts, strings
-from viz.widgets.fields import toggle
-from viz.widgets.handout_button import add_item, show_result
+from clearhead.model.core.files import name_for
+from clearhead.model.core.query import isolated
+from clearhead.model.core.record import Tokens
+from clearhead.viz.components.chart import chart
+from clearhead.viz.figures.drawing import FigureSpec
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.format import visible_token
+from clearhead.viz.handout.files import Item
+from clearhead.viz.page import PageContext
+from clearhead.viz.session import Kept
+from clearhead.viz.text import Texts, strings
+from clearhead.viz.widgets.fields import toggle
+from clearhead.viz.widgets.handout_button import add_item, show_result
 
 WORDS = strings("lesson")
 
@@ -67,14 +67,14 @@ def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, 
 
 
 def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
-    from viz.handout.build import chart_item
+    from clearhead.viz.handout.build import chart_item
 
     return chart_item(drawn, alt, where=where, link=link)
 
 
 def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> None:
     """Draw the *Save* panel below a figure."""
-    from viz.export.tables import chart_csv  # imports what would delay the first page
+    from clearhead.viz.export.tables import chart_csv  # imports what would delay the first page
 
     chosen = f"save-{key}"
     st.session_state[chosen] = camera

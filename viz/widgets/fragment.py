@@ -8,13 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from model.ask import sources
-from model.core.query import NotOnDisk, UserError
-from viz.page import PageContext, UnknownWords
-from viz.session import Kept, session
-from viz.state import QUESTION, State
-from viz.text import escape_markdown, strings
-from viz.widgets.vocabulary import refusal
+from clearhead.model.ask import sources
+from clearhead.model.core.query import NotOnDisk, UserError
+from clearhead.viz.page import PageContext, UnknownWords
+from clearhead.viz.session import Kept, session
+from clearhead.viz.state import QUESTION, State
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.vocabulary import refusal
 
 WORDS = strings("frame")
 

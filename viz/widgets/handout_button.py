@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model.ask import sources
-from model.core.query import UserError
-from model.core.record import AttentionRecord
-from viz.components.component import Picture, component_value, registered
-from viz.handout.files import Handout, Item
-from viz.handout.store import HandoutStore, Stored
-from viz.link import address
-from viz.page import own_address, pages
-from viz.session import Kept, session
-from viz.state import State
-from viz.text import escape_markdown, strings
-from viz.widgets.layout import flex_row
+from clearhead.model.ask import sources
+from clearhead.model.core.query import UserError
+from clearhead.model.core.record import AttentionRecord
+from clearhead.viz.components.component import Picture, component_value, registered
+from clearhead.viz.handout.files import Handout, Item
+from clearhead.viz.handout.store import HandoutStore, Stored
+from clearhead.viz.link import address
+from clearhead.viz.page import own_address, pages
+from clearhead.viz.session import Kept, session
+from clearhead.viz.state import State
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.layout import flex_row
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -127,7 +127,7 @@ def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> M
     """Return a function that creates a picture's item, for `add_to_handout`. With records, the item states the question
     itself, so only the page's title is kept from `where`."""
     def make(where: str, link: str) -> Item:
-        from viz.handout.build import picture_item
+        from clearhead.viz.handout.build import picture_item
 
         title = where.split(BETWEEN)[0] if records else where
         return picture_item(picture.component, picture.body, picture.state, records=records, view=picture.view,
@@ -138,7 +138,7 @@ def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> M
 def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], object] | None = None) -> None:
     """Draw the button under a table, whose index is omitted. beside: see `picture_button`."""
     def make(where: str, link: str) -> Item:
-        from viz.handout.build import table_item
+        from clearhead.viz.handout.build import table_item
 
         return table_item(table, alt, where=where, link=link)
 

@@ -3,19 +3,19 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from model.core.heads import head_ids
-from model.core.query import HeadId
-from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.view import View
-from viz.components.component import Selection
-from viz.components.token_strip import token_strip
-from viz.format import format_difference
-from viz.page import PageContext
-from viz.streamlit_patch import DeltaGenerator
-from viz.text import escape_markdown, strings
-from viz.widgets.fields import segments, select
-from viz.widgets.handout_button import add_to_handout, item_maker
-from viz.widgets.layout import flex_row
+from clearhead.model.core.heads import head_ids
+from clearhead.model.core.query import HeadId
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.view import View
+from clearhead.viz.components.component import Selection
+from clearhead.viz.components.token_strip import token_strip
+from clearhead.viz.format import format_difference
+from clearhead.viz.page import PageContext
+from clearhead.viz.streamlit_patch import DeltaGenerator
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import segments, select
+from clearhead.viz.widgets.handout_button import add_to_handout, item_maker
+from clearhead.viz.widgets.layout import flex_row
 
 WORDS = strings("frame")
 

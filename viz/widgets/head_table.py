@@ -4,35 +4,35 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model.core.heads import BY_NAME, MEASURES, HeadMeasures, Overview
-from model.core.query import HeadId, Kind, with_arrays
-from model.core.record import AttentionRecord
-from model.core.view import View
-from model.studies.atlas.measured import FIT
-from model.studies.patterns import PATTERNS, TITLES, named
-from viz import provenance
-from viz.components.head_grid import GridState, HeadValues, head_grid
-from viz.format import head_label, paper_head_label
-from viz.page import PageContext
-from viz.session import Kept
-from viz.text import strings
-from viz.widgets.fields import pills
-from viz.widgets.handout_button import TABLE_HEIGHT, data_table, picture_button, table_button
-from viz.widgets.layout import heading
+from clearhead.model.core.heads import BY_NAME, MEASURES, HeadMeasures, Overview
+from clearhead.model.core.query import HeadId, Kind, with_arrays
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
+from clearhead.model.studies.atlas.measured import FIT
+from clearhead.model.studies.patterns import PATTERNS, TITLES, named
+from clearhead.viz import provenance
+from clearhead.viz.components.head_grid import GridState, HeadValues, head_grid
+from clearhead.viz.format import head_label, paper_head_label
+from clearhead.viz.page import PageContext
+from clearhead.viz.session import Kept
+from clearhead.viz.text import strings
+from clearhead.viz.widgets.fields import pills
+from clearhead.viz.widgets.handout_button import TABLE_HEIGHT, data_table, picture_button, table_button
+from clearhead.viz.widgets.layout import heading
 
 if TYPE_CHECKING:   # not imported at the start, which would delay the first page
     from pandas import DataFrame
 
-    from model.studies.atlas.summary import Averages
-    from model.studies.patterns import HeadFits
-    from model.studies.silencing import Silencing
+    from clearhead.model.studies.atlas.summary import Averages
+    from clearhead.model.studies.patterns import HeadFits
+    from clearhead.model.studies.silencing import Silencing
 
 WORDS = strings("measures")
 
 
 def measures_table(page: PageContext, measures: HeadMeasures, fits: "HeadFits", silencing: "Silencing | None") -> None:
     """Draw one text's measures and their download."""
-    from viz.export.tables import head_table, head_table_csv
+    from clearhead.viz.export.tables import head_table, head_table_csv
 
     heading(WORDS["table"])
     st.caption(WORDS["table_about"])

@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from viz.streamlit_patch import DeltaGenerator
-from viz.text import Texts, strings
-from viz.theme import READABLE_WIDE
+from clearhead.viz.streamlit_patch import DeltaGenerator
+from clearhead.viz.text import Texts, strings
+from clearhead.viz.theme import READABLE_WIDE
 
 
 def heading(title: str, level: int = 5, **look: Any) -> None:

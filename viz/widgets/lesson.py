@@ -47,23 +47,23 @@ from typing import Any, TypeVar
 import numpy as np
 import streamlit as st
 
-from viz.components.sketch import Axes, sketch
-from viz.figures.drawing import FigureSpec
-from viz.figures.lines import Line
-from viz.format import markdown_table
-from viz.glossary import term_link, terms_of_section
-from viz.page import PageContext, own_address, pages
-from viz.page_controls import Choice, Number, Numbers
-from viz.streamlit_patch import DeltaGenerator
-from viz.text import Texts, escape_markdown, strings
-from viz.theme import READABLE
-from viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
-from viz.widgets.figure import figure
-from viz.widgets.fragment import fragment, source_listing
-from viz.widgets.layout import bullets, flex_row, heading
-from viz.widgets.lesson_questions import LETTERS, ask, prompts, show_me
-from viz.widgets.progress import forget, remember, resume
-from viz.widgets.sheets import notebook_button
+from clearhead.viz.components.sketch import Axes, sketch
+from clearhead.viz.figures.drawing import FigureSpec
+from clearhead.viz.figures.lines import Line
+from clearhead.viz.format import markdown_table
+from clearhead.viz.glossary import term_link, terms_of_section
+from clearhead.viz.page import PageContext, own_address, pages
+from clearhead.viz.page_controls import Choice, Number, Numbers
+from clearhead.viz.streamlit_patch import DeltaGenerator
+from clearhead.viz.text import Texts, escape_markdown, strings
+from clearhead.viz.theme import READABLE
+from clearhead.viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import fragment, source_listing
+from clearhead.viz.widgets.layout import bullets, flex_row, heading
+from clearhead.viz.widgets.lesson_questions import LETTERS, ask, prompts, show_me
+from clearhead.viz.widgets.progress import forget, remember, resume
+from clearhead.viz.widgets.sheets import notebook_button
 
 # answers to the prompt and to the two final questions; a link that contains them reveals the answers
 GUESS = Choice("guess", "", LETTERS)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz.components.hands import clear_hands, hands
-from viz.page import PageContext
-from viz.text import strings
-from viz.widgets.layout import flex_row, split
+from clearhead.viz.components.hands import clear_hands, hands
+from clearhead.viz.page import PageContext
+from clearhead.viz.text import strings
+from clearhead.viz.widgets.layout import flex_row, split
 
 WORDS = strings("lesson")
 

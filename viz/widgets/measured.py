@@ -3,10 +3,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from model.ask import sources
-from model.ask.shipped import COMMAND
-from viz.text import strings
-from viz.widgets.layout import flex_row
+from clearhead.model.ask import sources
+from clearhead.model.ask.shipped import COMMAND
+from clearhead.viz.text import strings
+from clearhead.viz.widgets.layout import flex_row
 
 
 def is_shipped(question: object) -> bool:

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from model.core.query import UserError
-from model.core.view import View
-from viz.handout.entries import target, without_answers
-from viz.handout.files import Item, make_words
-from viz.link import from_params
-from viz.page import PageContext, lessons, pages
-from viz.session import Kept
-from viz.state import State, complete_view
-from viz.text import strings
-from viz.widgets.handout_button import add_item, handout, show_result
+from clearhead.model.core.query import UserError
+from clearhead.model.core.view import View
+from clearhead.viz.handout.entries import target, without_answers
+from clearhead.viz.handout.files import Item, make_words
+from clearhead.viz.link import from_params
+from clearhead.viz.page import PageContext, lessons, pages
+from clearhead.viz.session import Kept
+from clearhead.viz.state import State, complete_view
+from clearhead.viz.text import strings
+from clearhead.viz.widgets.handout_button import add_item, handout, show_result
 
 WORDS = strings("handout")
 
@@ -74,7 +74,7 @@ def _show(page: PageContext, at: int) -> None:
 
 def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | None:
     """Return the figure for a state of the page Heads, or None if it cannot be drawn here."""
-    from viz.handout.build import grid_item, head_item
+    from clearhead.viz.handout.build import grid_item, head_item
 
     name, params = target(link)
     try:
@@ -93,7 +93,7 @@ def add_screens(page: PageContext) -> None:
     title = page.about.title
     offered = {"": WORDS["add_page"]}
     if page.name in lessons():
-        from viz.widgets.lesson import screens  # imports what would delay the first page
+        from clearhead.viz.widgets.lesson import screens  # imports what would delay the first page
 
         offered |= screens(page.name)
     for screen, name in offered.items():

@@ -1,11 +1,11 @@
 """The buttons in the top right corner of every page: lecture mode and keyboard shortcuts."""
 import streamlit as st
 
-from viz.components.component import registered
-from viz.page import PageContext
-from viz.session import Kept
-from viz.text import strings
-from viz.widgets.my_lesson import HOME, add_screens, present
+from clearhead.viz.components.component import registered
+from clearhead.viz.page import PageContext
+from clearhead.viz.session import Kept
+from clearhead.viz.text import strings
+from clearhead.viz.widgets.my_lesson import HOME, add_screens, present
 
 WORDS = strings("lecture")
 

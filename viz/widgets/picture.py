@@ -6,22 +6,22 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core import pictures
-from model.core.limits import LIMITS
-from model.core.query import UserError
-from model.core.record import AttentionRecord
-from model.core.view import View
-from viz import glow
-from viz.components.component import Picture, Selection, registered
-from viz.components.picture_view import Patches, PatchState, PatchValues, picture_view
-from viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
-from viz.page import PageContext
-from viz.session import Kept, session
-from viz.state import State
-from viz.text import escape_markdown, strings
-from viz.widgets.upload import most_megabytes, take
-from viz.widgets.vocabulary import example_of
+from clearhead.model.ask import sources
+from clearhead.model.core import pictures
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import UserError
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
+from clearhead.viz import glow
+from clearhead.viz.components.component import Picture, Selection, registered
+from clearhead.viz.components.picture_view import Patches, PatchState, PatchValues, picture_view
+from clearhead.viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
+from clearhead.viz.page import PageContext
+from clearhead.viz.session import Kept, session
+from clearhead.viz.state import State
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.upload import most_megabytes, take
+from clearhead.viz.widgets.vocabulary import example_of
 
 WORDS = strings("pictures")
 

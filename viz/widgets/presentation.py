@@ -10,13 +10,13 @@ from typing import Any
 
 import streamlit as st
 
-from viz.components.component import component_value, registered
-from viz.link import SCREEN
-from viz.page import PageContext
-from viz.streamlit_patch import went_back
-from viz.text import strings
-from viz.widgets.my_lesson import place_of, present, step
-from viz.widgets.page_bar import shortcuts
+from clearhead.viz.components.component import component_value, registered
+from clearhead.viz.link import SCREEN
+from clearhead.viz.page import PageContext
+from clearhead.viz.streamlit_patch import went_back
+from clearhead.viz.text import strings
+from clearhead.viz.widgets.my_lesson import place_of, present, step
+from clearhead.viz.widgets.page_bar import shortcuts
 
 FOLDER = Path(__file__).parent.parent
 

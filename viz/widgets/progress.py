@@ -4,11 +4,11 @@ from typing import Any
 
 import streamlit as st
 
-from viz.components.component import component_value, registered
-from viz.page import PageContext, pages
-from viz.session import Kept
-from viz.text import strings
-from viz.widgets.lesson_questions import LETTERS, prompts
+from clearhead.viz.components.component import component_value, registered
+from clearhead.viz.page import PageContext, pages
+from clearhead.viz.session import Kept
+from clearhead.viz.text import strings
+from clearhead.viz.widgets.lesson_questions import LETTERS, prompts
 
 KEY = "progress"
 # what the browser remembers: {lesson: {control: value}}

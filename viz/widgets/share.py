@@ -4,14 +4,14 @@ from dataclasses import replace
 import segno
 import streamlit as st
 
-from viz.link import left_out
-from viz.page import PageContext
-from viz.page_controls import Control, Numbers
-from viz.provenance import opens_elsewhere, opens_here_alone
-from viz.session import Kept
-from viz.state import State
-from viz.text import strings
-from viz.widgets.layout import split
+from clearhead.viz.link import left_out
+from clearhead.viz.page import PageContext
+from clearhead.viz.page_controls import Control, Numbers
+from clearhead.viz.provenance import opens_elsewhere, opens_here_alone
+from clearhead.viz.session import Kept
+from clearhead.viz.state import State
+from clearhead.viz.text import strings
+from clearhead.viz.widgets.layout import split
 
 WORDS = strings("share")
 

@@ -4,16 +4,16 @@ from functools import partial
 
 import streamlit as st
 
-from viz.handout import pdf
-from viz.handout.lesson_notebook import MIME, file_name, notebook, notebook_names
-from viz.handout.sheet import Sheet, markdown, sheet, sheet_names
-from viz.handout.sheet import page as html_page
-from viz.page import PageContext, base_address, pages
-from viz.page_controls import Choice
-from viz.text import strings
-from viz.theme import READABLE
-from viz.widgets.fields import choice_for
-from viz.widgets.layout import flex_row, heading
+from clearhead.viz.handout import pdf
+from clearhead.viz.handout.lesson_notebook import MIME, file_name, notebook, notebook_names
+from clearhead.viz.handout.sheet import Sheet, markdown, sheet, sheet_names
+from clearhead.viz.handout.sheet import page as html_page
+from clearhead.viz.page import PageContext, base_address, pages
+from clearhead.viz.page_controls import Choice
+from clearhead.viz.text import strings
+from clearhead.viz.theme import READABLE
+from clearhead.viz.widgets.fields import choice_for
+from clearhead.viz.widgets.layout import flex_row, heading
 
 WORDS = strings("sheets")
 

@@ -3,20 +3,20 @@ from typing import Any
 
 import streamlit as st
 
-from model.ask import sources
-from model.ask.sources import Entry
-from model.core.limits import LIMITS
-from model.core.query import UserError
-from viz.examples import examples
-from viz.link import left_out
-from viz.page import PageContext
-from viz.session import Kept, session
-from viz.streamlit_patch import DeltaGenerator
-from viz.text import escape_markdown, strings
-from viz.widgets.fields import text_value
-from viz.widgets.fragment import FETCHING, errors_as_sentences, is_here, show_fetching
-from viz.widgets.picture import picture_widgets, what_it_reads
-from viz.widgets.upload import most_megabytes, take
+from clearhead.model.ask import sources
+from clearhead.model.ask.sources import Entry
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import UserError
+from clearhead.viz.examples import examples
+from clearhead.viz.link import left_out
+from clearhead.viz.page import PageContext
+from clearhead.viz.session import Kept, session
+from clearhead.viz.streamlit_patch import DeltaGenerator
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import text_value
+from clearhead.viz.widgets.fragment import FETCHING, errors_as_sentences, is_here, show_fetching
+from clearhead.viz.widgets.picture import picture_widgets, what_it_reads
+from clearhead.viz.widgets.upload import most_megabytes, take
 
 WORDS = strings("frame")
 

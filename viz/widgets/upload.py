@@ -8,15 +8,15 @@ from typing import Any
 
 import streamlit as st
 
-from model.ask import sources
-from model.core.limits import MB
-from model.core.query import UserError
-from model.studies.corpus import FIELD, SUFFIXES, columns, texts
-from viz.session import Kept
-from viz.streamlit_patch import forget_upload, is_dropped
-from viz.text import strings
-from viz.waiting import ask_each
-from viz.widgets.layout import note, split
+from clearhead.model.ask import sources
+from clearhead.model.core.limits import MB
+from clearhead.model.core.query import UserError
+from clearhead.model.studies.corpus import FIELD, SUFFIXES, columns, texts
+from clearhead.viz.session import Kept
+from clearhead.viz.streamlit_patch import forget_upload, is_dropped
+from clearhead.viz.text import strings
+from clearhead.viz.waiting import ask_each
+from clearhead.viz.widgets.layout import note, split
 
 WORDS = strings("measures")
 

@@ -3,13 +3,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from model.ask import sources
-from model.core.record import AttentionRecord
-from viz.format import token_markdown
-from viz.page import PageContext
-from viz.session import Kept
-from viz.text import escape_markdown, strings
-from viz.widgets.layout import flex_row
+from clearhead.model.ask import sources
+from clearhead.model.core.record import AttentionRecord
+from clearhead.viz.format import token_markdown
+from clearhead.viz.page import PageContext
+from clearhead.viz.session import Kept
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.layout import flex_row
 
 WORDS = strings("vocabulary")
 

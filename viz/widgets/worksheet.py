@@ -3,18 +3,18 @@ from dataclasses import replace
 
 import streamlit as st
 
-from model.ask import sources
-from model.core.heads import head_ids
-from model.core.query import UserError
-from viz.format import head_label
-from viz.handout import pdf
-from viz.page import PageContext
-from viz.state import State, complete_view
-from viz.text import escape_markdown, strings
-from viz.theme import READABLE
-from viz.widgets.fragment import folded
-from viz.widgets.handout_button import handout
-from viz.widgets.layout import flex_row
+from clearhead.model.ask import sources
+from clearhead.model.core.heads import head_ids
+from clearhead.model.core.query import UserError
+from clearhead.viz.format import head_label
+from clearhead.viz.handout import pdf
+from clearhead.viz.page import PageContext
+from clearhead.viz.state import State, complete_view
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.theme import READABLE
+from clearhead.viz.widgets.fragment import folded
+from clearhead.viz.widgets.handout_button import handout
+from clearhead.viz.widgets.layout import flex_row
 
 WORDS = strings("worksheet")
 
@@ -27,7 +27,7 @@ def worksheet_maker(page: PageContext) -> None:
 
 
 def _maker(page: PageContext) -> None:
-    from viz.handout.worksheet import questions, worksheet
+    from clearhead.viz.handout.worksheet import questions, worksheet
 
     st.markdown(WORDS["about"], width=READABLE)
     text = st.text_area(WORDS["sentence"], page.text, key="worksheet-sentence", height=68, width=READABLE)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.capture.forward_pass import Unsupported, names_of
-from model.capture.transformers_internals import drawn_anew
-from model.core.limits import seeded, stop_between_layers
-from model.core.query import Progress, UserError, first_line
-from model.core.record import Card
-from model.pretrained.accounting import TOWERS
-from model.pretrained.build import (
+from clearhead.model.capture.forward_pass import Unsupported, names_of
+from clearhead.model.capture.transformers_internals import drawn_anew
+from clearhead.model.core.limits import seeded, stop_between_layers
+from clearhead.model.core.query import Progress, UserError, first_line
+from clearhead.model.core.record import Card
+from clearhead.model.pretrained.accounting import TOWERS
+from clearhead.model.pretrained.build import (
     SEED,
     Lent,
     Probe,
@@ -23,16 +23,23 @@ from model.pretrained.build import (
     load_network,
     plan_of,
 )
-from model.pretrained.files import ModelFiles, blame
-from model.pretrained.model import Pooling, PretrainedModel
-from model.pretrained.tokens import open_tokenizer, tokenizer_folder
-from model.pretrained.vision.patches import Cut, cut_of
-from model.pretrained.vision.picture_model import FILES, Comparison, PictureModel, TwoTowers, open_processor, prepare
+from clearhead.model.pretrained.files import ModelFiles, blame
+from clearhead.model.pretrained.model import Pooling, PretrainedModel
+from clearhead.model.pretrained.tokens import open_tokenizer, tokenizer_folder
+from clearhead.model.pretrained.vision.patches import Cut, cut_of
+from clearhead.model.pretrained.vision.picture_model import (
+    FILES,
+    Comparison,
+    PictureModel,
+    TwoTowers,
+    open_processor,
+    prepare,
+)
 
 if TYPE_CHECKING:
     from transformers import BaseImageProcessor
 
-    from model.pretrained import Network, Tokenizer
+    from clearhead.model.pretrained import Network, Tokenizer
 
 PROBE_SIDES = 240, 320   # height and width in pixels of the random test picture, before preprocessing
 # descriptions of positions in a vision tower, by the names of its parameters and modules

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from model.capture.forward_pass import Unsupported
-from model.capture.trace import close
-from model.core.limits import for_this_thread
-from model.core.query import frozen
-from model.core.record import CLS, Tokens, patch_tokens
+from clearhead.model.capture.forward_pass import Unsupported
+from clearhead.model.capture.trace import close
+from clearhead.model.core.limits import for_this_thread
+from clearhead.model.core.query import frozen
+from clearhead.model.core.record import CLS, Tokens, patch_tokens
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

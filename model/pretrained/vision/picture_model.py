@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from model.capture.forward_pass import Unsupported
-from model.core import limits, pictures
-from model.core.models import ModelInput, Pass, Trace
-from model.core.query import Kind, Progress, Query, UserError, quiet, with_arrays
-from model.core.record import CANDIDATES, AttentionRecord, Prediction
-from model.pretrained.files import blame
-from model.pretrained.model import PretrainedModel
-from model.pretrained.tokens import LOAD_OPTIONS
-from model.pretrained.vision.patches import Cut, embedded_parts
+from clearhead.model.capture.forward_pass import Unsupported
+from clearhead.model.core import limits, pictures
+from clearhead.model.core.models import ModelInput, Pass, Trace
+from clearhead.model.core.query import Kind, Progress, Query, UserError, quiet, with_arrays
+from clearhead.model.core.record import CANDIDATES, AttentionRecord, Prediction
+from clearhead.model.pretrained.files import blame
+from clearhead.model.pretrained.model import PretrainedModel
+from clearhead.model.pretrained.tokens import LOAD_OPTIONS
+from clearhead.model.pretrained.vision.patches import Cut, embedded_parts
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import BaseImageProcessor
 
-    from model.pretrained import Network, Output, Tokenizer
+    from clearhead.model.pretrained import Network, Output, Tokenizer
 
 FILES = ("preprocessor_config.json", "processor_config.json")
 HALF = 0.51   # largest difference between an 8-bit picture and the network's input, in steps of 1/255

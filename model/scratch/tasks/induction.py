@@ -8,9 +8,9 @@ import string
 
 import torch
 
-from model.scratch.task import NO_TARGET, Batch, Task, correct_rows, loss, pad_rows
-from model.scratch.tokens import BEGIN, SPECIALS
-from model.scratch.transformer import Config, Transformer
+from clearhead.model.scratch.task import NO_TARGET, Batch, Task, correct_rows, loss, pad_rows
+from clearhead.model.scratch.tokens import BEGIN, SPECIALS
+from clearhead.model.scratch.transformer import Config, Transformer
 
 SIGNS = string.ascii_lowercase + string.ascii_uppercase + string.digits
 WORDS = (*SPECIALS, *SIGNS)

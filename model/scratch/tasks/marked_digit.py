@@ -5,10 +5,10 @@ import random
 import numpy as np
 import torch
 
-from model.scratch import canvas
-from model.scratch.canvas import CLASSES, COLUMNS, ROWS, SIDE, Canvas, ink
-from model.scratch.task import Batch, Task, correct_rows
-from model.scratch.transformer import Config, Transformer
+from clearhead.model.scratch import canvas
+from clearhead.model.scratch.canvas import CLASSES, COLUMNS, ROWS, SIDE, Canvas, ink
+from clearhead.model.scratch.task import Batch, Task, correct_rows
+from clearhead.model.scratch.transformer import Config, Transformer
 
 WORDS = tuple(map(str, range(CLASSES)))   # names of the classes
 

@@ -6,10 +6,10 @@ The narrow model has one head per layer, the wide one four. The lesson compares 
 import random
 from dataclasses import replace
 
-from model.scratch import grammar
-from model.scratch.task import NO_TARGET, Batch, Task, correct_rows, pad_rows
-from model.scratch.tokens import SPECIALS, UNKNOWN, WordTokenizer
-from model.scratch.transformer import Config, Transformer
+from clearhead.model.scratch import grammar
+from clearhead.model.scratch.task import NO_TARGET, Batch, Task, correct_rows, pad_rows
+from clearhead.model.scratch.tokens import SPECIALS, UNKNOWN, WordTokenizer
+from clearhead.model.scratch.transformer import Config, Transformer
 
 WORDS = (*SPECIALS, *grammar.vocabulary()[0])
 TOKENIZER = WordTokenizer(WORDS)

@@ -6,12 +6,12 @@ import random
 import numpy as np
 import torch
 
-from model.core.query import frozen
-from model.core.statistics import entropy
-from model.scratch import story_grammar
-from model.scratch.task import NO_TARGET, Batch, Task, pad_rows
-from model.scratch.tokens import BEGIN, END, SPECIALS, WordTokenizer
-from model.scratch.transformer import Config, Transformer
+from clearhead.model.core.query import frozen
+from clearhead.model.core.statistics import entropy
+from clearhead.model.scratch import story_grammar
+from clearhead.model.scratch.task import NO_TARGET, Batch, Task, pad_rows
+from clearhead.model.scratch.tokens import BEGIN, END, SPECIALS, WordTokenizer
+from clearhead.model.scratch.transformer import Config, Transformer
 
 WORDS = (*SPECIALS, *story_grammar.vocabulary())
 TOKENIZER = WordTokenizer(WORDS)

@@ -6,10 +6,10 @@ from functools import partial
 
 import torch
 
-from model.scratch import grammar
-from model.scratch.task import NO_TARGET, Batch, Task, pad_rows
-from model.scratch.tokens import BEGIN, END, PADDING, SPECIALS, WordTokenizer
-from model.scratch.transformer import Config, Transformer
+from clearhead.model.scratch import grammar
+from clearhead.model.scratch.task import NO_TARGET, Batch, Task, pad_rows
+from clearhead.model.scratch.tokens import BEGIN, END, PADDING, SPECIALS, WordTokenizer
+from clearhead.model.scratch.transformer import Config, Transformer
 
 ENGLISH, FRENCH = grammar.vocabulary()
 # one table for both languages, as in section 5.1 of the paper

@@ -12,15 +12,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from model.core.files import ASSETS
-from model.core.limits import LIMITS, one_thread
-from model.core.models import ModelQuestion, Models, OpenModel
-from model.core.query import Kind, Progress, Query, UserError, errors_at, frozen, quiet
-from model.core.record import AttentionRecord
-from model.studies import corpus, syntax
-from model.studies.atlas.files import FORMAT
-from model.studies.atlas.measured import measure_text, numbers_of
-from model.studies.atlas.summary import (
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.limits import LIMITS, one_thread
+from clearhead.model.core.models import ModelQuestion, Models, OpenModel
+from clearhead.model.core.query import Kind, Progress, Query, UserError, errors_at, frozen, quiet
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.studies import corpus, syntax
+from clearhead.model.studies.atlas.files import FORMAT
+from clearhead.model.studies.atlas.measured import measure_text, numbers_of
+from clearhead.model.studies.atlas.summary import (
     Atlas,
     Averages,
     ReadText,
@@ -32,7 +32,7 @@ from model.studies.atlas.summary import (
     storable,
     summarise,
 )
-from model.studies.coreference import map_of
+from clearhead.model.studies.coreference import map_of
 
 SHARD = 32            # texts per shard
 PARQUET = ".parquet"

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.core import files, record_file
-from model.core.heads import ENCODING
-from model.core.limits import parse_json
-from model.core.models import Models
-from model.core.query import Progress, UserError, first_line, frozen, quoted
-from model.studies.atlas.summary import Atlas, Summary
+from clearhead.model.core import files, record_file
+from clearhead.model.core.heads import ENCODING
+from clearhead.model.core.limits import parse_json
+from clearhead.model.core.models import Models
+from clearhead.model.core.query import Progress, UserError, first_line, frozen, quoted
+from clearhead.model.studies.atlas.summary import Atlas, Summary
 
 if TYPE_CHECKING:
     from pandas import DataFrame

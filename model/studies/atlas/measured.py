@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads
-from model.core.attention import Mask, grid
-from model.core.heads import MEASURES, Block, allowed_cells, uniform_blocks
-from model.core.query import HeadId, Kind, frozen, with_arrays
-from model.core.record import AttentionMap, Layer, Reported
-from model.core.statistics import x_log_x
-from model.studies import patterns
-from model.studies.patterns import PATTERNS, KeyInfo
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Mask, grid
+from clearhead.model.core.heads import MEASURES, Block, allowed_cells, uniform_blocks
+from clearhead.model.core.query import HeadId, Kind, frozen, with_arrays
+from clearhead.model.core.record import AttentionMap, Layer, Reported
+from clearhead.model.core.statistics import x_log_x
+from clearhead.model.studies import patterns
+from clearhead.model.studies.patterns import PATTERNS, KeyInfo
 
 
 @frozen

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.core import heads
-from model.core.query import HeadId, Kind, frozen, with_arrays
-from model.studies import patterns
-from model.studies.atlas.measured import (
+from clearhead.model.core import heads
+from clearhead.model.core.query import HeadId, Kind, frozen, with_arrays
+from clearhead.model.studies import patterns
+from clearhead.model.studies.atlas.measured import (
     CELLS,
     FIT,
     POSITIONS,
@@ -28,8 +28,8 @@ from model.studies.atlas.measured import (
     numbers_of,
     rows_of,
 )
-from model.studies.syntax import DIRECTIONS, OFFSETS, TOTALS, Counts
-from model.studies.syntax import merge as merge_counts
+from clearhead.model.studies.syntax import DIRECTIONS, OFFSETS, TOTALS, Counts
+from clearhead.model.studies.syntax import merge as merge_counts
 
 if TYPE_CHECKING:
     from pandas import DataFrame

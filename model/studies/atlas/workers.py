@@ -15,9 +15,9 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from typing import Any
 
-from model.core.query import UserError, first_line
-from model.studies.atlas.build import Item, ShardWorker, Task
-from model.studies.atlas.summary import Summary
+from clearhead.model.core.query import UserError, first_line
+from clearhead.model.studies.atlas.build import Item, ShardWorker, Task
+from clearhead.model.studies.atlas.summary import Summary
 
 ENGINES = ("here", "processes", "ray")
 AHEAD = 2             # maximum number of shards per worker that are submitted but not yet returned

@@ -5,12 +5,12 @@ import tomllib
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from model.core.files import ASSETS
-from model.core.models import Models
-from model.core.query import Progress, frozen
-from model.core.record_file import plain
-from model.studies.claims import measured
-from model.studies.claims.claim import FEWEST, Claim, Finding, Judged, Measurement, Verdict, judge
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.models import Models
+from clearhead.model.core.query import Progress, frozen
+from clearhead.model.core.record_file import plain
+from clearhead.model.studies.claims import measured
+from clearhead.model.studies.claims.claim import FEWEST, Claim, Finding, Judged, Measurement, Verdict, judge
 
 WORDS, PAPERS = ASSETS / "text" / "en" / "claims.toml", ASSETS / "claims" / "papers.bib"
 

@@ -3,9 +3,9 @@ import math
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 
-from model.core.models import Models, NamesModel
-from model.core.query import HeadId, Progress, frozen
-from model.core.statistics import FEWEST, MeanInterval
+from clearhead.model.core.models import Models, NamesModel
+from clearhead.model.core.query import HeadId, Progress, frozen
+from clearhead.model.core.statistics import FEWEST, MeanInterval
 
 Setting = tuple[str, str | int | float | bool]   # name and value of a control on a page
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.core import heads, pictures
-from model.core.files import ASSETS
-from model.core.heads import head_ids
-from model.core.models import Models, NamesModel, OpenModel, Trace
-from model.core.query import HeadId, Progress, Query, UserError, Window, counted, quiet
-from model.core.record import AttentionMap, AttentionRecord, Layer
-from model.core.statistics import (
+from clearhead.model.core import heads, pictures
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.heads import head_ids
+from clearhead.model.core.models import Models, NamesModel, OpenModel, Trace
+from clearhead.model.core.query import HeadId, Progress, Query, UserError, Window, counted, quiet
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer
+from clearhead.model.core.statistics import (
     LEVEL,
     SEED,
     UNMEASURED,
@@ -23,9 +23,9 @@ from model.core.statistics import (
     on_other_half,
     ratio_interval,
 )
-from model.studies import faithfulness
-from model.studies.attribution import ceiling
-from model.studies.claims.claim import (
+from clearhead.model.studies import faithfulness
+from clearhead.model.studies.attribution import ceiling
+from clearhead.model.studies.claims.claim import (
     LOWEST,
     LUCKY_DRAWS,
     MASSIVE,
@@ -41,11 +41,11 @@ from model.studies.claims.claim import (
     Picture,
     finding,
 )
-from model.studies.coreference import CasesQuery, map_of, shipped_cases, words_of
-from model.studies.coreference import report as set_report
-from model.studies.faithfulness import held_out as faithfulness_held_out
-from model.studies.faithfulness import questions, texts
-from model.studies.induction import (
+from clearhead.model.studies.coreference import CasesQuery, map_of, shipped_cases, words_of
+from clearhead.model.studies.coreference import report as set_report
+from clearhead.model.studies.faithfulness import held_out as faithfulness_held_out
+from clearhead.model.studies.faithfulness import questions, texts
+from clearhead.model.studies.induction import (
     FORMED,
     LENGTH,
     SMOOTH,
@@ -55,9 +55,9 @@ from model.studies.induction import (
     repeated,
     scores,
 )
-from model.studies.predictions import LikelihoodQuery
-from model.studies.rollout import STAGES, Sublayer, contributions, sublayer, transformed_values
-from model.studies.syntax import Sentence, SyntaxQuery, shipped_treebank
+from clearhead.model.studies.predictions import LikelihoodQuery
+from clearhead.model.studies.rollout import STAGES, Sublayer, contributions, sublayer, transformed_values
+from clearhead.model.studies.syntax import Sentence, SyntaxQuery, shipped_treebank
 
 
 def sentences() -> tuple[str, ...]:

@@ -3,9 +3,9 @@ import json
 
 import pytest
 
+from clearhead.viz.page import pages
 from tests.browser.engines.engine import Engine
 from tests.browser.engines.painted import begin, differences, painted
-from viz.page import pages
 
 pytestmark = pytest.mark.rest
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from model.core.view import View
+from clearhead.model.core.view import View
+from clearhead.viz import export
+from clearhead.viz.handout.files import Handout
+from clearhead.viz.handout.page import page
 from tests import fabricate
 from tests.browser.engines.engine import Engine
 from tests.browser.engines.painted import ALL, begin, differences, painted
 from tests.fabricate import items
-from viz import export
-from viz.handout.files import Handout
-from viz.handout.page import page
 
 pytestmark = pytest.mark.rest
 

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 from tokenizers import pre_tokenizers
 
-from model.ask.jobs import LOST, Cache, Job, JobQueue
-from model.core.query import UserError
+from clearhead.model.ask.jobs import LOST, Cache, Job, JobQueue
+from clearhead.model.core.query import UserError
 
 LONG = 10.0   # seconds; every wait below ends long before
 
@@ -132,11 +132,11 @@ def test_dead_worker_leaves_nobody_waiting(place, monkeypatch):
     with monkeypatch.context() as patch:
         if place == "sentence":
             patch.setattr(desk, "_compute", thrown(ZeroDivisionError()))
-            patch.setattr("model.ask.jobs.log.exception", lambda text: thrown(MemoryError())())
+            patch.setattr("clearhead.model.ask.jobs.log.exception", lambda text: thrown(MemoryError())())
         elif place == "schedule":
             patch.setattr(desk, "_schedule", lambda job: thrown(MemoryError())())
         else:
-            patch.setattr("model.ask.sources.Job.finish", _finish_fails_once())
+            patch.setattr("clearhead.model.ask.sources.Job.finish", _finish_fails_once())
         gate.release(4)
         ended = [job.wait(LONG) for job in waiting]
     assert all(ended)

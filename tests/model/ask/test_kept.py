@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.ask import kept, sources
-from model.core import heads
-from model.core import record as record_model
-from model.core.limits import Limits
-from model.core.query import quiet
-from model.pretrained import files
+from clearhead.model.ask import kept, sources
+from clearhead.model.core import heads
+from clearhead.model.core import record as record_model
+from clearhead.model.core.limits import Limits
+from clearhead.model.core.query import quiet
+from clearhead.model.pretrained import files
 from tests import headline
 from tests.conftest import ROOT
 
@@ -149,9 +149,9 @@ def test_least_recently_used_go_first(record, monkeypatch):
 
 SHIPPED = f"""
 import json, sys
-from model.ask import sources
-from model.core import heads
-from model.core import record as record_model
+from clearhead.model.ask import sources
+from clearhead.model.core import heads
+from clearhead.model.core import record as record_model
 record = sources.ask(sources.open_query("minilm", {headline.TIRED!r})).result()
 heads.overview(record.maps[0])
 print(json.dumps([record.verification.status, [name for name in ("torch", "transformers") if name in sys.modules]]))

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from model.ask import kept, shipped, sources
-from model.core.files import ASSETS
-from model.core.query import Kind, quiet
-from model.studies.atlas.files import open_atlas
-from viz.examples import examples
-from viz.state import State
+from clearhead.model.ask import kept, shipped, sources
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.query import Kind, quiet
+from clearhead.model.studies.atlas.files import open_atlas
+from clearhead.viz.examples import examples
+from clearhead.viz.state import State
 
 MODEL = "induction"
 

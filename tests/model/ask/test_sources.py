@@ -3,12 +3,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from model.ask import sources
-from model.ask import sources as asked
-from model.ask.jobs import Cache
-from model.ask.sources import CachedModels, source_of
-from model.core.models import TraceQuery
-from model.core.query import NotOnDisk, Query, UnknownModel, UserError, quiet
+from clearhead.model.ask import sources
+from clearhead.model.ask import sources as asked
+from clearhead.model.ask.jobs import Cache
+from clearhead.model.ask.sources import CachedModels, source_of
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.core.query import NotOnDisk, Query, UnknownModel, UserError, quiet
 from tests.model import tiny
 
 TEXT = "the cat saw the dog ."

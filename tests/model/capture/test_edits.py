@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import torch
 
-from model.capture import forward_pass
-from model.core import attention, heads
-from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError, quiet
-from model.core.query import Window as WindowEdit
+from clearhead.model.capture import forward_pass
+from clearhead.model.core import attention, heads
+from clearhead.model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError, quiet
+from clearhead.model.core.query import Window as WindowEdit
 from tests.model import tiny
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"

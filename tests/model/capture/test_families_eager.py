@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from benchmarks import families_models
-from model.capture import forward_pass
-from model.capture.forward_pass import register
-from model.core import heads
+from clearhead.model.capture import forward_pass
+from clearhead.model.capture.forward_pass import register
+from clearhead.model.core import heads
 
 SOURCE, TARGET = families_models.LENGTHS
 SHAPES = {"encoder_attentions": (SOURCE, SOURCE), "decoder_attentions": (TARGET, TARGET),

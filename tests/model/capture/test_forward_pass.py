@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from model.capture import forward_pass
-from model.capture.forward_pass import Memo, parse_call
-from model.core import heads
-from model.core.attention import Causal, Full, Window
-from model.core.query import Kind, Query, quiet
+from clearhead.model.capture import forward_pass
+from clearhead.model.capture.forward_pass import Memo, parse_call
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Causal, Full, Window
+from clearhead.model.core.query import Kind, Query, quiet
 from tests.model import tiny
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"

@@ -6,8 +6,8 @@ import pytest
 import torch
 from transformers import BertConfig, BertForSequenceClassification, BertModel, Lfm2Config, Lfm2ForCausalLM
 
-from model.core.query import Kind, Query, Silence, quiet
-from model.pretrained import load
+from clearhead.model.core.query import Kind, Query, Silence, quiet
+from clearhead.model.pretrained import load
 from tests.model import tiny
 
 

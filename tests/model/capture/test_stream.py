@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 
-from model.capture.stream import Passage, Vectors
-from model.core.models import AttentionTrace, Norm, Projection
-from model.core.query import Kind
+from clearhead.model.capture.stream import Passage, Vectors
+from clearhead.model.core.models import AttentionTrace, Norm, Projection
+from clearhead.model.core.query import Kind
 
 T, D = 9, 12
 RNG = np.random.default_rng(5)

@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 import torch
 
-from model.ask.jobs import Cache
-from model.ask.sources import CachedModels
-from model.capture import trace
-from model.capture.trace import pairs_of
-from model.core.models import TooLarge, turned
-from model.core.query import Kind, Query, UserError
-from model.lessons.block import boxes
-from model.pretrained import load
-from model.scratch import transformer
+from clearhead.model.ask.jobs import Cache
+from clearhead.model.ask.sources import CachedModels
+from clearhead.model.capture import trace
+from clearhead.model.capture.trace import pairs_of
+from clearhead.model.core.models import TooLarge, turned
+from clearhead.model.core.query import Kind, Query, UserError
+from clearhead.model.lessons.block import boxes
+from clearhead.model.pretrained import load
+from clearhead.model.scratch import transformer
 from tests.model import tiny
 
 TEXT = "the animal didn't cross the street because it was too tired."

@@ -3,7 +3,7 @@ import pytest
 import torch
 import transformers
 
-from model.capture import transformers_internals as internals
+from clearhead.model.capture import transformers_internals as internals
 from tests.model import tiny
 from tests.parts import require_part
 

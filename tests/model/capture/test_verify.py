@@ -4,11 +4,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.capture.forward_pass import Call
-from model.capture.verify import TOLERANCE, Wiring, check_answer
-from model.capture.verify import _shape as shape_of
-from model.core.attention import Causal, Dense, Full, Window
-from model.core.limits import Shape
+from clearhead.model.capture.forward_pass import Call
+from clearhead.model.capture.verify import TOLERANCE, Wiring, check_answer
+from clearhead.model.capture.verify import _shape as shape_of
+from clearhead.model.core.attention import Causal, Dense, Full, Window
+from clearhead.model.core.limits import Shape
 
 N, D, HEADS = 9, 5, 4
 WIRED = Wiring({}, {}, 0.0, 0.0, ())

@@ -3,10 +3,10 @@ import click
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from model.__main__ import main as model_commands
-from model.cli.commands import FOLDER, READ, WRITE, Commands
+from clearhead.model.__main__ import main as model_commands
+from clearhead.model.cli.commands import FOLDER, READ, WRITE, Commands
+from clearhead.viz.__main__ import main as viz_commands
 from tests.hostile import TEXTS
-from viz.__main__ import main as viz_commands
 
 PROGRAMS: dict[str, Commands] = {"model": model_commands, "viz": viz_commands}
 

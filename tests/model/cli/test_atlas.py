@@ -4,10 +4,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from model.__main__ import main
-from model.studies.atlas import files
-from model.studies.atlas.build import ShardWorker
-from model.studies.atlas.files import PART, open_atlas
+from clearhead.model.__main__ import main
+from clearhead.model.studies.atlas import files
+from clearhead.model.studies.atlas.build import ShardWorker
+from clearhead.model.studies.atlas.files import PART, open_atlas
 
 MODEL = "resolver-narrow"
 TEXTS = [f"The animal number {number} was too tired, and so was number {number + 1}." for number in range(70)]

@@ -14,21 +14,21 @@ from hypothesis import given, settings
 from PIL import Image
 
 from benchmarks.bomb_files import FILES
-from model.__main__ import main as model_commands
-from model.cli import studies
-from model.cli.commands import Commands
-from model.core import files
-from model.core.query import UserError
-from model.pretrained import convert
-from model.pretrained.catalogue import Unreachable
-from model.scratch import models, train
-from model.studies import coreference
+from clearhead.model.__main__ import main as model_commands
+from clearhead.model.cli import studies
+from clearhead.model.cli.commands import Commands
+from clearhead.model.core import files
+from clearhead.model.core.query import UserError
+from clearhead.model.pretrained import convert
+from clearhead.model.pretrained.catalogue import Unreachable
+from clearhead.model.scratch import models, train
+from clearhead.model.studies import coreference
+from clearhead.viz.handout import pdf as handout_pdf
+from clearhead.viz.handout.files import Handout, save
 from tests import fabricate
 from tests.fabricate import items
 from tests.model.cli.command_lines import LINES, PROGRAMS, command_lines
 from tests.uploads import packed
-from viz.handout import pdf as handout_pdf
-from viz.handout.files import Handout, save
 
 
 @cache

@@ -5,10 +5,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from model.__main__ import main
-from model.ask import sources
-from model.studies.claims.catalogue import words
-from model.studies.coreference import shipped_cases
+from clearhead.model.__main__ import main
+from clearhead.model.ask import sources
+from clearhead.model.studies.claims.catalogue import words
+from clearhead.model.studies.coreference import shipped_cases
 from tests.model import tiny
 from tests.model.studies.claims.test_rule import FIELDS
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.special import softmax as reference
 
-from model.core.attention import attention, scores, softmax
+from clearhead.model.core.attention import attention, scores, softmax
 
 G = torch.Generator().manual_seed(0)
 QUERY, KEY, VALUE = (torch.randn(2, 3, n, d, generator=G) for n, d in ((5, 7), (11, 7), (11, 13)))

@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
-from model.core import files
-from model.core.npz import write_npz
-from model.core.query import UserError
-from model.scratch import models
+from clearhead.model.core import files
+from clearhead.model.core.npz import write_npz
+from clearhead.model.core.query import UserError
+from clearhead.model.scratch import models
 from tests import fabricate
 from tests.children import on_a_full_disk
 

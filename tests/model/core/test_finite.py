@@ -3,13 +3,13 @@ import numpy as np
 import pytest
 import torch
 
-from model.capture.forward_pass import Session
-from model.core.query import Kind, NotFinite, Query, UserError, check_finite, largest, quiet
-from model.pretrained import load
-from model.studies.attribution import LONGEST
-from model.studies.patching import PatchQuery
-from model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
-from model.studies.token_removal import explained_answer
+from clearhead.model.capture.forward_pass import Session
+from clearhead.model.core.query import Kind, NotFinite, Query, UserError, check_finite, largest, quiet
+from clearhead.model.pretrained import load
+from clearhead.model.studies.attribution import LONGEST
+from clearhead.model.studies.patching import PatchQuery
+from clearhead.model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
+from clearhead.model.studies.token_removal import explained_answer
 from tests.model import tiny
 from tests.model.only import Only
 

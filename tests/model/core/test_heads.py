@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core import heads
-from model.core.attention import Dense, Relative, Window
-from model.core.heads import as_csv, by_head, head_frame, measure
-from model.core.query import Kind
-from model.core.record import AttentionMap
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Dense, Relative, Window
+from clearhead.model.core.heads import as_csv, by_head, head_frame, measure
+from clearhead.model.core.query import Kind
+from clearhead.model.core.record import AttentionMap
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record, tokens
 
 

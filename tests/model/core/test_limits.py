@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from model.core import limits
-from model.core.query import UserError
+from clearhead.model.core import limits
+from clearhead.model.core.query import UserError
 from tests.hostile import JSON
 
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from model.core import attention
-from model.core.attention import Causal, Chunk, Full, Hidden, Narrowed, Window
-from model.core.query import Hide, Kind
-from model.core.query import Window as WindowEdit
+from clearhead.model.core import attention
+from clearhead.model.core.attention import Causal, Chunk, Full, Hidden, Narrowed, Window
+from clearhead.model.core.query import Hide, Kind
+from clearhead.model.core.query import Window as WindowEdit
 
 RULES = [Full(), Causal(), Window(3), Window(2, 4), Chunk(4), Hidden(Causal(), (2,)),
          Narrowed(Causal(), 3, 0), Narrowed(Causal(), 2, 4), Narrowed(Window(4), 3, 1),

@@ -14,10 +14,10 @@ from PIL import Image, ImageFile
 
 from benchmarks import bomb_files
 from benchmarks.bomb_files import FILES
-from model.core import pictures
-from model.core.limits import LIMITS
-from model.core.pictures import decode
-from model.core.query import UserError
+from clearhead.model.core import pictures
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.pictures import decode
+from clearhead.model.core.query import UserError
 from tests.hostile import damaged, examples
 from tests.uploads import packed
 

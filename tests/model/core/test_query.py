@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from model.core.query import MOST_STREAMS, Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
+from clearhead.model.core.query import MOST_STREAMS, Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
 
 PLAIN = Query("m", "r", "a cat")
 HEAD = (Kind.SELF, 1, 2)

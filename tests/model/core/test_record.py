@@ -2,10 +2,10 @@
 import numpy as np
 import pytest
 
-from model.core import heads
-from model.core.attention import Causal, Dense, Full, Relative
-from model.core.query import Box, Kind, NotFinite, UserError
-from model.core.record import AttentionMap, AttentionRecord, Reported, Tokens, patch_tokens
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Causal, Dense, Full, Relative
+from clearhead.model.core.query import Box, Kind, NotFinite, UserError
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Reported, Tokens, patch_tokens
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record
 
 

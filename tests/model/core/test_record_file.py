@@ -6,17 +6,25 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from model.ask import sources
-from model.cli.commands import answer_to
-from model.core import heads, record_file
-from model.core.attention import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
-from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, described
-from model.core.query import Window as WindowEdit
-from model.core.record import AttentionMap, AttentionRecord, Omission, Prediction, Reported, Verification, patch_tokens
-from model.core.record_file import query_of
-from model.core.view import View
+from clearhead.model.ask import sources
+from clearhead.model.cli.commands import answer_to
+from clearhead.model.core import heads, record_file
+from clearhead.model.core.attention import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
+from clearhead.model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, described
+from clearhead.model.core.query import Window as WindowEdit
+from clearhead.model.core.record import (
+    AttentionMap,
+    AttentionRecord,
+    Omission,
+    Prediction,
+    Reported,
+    Verification,
+    patch_tokens,
+)
+from clearhead.model.core.record_file import query_of
+from clearhead.model.core.view import View
+from clearhead.viz import provenance
 from tests import fabricate
-from viz import provenance
 
 N = 7
 MASKS = (Full(), Causal(), Window(2, 1), Chunk(3), Dense(np.tri(N, dtype=bool)),

@@ -3,15 +3,15 @@ import functools
 
 import pytest
 
-from model.core.limits import Cancelled, stoppable
-from model.core.query import Kind, Patch, Query, quiet
-from model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
-from model.pretrained import load
-from model.scratch import source
-from model.studies.atlas.build import Item, ShardWorker, Task
-from model.studies.attribution import AttributionQuery
-from model.studies.patching import PatchQuery
-from model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
+from clearhead.model.core.limits import Cancelled, stoppable
+from clearhead.model.core.query import Kind, Patch, Query, quiet
+from clearhead.model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
+from clearhead.model.pretrained import load
+from clearhead.model.scratch import source
+from clearhead.model.studies.atlas.build import Item, ShardWorker, Task
+from clearhead.model.studies.attribution import AttributionQuery
+from clearhead.model.studies.patching import PatchQuery
+from clearhead.model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
 from tests.model import tiny
 from tests.model.only import Only
 

@@ -6,8 +6,8 @@ from threading import Barrier
 import pytest
 import torch
 
-from model.core import limits
-from model.core.limits import SINGLE_THREAD_OPERATIONS, for_this_thread, limited_threads, seeded
+from clearhead.model.core import limits
+from clearhead.model.core.limits import SINGLE_THREAD_OPERATIONS, for_this_thread, limited_threads, seeded
 
 LARGE, SMALL = 2 * SINGLE_THREAD_OPERATIONS, SINGLE_THREAD_OPERATIONS / 2
 

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from model.core import heads
-from model.core.attention import Causal, Full, Window
-from model.core.query import Kind, UserError, quiet
-from model.core.view import TokenRankingQuery, View, displayed_head, keep_mass, telling_token
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Causal, Full, Window
+from clearhead.model.core.query import Kind, UserError, quiet
+from clearhead.model.core.view import TokenRankingQuery, View, displayed_head, keep_mass, telling_token
 from tests.fabricate import SENTENCE, record
 
 N = 7
@@ -57,13 +57,13 @@ def test_quadrants_cut_by_segment():
 
 @pytest.mark.parametrize("allowed", [Causal(), Window(300), Full()], ids=str)
 def test_long_head_is_max_pooled_without_full_matrix(allowed, monkeypatch):
-    monkeypatch.setattr("model.core.view.MAX_UNPOOLED", 50)
+    monkeypatch.setattr("clearhead.model.core.view.MAX_UNPOOLED", 50)
     answer = record(233, special=())
     part = replace(answer.maps[0].layer(1), allowed=allowed)
     answer = replace(answer, maps=(replace(answer.maps[0], layers=(part,)),))
     expected = np.zeros((235, 235))
     expected[:233, :233] = heads.weights(part, 4)
-    monkeypatch.setattr("model.core.heads.weights", None)
+    monkeypatch.setattr("clearhead.model.core.heads.weights", None)
     shown = displayed_head(answer, PLAIN)
     assert np.allclose(shown.weights, expected.reshape(47, 5, 47, 5).max((1, 3)), atol=1e-6)
     assert shown.row_of(14) == 2 and "5 × 5 tokens" in shown.notes[0]

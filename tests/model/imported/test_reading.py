@@ -13,15 +13,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core import heads
-from model.core.attention import Dense
-from model.core.query import Kind, UserError
-from model.core.record import AttentionMap
-from model.core.view import View, displayed_head
-from model.imported.reading import read_attention
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Dense
+from clearhead.model.core.query import Kind, UserError
+from clearhead.model.core.record import AttentionMap
+from clearhead.model.core.view import View, displayed_head
+from clearhead.model.imported.reading import read_attention
+from clearhead.viz.export import export
 from tests import fabricate
 from tests.hostile import changed, damaged, examples
-from viz.export import export
 
 TOKENS = ["[CLS]", "play", "##ing", "cards", "[SEP]"]
 ROOT = Path(__file__).parents[3]

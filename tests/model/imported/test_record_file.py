@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core import heads
-from model.core.limits import LIMITS
-from model.core.query import UserError
-from model.imported import record_file
-from model.imported.record_file import RecordFile, read_record
+from clearhead.model.core import heads
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import UserError
+from clearhead.model.imported import record_file
+from clearhead.model.imported.record_file import RecordFile, read_record
 from tests.hostile import changed, changed_by, damaged, examples
 from tests.model.core.test_record_file import everything
 

@@ -5,16 +5,16 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from model.ask import sources
-from model.core.heads import MeasuresQuery
-from model.core.models import TraceQuery
-from model.core.query import Kind, Silence, UserError
-from model.core.session_store import SessionStore
-from model.core.view import View
-from model.imported import source
-from model.studies.coreference import CasesQuery, shipped_cases
-from model.studies.predictions import LikelihoodQuery, NextWordQuery
-from viz.export import export
+from clearhead.model.ask import sources
+from clearhead.model.core.heads import MeasuresQuery
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.core.query import Kind, Silence, UserError
+from clearhead.model.core.session_store import SessionStore
+from clearhead.model.core.view import View
+from clearhead.model.imported import source
+from clearhead.model.studies.coreference import CasesQuery, shipped_cases
+from clearhead.model.studies.predictions import LikelihoodQuery, NextWordQuery
+from clearhead.viz.export import export
 
 KB = 1024
 ROOM = 40_000   # at least the bytes of a file below

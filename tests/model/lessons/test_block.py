@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.lessons import block
+from clearhead.model.lessons import block
 
 RNG = np.random.default_rng(8)
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import special, stats
 from torch.utils.flop_counter import FlopCounterMode
 
-from model.core.limits import LIMITS
-from model.core.query import quiet
-from model.lessons import cost
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import quiet
+from clearhead.model.lessons import cost
 
 HEADS, N = 2, 150
 

@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 import torch
 
-from model.lessons import digit_patches as lesson
-from model.lessons.digit_patches import COUNTS, KINDS, DigitRunQuery
-from model.scratch.canvas import digits
-from model.scratch.tasks import marked_digit
+from clearhead.model.lessons import digit_patches as lesson
+from clearhead.model.lessons.digit_patches import COUNTS, KINDS, DigitRunQuery
+from clearhead.model.scratch.canvas import digits
+from clearhead.model.scratch.tasks import marked_digit
 
 
 @pytest.mark.parametrize("moved", [0, 1, 2, 7, 25])

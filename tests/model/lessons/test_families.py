@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from model.ask import sources
-from model.core.models import TraceQuery
-from model.core.query import Kind
-from model.lessons import families
+from clearhead.model.ask import sources
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.core.query import Kind
+from clearhead.model.lessons import families
 from tests.headline import TIRED
 from tests.model.only import ask
 

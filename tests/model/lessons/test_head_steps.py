@@ -5,9 +5,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core import heads
-from model.core.attention import Causal, Dense, Relative, Window
-from model.lessons import head_steps
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Causal, Dense, Relative, Window
+from clearhead.model.lessons import head_steps
 from tests.fabricate import HEADS, KEYS, QUERIES, layer
 
 RNG = np.random.default_rng(5)

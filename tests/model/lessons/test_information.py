@@ -7,11 +7,11 @@ from scipy.spatial import procrustes
 from scipy.spatial.distance import jensenshannon
 from scipy.special import softmax
 
-from model.ask import sources
-from model.core import heads
-from model.core.models import TraceQuery
-from model.core.query import Kind, quiet
-from model.lessons import information
+from clearhead.model.ask import sources
+from clearhead.model.core import heads
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.core.query import Kind, quiet
+from clearhead.model.lessons import information
 from tests.fabricate import HEADS, LAYERS, record
 from tests.headline import TIRED
 from tests.model.only import ask

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from model.lessons import kernels, recurrent, scores
+from clearhead.model.lessons import kernels, recurrent, scores
 
 PLACES = st.lists(st.floats(-3, 3), min_size=2, max_size=9).map(np.array)
 

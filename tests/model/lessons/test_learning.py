@@ -5,9 +5,9 @@ import torch
 from scipy import stats
 from torch.nn import functional
 
-from model.core.query import quiet
-from model.lessons import learning
-from model.lessons.learning import RunQuery
+from clearhead.model.core.query import quiet
+from clearhead.model.lessons import learning
+from clearhead.model.lessons.learning import RunQuery
 
 
 def test_smoothing_matches_torch_up_to_epsilon():

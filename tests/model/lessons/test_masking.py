@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import shortest_path
 
-from model.lessons import masking
-from model.lessons.masking import Shape
+from clearhead.model.lessons import masking
+from clearhead.model.lessons.masking import Shape
 
 N = 7
 SCORES = masking.toy_scores(N, 3)

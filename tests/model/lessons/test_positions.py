@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from model.core.statistics import cosines, relative_changes
-from model.lessons import positions
-from model.scratch import transformer as ours
+from clearhead.model.core.statistics import cosines, relative_changes
+from clearhead.model.lessons import positions
+from clearhead.model.scratch import transformer as ours
 
 WIDTHS = st.integers(1, 40).map(lambda half: 2 * half)
 

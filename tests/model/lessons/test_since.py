@@ -10,8 +10,8 @@ import transformers
 from scipy.optimize import minimize_scalar
 from torch.nn import functional
 
-from model.lessons import since
-from model.lessons.since import HEAD, HEADS, INNER, WIDTH, Design
+from clearhead.model.lessons import since
+from clearhead.model.lessons.since import HEAD, HEADS, INNER, WIDTH, Design
 
 CHINCHILLA = (70e9, 1.4e12)   # parameters and tokens that the model was given
 CHINCHILLAS = 6 * CHINCHILLA[0] * CHINCHILLA[1]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import special
 from scipy.spatial import distance
 
-from model.core.query import Kind
-from model.core.record import Prediction
-from model.lessons import softmax
+from clearhead.model.core.query import Kind
+from clearhead.model.core.record import Prediction
+from clearhead.model.lessons import softmax
 from tests.fabricate import D_K, HEADS, record
 
 LOGITS = st.lists(st.floats(-10, 10), min_size=2, max_size=11).map(np.array)

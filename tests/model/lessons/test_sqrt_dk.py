@@ -6,9 +6,9 @@ import pytest
 import torch
 from scipy import special, stats
 
-from model.core import heads
-from model.core.limits import one_thread
-from model.lessons import scores, sqrt_dk
+from clearhead.model.core import heads
+from clearhead.model.core.limits import one_thread
+from clearhead.model.lessons import scores, sqrt_dk
 from tests.fabricate import layer
 
 

@@ -4,11 +4,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from model.ask import sources
-from model.core.limits import home
-from model.core.query import NoNextWord, UserError
-from model.lessons.story import StoryQuery, clearest_head, looks_back
-from model.scratch.source import open_model
+from clearhead.model.ask import sources
+from clearhead.model.core.limits import home
+from clearhead.model.core.query import NoNextWord, UserError
+from clearhead.model.lessons.story import StoryQuery, clearest_head, looks_back
+from clearhead.model.scratch.source import open_model
 
 RABBIT = "The rabbit near the houses hears the dogs. It is hungry and eats"
 

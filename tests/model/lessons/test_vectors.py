@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from model.core.query import Query, UserError
-from model.lessons import vectors
-from model.lessons.vectors import ContextsQuery, TableQuery
-from model.pretrained.tokens import bytes_by_sign
+from clearhead.model.core.query import Query, UserError
+from clearhead.model.lessons import vectors
+from clearhead.model.lessons.vectors import ContextsQuery, TableQuery
+from clearhead.model.pretrained.tokens import bytes_by_sign
 from tests.model.only import Only
 
 TEXTS = ("Unbelievable! The café's tokenizer isn't naïve.", "今天天气怎么样？", "x_1 ** 2  # ok", "👩‍🚀 ≈ π\tü", "")

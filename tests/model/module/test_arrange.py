@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch import nn
 
-from model.core import heads as heads_
-from model.core.npz import write_npz
-from model.core.query import Kind, UserError
-from model.core.record import AttentionRecord
-from model.imported.reading import read_attention
-from model.imported.record_file import read_record
-from model.module.look import look
+from clearhead.model.core import heads as heads_
+from clearhead.model.core.npz import write_npz
+from clearhead.model.core.query import Kind, UserError
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.imported.reading import read_attention
+from clearhead.model.imported.record_file import read_record
+from clearhead.model.module.look import look
 
 FIRST, SECOND, NUMBERS = tuple("abcde"), tuple("VWXYZ"), tuple("01234")
 SELF_2 = Kind("self 2")

@@ -8,8 +8,8 @@ from torch import nn
 from torch.nn import functional
 from torch.nn.attention.bias import causal_lower_right
 
-from model.core import heads
-from model.module.look import look
+from clearhead.model.core import heads
+from clearhead.model.module.look import look
 from tests.model.module.modules import Calling
 
 TOKENS, WIDTH, HEADS = 6, 16, 4

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from model.core.query import UserError
-from model.module.look import look
-from viz.notebook import show
+from clearhead.model.core.query import UserError
+from clearhead.model.module.look import look
+from clearhead.viz.notebook import show
 
 STATES = (1, 4, 16)
 

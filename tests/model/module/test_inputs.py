@@ -7,9 +7,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import nn
 from transformers.utils import logging
 
-from model.core import heads
-from model.core.query import Kind, UserError
-from model.module.look import look
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind, UserError
+from clearhead.model.module.look import look
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "on", "mat", "##s", "."]
 

@@ -9,11 +9,11 @@ import torch
 from torch import nn
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from model.core import heads
-from model.core.attention import Causal, Full
-from model.core.query import Kind, UserError
-from model.core.record import AttentionRecord, Layer
-from model.module.look import look
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Causal, Full
+from clearhead.model.core.query import Kind, UserError
+from clearhead.model.core.record import AttentionRecord, Layer
+from clearhead.model.module.look import look
 from tests.model.module.modules import ByHand, Calling, Decoder, Grouped, Lying, Vision
 
 CLOSE = 1e-5   # the largest difference of a weight

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from model.core.query import UserError
-from model.module.look import look
+from clearhead.model.core.query import UserError
+from clearhead.model.module.look import look
 
 COUNT, WIDTH = 6, 8
 WORDS = tuple("abcdef")

@@ -9,9 +9,9 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from benchmarks import configs
-from model.capture.forward_pass import register
-from model.core.query import Kind, Query, UserError
-from model.pretrained import accounting, load
+from clearhead.model.capture.forward_pass import register
+from clearhead.model.core.query import Kind, Query, UserError
+from clearhead.model.pretrained import accounting, load
 from tests.model import tiny
 
 # of benchmarks/hub_configs.json: they come with code, or are quantised

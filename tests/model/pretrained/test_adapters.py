@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from safetensors.numpy import load_file
 from safetensors.torch import save_file
 
-from model.__main__ import main
-from model.core.query import NotOnDisk, Query, UserError
-from model.pretrained import load
-from model.pretrained.adapters import Adapter
+from clearhead.model.__main__ import main
+from clearhead.model.core.query import NotOnDisk, Query, UserError
+from clearhead.model.pretrained import load
+from clearhead.model.pretrained.adapters import Adapter
 from tests.model import tiny, tiny_vision
 
 TEXT = "the animal didn ' t cross the street because it was too tired"

@@ -6,9 +6,9 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from model.core.query import UserError
-from model.pretrained.model import Pieces
-from model.studies.contributions import token_id
+from clearhead.model.core.query import UserError
+from clearhead.model.pretrained.model import Pieces
+from clearhead.model.studies.contributions import token_id
 
 WORDS = ("_Mary", "Mary", "_un", "believ", "_believ", "able", "5", "_5", ".", "_.", "_only", "inside", "X#")
 

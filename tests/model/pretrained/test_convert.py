@@ -5,9 +5,9 @@ import pytest
 import torch
 from transformers import AutoImageProcessor, AutoModel
 
-from model.core.query import UserError, quiet
-from model.pretrained import convert, files
-from model.pretrained.catalogue import Unreachable
+from clearhead.model.core.query import UserError, quiet
+from clearhead.model.pretrained import convert, files
+from clearhead.model.pretrained.catalogue import Unreachable
 from tests.model.onnx_writer import detector, small_dinov2
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as draws
 
-from model.ask import sources
-from model.core.query import Query, UserError, quiet
-from model.pretrained import load
+from clearhead.model.ask import sources
+from clearhead.model.core.query import Query, UserError, quiet
+from clearhead.model.pretrained import load
 from tests.model.pretrained import damage
 from tests.model.pretrained.damage import LISTED, Damage
 

@@ -11,12 +11,12 @@ from click.testing import CliRunner
 from huggingface_hub import constants
 from safetensors.numpy import save
 
-from model.__main__ import main
-from model.core.files import locked
-from model.core.query import NotOnDisk, Query, UserError
-from model.pretrained import catalogue, convert, load
-from model.pretrained import fetch as fetching
-from model.pretrained.catalogue import check_id
+from clearhead.model.__main__ import main
+from clearhead.model.core.files import locked
+from clearhead.model.core.query import NotOnDisk, Query, UserError
+from clearhead.model.pretrained import catalogue, convert, load
+from clearhead.model.pretrained import fetch as fetching
+from clearhead.model.pretrained.catalogue import check_id
 from tests.children import spawned
 from tests.model import tiny
 from tests.model.hub import COMMIT, PROPOSED, serve

@@ -5,9 +5,9 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
-from model.core.query import NotOnDisk, Query, UserError
-from model.pretrained import gguf_file, load
-from model.pretrained.fetch import fetch
+from clearhead.model.core.query import NotOnDisk, Query, UserError
+from clearhead.model.pretrained import gguf_file, load
+from clearhead.model.pretrained.fetch import fetch
 from tests.model import tiny
 from tests.model.pretrained.gguf_writer import PIECES, write_gguf
 

@@ -5,11 +5,11 @@ import shutil
 import pytest
 from safetensors.torch import load_file, save_file
 
-from model.ask import sources
-from model.core import limits
-from model.core.query import UserError
-from model.pretrained import catalogue, files, load
-from model.pretrained.fetch import fetch
+from clearhead.model.ask import sources
+from clearhead.model.core import limits
+from clearhead.model.core.query import UserError
+from clearhead.model.pretrained import catalogue, files, load
+from clearhead.model.pretrained.fetch import fetch
 from tests.model import tiny
 from tests.model.only import CardQuery
 

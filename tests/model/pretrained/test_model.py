@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 import torch
 
-from model.core import heads
-from model.core.query import Kind, Query, Silence, UserError, quiet
-from model.pretrained.load import SUFFIX, open_model, revision
-from model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind, Query, Silence, UserError, quiet
+from clearhead.model.pretrained.load import SUFFIX, open_model, revision
+from clearhead.model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
 from tests.headline import TIRED
 from tests.model import tiny
 from tests.model.only import Only

@@ -10,8 +10,8 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from model.ask import sources
-from model.core.query import UserError
+from clearhead.model.ask import sources
+from clearhead.model.core.query import UserError
 from tests.model import tiny, tiny_vision
 
 TEXT = "the cat sat on a mat"

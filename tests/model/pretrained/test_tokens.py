@@ -3,11 +3,11 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from model.core.query import Query, UserError
-from model.core.view import axis_items
-from model.pretrained.inputs import tokenize_query
-from model.pretrained.model import bytes_in_hex
-from model.pretrained.tokens import Piece, align, readable, visible, word_numbers
+from clearhead.model.core.query import Query, UserError
+from clearhead.model.core.view import axis_items
+from clearhead.model.pretrained.inputs import tokenize_query
+from clearhead.model.pretrained.model import bytes_in_hex
+from clearhead.model.pretrained.tokens import Piece, align, readable, visible, word_numbers
 from tests.model import tiny
 
 

@@ -5,9 +5,9 @@ from math import prod
 
 import pytest
 
-from model.scratch import grammar, story_grammar, vocabulary
-from model.scratch.story_grammar import END, Story, acquaintances, draw, following
-from model.scratch.tasks import induction
+from clearhead.model.scratch import grammar, story_grammar, vocabulary
+from clearhead.model.scratch.story_grammar import END, Story, acquaintances, draw, following
+from clearhead.model.scratch.tasks import induction
 
 
 def drawn(split: str, count: int = 400) -> list[grammar.Sentence]:

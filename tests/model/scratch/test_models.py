@@ -3,15 +3,15 @@ import numpy as np
 import pytest
 import torch
 
-from model.core.query import Kind, Patch, Query, UserError, quiet
-from model.scratch import models, source, tokens
-from model.scratch import task as tasks
-from model.scratch.source import card, open_model, revision
-from model.scratch.train import train
-from model.scratch.transformer import Transformer
-from model.studies.head_weights import copying, head_weights
-from model.studies.patching import PatchQuery
-from model.studies.predictions import NextWordQuery
+from clearhead.model.core.query import Kind, Patch, Query, UserError, quiet
+from clearhead.model.scratch import models, source, tokens
+from clearhead.model.scratch import task as tasks
+from clearhead.model.scratch.source import card, open_model, revision
+from clearhead.model.scratch.train import train
+from clearhead.model.scratch.transformer import Transformer
+from clearhead.model.studies.head_weights import copying, head_weights
+from clearhead.model.studies.patching import PatchQuery
+from clearhead.model.studies.predictions import NextWordQuery
 from tests.headline import TIRED
 from tests.model.only import Only
 

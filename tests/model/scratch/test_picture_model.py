@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.core import pictures
-from model.core.models import CLOSE
-from model.core.query import Kind, Query, quiet
-from model.scratch import canvas
-from model.scratch.canvas import COLUMNS, PLACES, SIDE, digits
-from model.scratch.models import processed
-from model.scratch.source import open_model, revision
-from model.scratch.tasks import marked_digit
+from clearhead.model.core import pictures
+from clearhead.model.core.models import CLOSE
+from clearhead.model.core.query import Kind, Query, quiet
+from clearhead.model.scratch import canvas
+from clearhead.model.scratch.canvas import COLUMNS, PLACES, SIDE, digits
+from clearhead.model.scratch.models import processed
+from clearhead.model.scratch.source import open_model, revision
+from clearhead.model.scratch.tasks import marked_digit
 from tests.uploads import png
 
 MODEL = "marked-digit"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.scratch.tokens import SPECIALS, HashTokenizer, WordTokenizer, special, tokens, word_spans
+from clearhead.model.scratch.tokens import SPECIALS, HashTokenizer, WordTokenizer, special, tokens, word_spans
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=60)
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from model.scratch import models
-from model.scratch import task as tasks
-from model.scratch import train as training
-from model.scratch.source import film_path
-from model.scratch.train import train
+from clearhead.model.scratch import models
+from clearhead.model.scratch import task as tasks
+from clearhead.model.scratch import train as training
+from clearhead.model.scratch.source import film_path
+from clearhead.model.scratch.train import train
 
 STEPS = 11
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from model.scratch import transformer
-from model.scratch.transformer import Config, DecoderLayer, EncoderLayer, Stack, Transformer
+from clearhead.model.scratch import transformer
+from clearhead.model.scratch.transformer import Config, DecoderLayer, EncoderLayer, Stack, Transformer
 
 TOLERANCE = 1e-5
 BATCH, HEADS, QUERIES, KEYS, D_MODEL, D_FF, LAYERS = 2, 3, 5, 7, 33, 13, 2

@@ -6,12 +6,12 @@ import pytest
 
 from benchmarks import task_heads
 from benchmarks.task_heads import looking, rows_at
-from model.core import heads
-from model.core.pictures import keep
-from model.core.query import Kind, Query, quiet
-from model.scratch import grammar, head_scores, models, story_grammar
-from model.scratch.source import NAMES, WEIGHTS, film_path, open_model, weights_file
-from model.scratch.tasks import marked_digit, resolver, stories
+from clearhead.model.core import heads
+from clearhead.model.core.pictures import keep
+from clearhead.model.core.query import Kind, Query, quiet
+from clearhead.model.scratch import grammar, head_scores, models, story_grammar
+from clearhead.model.scratch.source import NAMES, WEIGHTS, film_path, open_model, weights_file
+from clearhead.model.scratch.tasks import marked_digit, resolver, stories
 from tests.uploads import png
 
 TRAINED = sorted(set(NAMES) - {"scratch"})
@@ -28,7 +28,7 @@ def test_each_file_is_small_and_names_its_command(name):
     path, _ = weights_file(name)
     film, told = film_path(path), models.read_metadata(path)
     assert path.stat().st_size < 2_000_000
-    assert told["command"] == f"python -m model train {name} --steps {told['steps']} --seed {told['seed']}"
+    assert told["command"] == f"clearhead train {name} --steps {told['steps']} --seed {told['seed']}"
     assert film.exists() == (name != "stories")   # whose training nothing on a page is about
     if film.exists():
         snapshots = models.read_metadata(film)["frames"]

@@ -16,7 +16,7 @@ import transformers
 from torch import Tensor, nn
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 
-from model.core.query import Hide, Kind, Patch, Silence, Temper, Window
+from clearhead.model.core.query import Hide, Kind, Patch, Silence, Temper, Window
 
 Place = tuple[Kind, int]   # kind and number of an attention layer
 RUNNING: list["Plain"] = []

@@ -4,9 +4,9 @@ import functools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.ask import sources
-from model.core.query import Kind
-from model.studies.alignment import align, edit_blocks
+from clearhead.model.ask import sources
+from clearhead.model.core.query import Kind
+from clearhead.model.studies.alignment import align, edit_blocks
 from tests.headline import TIRED
 
 

@@ -3,13 +3,13 @@ import numpy as np
 import pytest
 import torch
 
-from model.capture import forward_pass
-from model.core import heads
-from model.core.query import Kind, Query, Temper
-from model.studies import rollout
-from model.studies.attribution import LONGEST, REMOVALS, AttributionQuery
-from model.studies.token_removal import explained_answer
-from model.studies.weight_swap import SwapQuery
+from clearhead.model.capture import forward_pass
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind, Query, Temper
+from clearhead.model.studies import rollout
+from clearhead.model.studies.attribution import LONGEST, REMOVALS, AttributionQuery
+from clearhead.model.studies.token_removal import explained_answer
+from clearhead.model.studies.weight_swap import SwapQuery
 from tests.model.only import Only
 
 TEXT = "the animal didn't cross the street because it was too tired."

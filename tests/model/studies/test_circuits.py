@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 import torch
 
-from model.ask import sources
-from model.core.models import TraceQuery
-from model.core.query import Kind, Silence, UserError, quiet
-from model.studies import circuits, contributions, known_circuits
+from clearhead.model.ask import sources
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.core.query import Kind, Silence, UserError, quiet
+from clearhead.model.studies import circuits, contributions, known_circuits
 from tests.model import tiny
 
 # post-LN, pre-LN, RMSNorm, rotary positions, grouped heads, a position's bias as T5 has, a soft cap, two sides, norms

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from model.ask import sources
-from model.core import heads
-from model.core.query import Kind, Patch, Silence, Temper, quiet
-from model.core.record import Prediction
-from model.studies import comparison
-from model.studies.comparison import ComparisonQuery, cosine, same_heads
-from model.studies.silencing import SilencingQuery, change
+from clearhead.model.ask import sources
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind, Patch, Silence, Temper, quiet
+from clearhead.model.core.record import Prediction
+from clearhead.model.studies import comparison
+from clearhead.model.studies.comparison import ComparisonQuery, cosine, same_heads
+from clearhead.model.studies.silencing import SilencingQuery, change
 from tests.headline import TIRED
 from tests.model import tiny
 from tests.model.studies.test_alignment import record

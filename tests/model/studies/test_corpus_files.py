@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core.limits import LIMITS
-from model.core.query import UserError
-from model.studies.corpus import SUFFIXES, texts
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import UserError
+from clearhead.model.studies.corpus import SUFFIXES, texts
 from tests.hostile import SEEDS, damaged_by, examples
 
 

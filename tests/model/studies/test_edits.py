@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 import torch
 
+from clearhead.model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window, quiet
+from clearhead.model.pretrained import load
+from clearhead.model.studies.circuits import WhyQuery
+from clearhead.model.studies.comparison import ComparisonQuery
+from clearhead.model.studies.contributions import CosineQuery, LensQuery, Writes, WritesQuery
+from clearhead.model.studies.paths import READS, PathsQuery
 from clearhead.record import Record
-from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window, quiet
-from model.pretrained import load
-from model.studies.circuits import WhyQuery
-from model.studies.comparison import ComparisonQuery
-from model.studies.contributions import CosineQuery, LensQuery, Writes, WritesQuery
-from model.studies.paths import READS, PathsQuery
 from tests.model import tiny, tiny_vision
 from tests.model.studies.plain import Plain, opened
 

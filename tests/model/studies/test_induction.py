@@ -2,11 +2,11 @@
 import numpy as np
 import pytest
 
-from model.ask import sources
-from model.core.attention import Causal
-from model.core.query import Kind, UserError, quiet
-from model.core.record import AttentionMap, Reported, Tokens
-from model.studies import induction
+from clearhead.model.ask import sources
+from clearhead.model.core.attention import Causal
+from clearhead.model.core.query import Kind, UserError, quiet
+from clearhead.model.core.record import AttentionMap, Reported, Tokens
+from clearhead.model.studies import induction
 from tests.model import tiny
 
 LENGTH, BEFORE = 7, 2

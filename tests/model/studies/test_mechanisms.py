@@ -4,10 +4,10 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
 
-from model.ask import sources
-from model.core.query import quiet
-from model.studies import mechanisms
-from model.studies.mechanisms import MechanismsQuery
+from clearhead.model.ask import sources
+from clearhead.model.core.query import quiet
+from clearhead.model.studies import mechanisms
+from clearhead.model.studies.mechanisms import MechanismsQuery
 from tests.model import tiny
 
 PARTS = {   # family: (layers, W_O in a layer) in transformers' names

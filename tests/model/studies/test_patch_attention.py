@@ -4,9 +4,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from model.core import heads
-from model.core.query import Kind, Silence, quiet
-from model.studies import patch_attention as study
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind, Silence, quiet
+from clearhead.model.studies import patch_attention as study
 from tests import fabricate
 
 MADE = fabricate.pictured(rows=4, columns=6, size=10)

@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 
-from model.core.query import Hide, Kind, Patch, Query, Temper, UserError, quiet
-from model.studies.patching import PassAnswer, PatchQuery, measure_of
+from clearhead.model.core.query import Hide, Kind, Patch, Query, Temper, UserError, quiet
+from clearhead.model.studies.patching import PassAnswer, PatchQuery, measure_of
 from tests.model.only import Only
 
 TEXT = "the animal didn ' t cross the street because [MASK] was too tired"

@@ -1,9 +1,9 @@
 """Paths of a known circuit, and ablations compared with edits. `test_edits.py` compares paths with plain torch."""
 import pytest
 
-from model.ask import sources
-from model.core.query import Hide, Kind, Patch, Silence, Temper, UserError, quiet
-from model.studies.paths import AblationQuery, PathsQuery
+from clearhead.model.ask import sources
+from clearhead.model.core.query import Hide, Kind, Patch, Silence, Temper, UserError, quiet
+from clearhead.model.studies.paths import AblationQuery, PathsQuery
 from tests.model import tiny
 
 TEXT, TWIN = "a cat sat on mat because it was too tired", "a cat sat on mat because it was too wide"

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from model.core.attention import Causal, Dense, Full
-from model.core.query import Kind
-from model.core.record import AttentionMap, Reported
-from model.studies.patterns import PATTERNS, KeyInfo, divergences, fit, pattern_chance
+from clearhead.model.core.attention import Causal, Dense, Full
+from clearhead.model.core.query import Kind
+from clearhead.model.core.record import AttentionMap, Reported
+from clearhead.model.studies.patterns import PATTERNS, KeyInfo, divergences, fit, pattern_chance
 from tests import fabricate
 
 

@@ -4,10 +4,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from model.core import heads
-from model.core.query import Kind
-from model.core.view import View, displayed_head
-from model.studies.prediction_game import allowed_cells, score
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind
+from clearhead.model.core.view import View, displayed_head
+from clearhead.model.studies.prediction_game import allowed_cells, score
 from tests import fabricate
 
 

@@ -5,13 +5,13 @@ import torch
 from torch.nn import functional
 from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
-from model.ask import sources
-from model.core.heads import weights
-from model.core.query import Kind, Query, Silence
-from model.lessons.pronoun_choice import DecisionQuery
-from model.scratch.source import open_model
-from model.scratch.tokens import BEGIN, END
-from model.studies import predictions
+from clearhead.model.ask import sources
+from clearhead.model.core.heads import weights
+from clearhead.model.core.query import Kind, Query, Silence
+from clearhead.model.lessons.pronoun_choice import DecisionQuery
+from clearhead.model.scratch.source import open_model
+from clearhead.model.scratch.tokens import BEGIN, END
+from clearhead.model.studies import predictions
 from tests.headline import TIRED, WIDE
 from tests.model.only import ask
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from model.studies import rollout
+from clearhead.model.studies import rollout
 
 
 def weights(layers: int, tokens: int, causal: bool, seed: int) -> list[np.ndarray]:

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import clearhead
-from model.ask import sources
-from model.core.query import UserError
-from model.studies import rule, syntax
+from clearhead.model.ask import sources
+from clearhead.model.core.query import UserError
+from clearhead.model.studies import rule, syntax
 from tests.model import tiny
 
 TEXTS = ["the animal was too tired", "a cat sat on mat", "because it was wide the cat sat", "two in garden sat"]

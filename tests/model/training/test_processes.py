@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.ask import sources
-from model.core.limits import LIMITS
-from model.core.query import Kind, UserError
-from model.scratch.train import TrainingStep
-from model.studies.induction import InductionMeanQuery
-from model.training import processes, worker
-from model.training.processes import HeadScoresQuery, Settings
+from clearhead.model.ask import sources
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import Kind, UserError
+from clearhead.model.scratch.train import TrainingStep
+from clearhead.model.studies.induction import InductionMeanQuery
+from clearhead.model.training import processes, worker
+from clearhead.model.training.processes import HeadScoresQuery, Settings
 
 SMALL = Settings("induction", 1, 2, 3e-3, 50)
 PATIENCE = 240   # seconds: a machine that does other things too starts torch slowly

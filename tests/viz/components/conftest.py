@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 import pytest
 from plotly.offline import get_plotlyjs
 
+from clearhead.viz.components.files import FOLDER, address
 from tests.conftest import ROOT, shared
-from viz.components.files import FOLDER, address
 
 RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
 

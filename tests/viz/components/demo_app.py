@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import streamlit as st
 
-from model.core.query import Kind
-from model.core.view import View
+from clearhead.model.core.query import Kind
+from clearhead.model.core.view import View
+from clearhead.viz.components.head_grid import GridState, HeadValues, head_grid
+from clearhead.viz.components.head_view import HEIGHT, head_view, packed
+from clearhead.viz.components.token_strip import token_strip
 from tests.fabricate import overview_of, patterned, repeating, tokens
-from viz.components.head_grid import GridState, HeadValues, head_grid
-from viz.components.head_view import HEIGHT, head_view, packed
-from viz.components.token_strip import token_strip
 
 TRICKY = ["[CLS]", " ", "The", "##re", "שלום", "👩‍💻", "漢字", "[UNK]", "\n", "a\tb", "\x00", "<b>x</b>", "$y$",
           "\ud83d", "‮rtl", "café", "[SEP]"]

@@ -6,8 +6,8 @@ import streamlit
 from plotly.offline import get_plotlyjs
 from starlette.applications import Starlette
 
+from clearhead.viz.components import files
 from tests.asgi import ask
-from viz.components import files
 
 NAMES = sorted(path.relative_to(files.FOLDER).as_posix() for path in files.FOLDER.rglob("*")
                if path.suffix in (".js", ".css"))

@@ -7,36 +7,36 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core.heads import overview
-from model.core.query import Kind
-from model.core.view import View, displayed_head
+from clearhead.model.core.heads import overview
+from clearhead.model.core.query import Kind
+from clearhead.model.core.view import View, displayed_head
+from clearhead.viz.components import transformer_diagram
+from clearhead.viz.components.arrows import parse_event as read_arrows
+from clearhead.viz.components.arrows import state as arrows_state
+from clearhead.viz.components.block_diagram import DiagramBox
+from clearhead.viz.components.block_diagram import parse_event as read_box
+from clearhead.viz.components.chart import TOOLS, picked_points, tool_from_event
+from clearhead.viz.components.component import Selection, parse_selection
+from clearhead.viz.components.handles import parse_event as read_drag
+from clearhead.viz.components.head_grid import GridEvent, head_ids
+from clearhead.viz.components.head_grid import parse_event as read_grid
+from clearhead.viz.components.head_view import parse_event as read_view
+from clearhead.viz.components.mask_editor import parse_event as read_cells
+from clearhead.viz.components.messages import pack, unpack
+from clearhead.viz.components.slider import LATEST
+from clearhead.viz.components.slider import message as slider_message
+from clearhead.viz.components.slider import parse_event as read_slider
+from clearhead.viz.components.story import parse_event as read_story
+from clearhead.viz.components.transformer_diagram import Door
+from clearhead.viz.components.transformer_diagram import parse_event as read_door
+from clearhead.viz.format import visible_token
+from clearhead.viz.page_controls import Numbers
+from clearhead.viz.pages.inside import HAND
+from clearhead.viz.widgets.head_table import clicked_head
+from clearhead.viz.widgets.presentation import parse_event as read_presentation
+from clearhead.viz.widgets.progress import parse_event as read_progress
 from tests.fabricate import items, record
 from tests.hostile import JSON, TEXTS, examples
-from viz.components import transformer_diagram
-from viz.components.arrows import parse_event as read_arrows
-from viz.components.arrows import state as arrows_state
-from viz.components.block_diagram import DiagramBox
-from viz.components.block_diagram import parse_event as read_box
-from viz.components.chart import TOOLS, picked_points, tool_from_event
-from viz.components.component import Selection, parse_selection
-from viz.components.handles import parse_event as read_drag
-from viz.components.head_grid import GridEvent, head_ids
-from viz.components.head_grid import parse_event as read_grid
-from viz.components.head_view import parse_event as read_view
-from viz.components.mask_editor import parse_event as read_cells
-from viz.components.messages import pack, unpack
-from viz.components.slider import LATEST
-from viz.components.slider import message as slider_message
-from viz.components.slider import parse_event as read_slider
-from viz.components.story import parse_event as read_story
-from viz.components.transformer_diagram import Door
-from viz.components.transformer_diagram import parse_event as read_door
-from viz.format import visible_token
-from viz.page_controls import Numbers
-from viz.pages.inside import HAND
-from viz.widgets.head_table import clicked_head
-from viz.widgets.presentation import parse_event as read_presentation
-from viz.widgets.progress import parse_event as read_progress
 
 MADE = record(7)
 GRID, SHOWN = overview(MADE[Kind.SELF]), displayed_head(MADE, View())

@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from clearhead.viz.components.component import Selection
+from clearhead.viz.components.files import address
 from tests import fabricate
 from tests.viz.components.conftest import events, rest, runs
-from viz.components.component import Selection
-from viz.components.files import address
 
 CHANNELS = "async (place) => [...(await import(place)).channels.keys()].sort()"
 MADE = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)   # as the demo page's case "small"

@@ -2,14 +2,14 @@
 import numpy as np
 import pytest
 
-from model.core import heads
-from model.core.query import Kind
-from model.core.view import View
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind
+from clearhead.model.core.view import View
+from clearhead.viz import glow, theme
+from clearhead.viz.components.messages import pack, root_codes, unpack
+from clearhead.viz.components.picture_view import PatchValues, body
+from clearhead.viz.components.picture_view.rows import hidden_tokens, patches_of, row_of, rows_overview
 from tests import fabricate
-from viz import glow, theme
-from viz.components.messages import pack, root_codes, unpack
-from viz.components.picture_view import PatchValues, body
-from viz.components.picture_view.rows import hidden_tokens, patches_of, row_of, rows_overview
 
 
 def test_packed_values_are_restored():

@@ -9,7 +9,7 @@ import numpy as np
 import pypdf
 from PIL import Image
 
-from viz.export.tables import BEGINS, RUNS
+from clearhead.viz.export.tables import BEGINS, RUNS
 
 
 def provenance_of(suffix: str, content: bytes) -> dict:

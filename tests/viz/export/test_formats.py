@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core import pictures
-from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
-from model.core.view import View
+from clearhead.model.core import pictures
+from clearhead.model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
+from clearhead.model.core.view import View
+from clearhead.viz.export import FORMATS, Options, export
 from tests.fabricate import HOSTILE, pictured, record
 from tests.hostile import CELLS, RUNS, TEXTS, examples
 from tests.uploads import png
 from tests.viz.export.readers import provenance_of, tokens_of
-from viz.export import FORMATS, Options, export
 
 SUFFIXES = sorted(FORMATS)
 DRAWN = [suffix for suffix in SUFFIXES if "matrix" in FORMATS[suffix].subjects]

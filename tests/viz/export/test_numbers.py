@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.core import heads
-from model.core.query import Kind, UserError
-from model.core.view import View, displayed_head
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind, UserError
+from clearhead.model.core.view import View, displayed_head
+from clearhead.viz import export as export_module
+from clearhead.viz.export import export
+from clearhead.viz.export.tables import comparison_csv
 from tests import fabricate
 from tests.fabricate import HEADS, LAYERS, record
-from viz import export as export_module
-from viz.export import export
-from viz.export.tables import comparison_csv
 
 QUERIES, KEYS = ("a", "b", "a", "c", "d"), ("u", "v", "u", "w", "x", "y", "z")
 

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from plotly.offline import get_plotlyjs
 
-from viz.figures import __file__ as folder
-from viz.figures.bars import bars, histogram, stacked_bars
-from viz.figures.diagrams import DECODER, ENCODER, Branch, Look, dependency_tree, paths, wiring, word_tree
-from viz.figures.drawing import FigureSpec, Markup, markup, without_markup
-from viz.figures.heads import (
+from clearhead.viz.figures import __file__ as folder
+from clearhead.viz.figures.bars import bars, histogram, stacked_bars
+from clearhead.viz.figures.diagrams import DECODER, ENCODER, Branch, Look, dependency_tree, paths, wiring, word_tree
+from clearhead.viz.figures.drawing import FigureSpec, Markup, markup, without_markup
+from clearhead.viz.figures.heads import (
     accuracies,
     agreement,
     by_layer,
@@ -25,11 +25,20 @@ from viz.figures.heads import (
     silencing_effects,
     twins,
 )
-from viz.figures.lines import Line, PowerSeries, lines, loss_surface, power_law, regression, standing, training
-from viz.figures.matrix import importance, matrix, tiles
-from viz.figures.vector_plane import Points, vector_plane
-from viz.format import visible_token
-from viz.pages.corpus.head_map import HeadDots, atlas_scatter
+from clearhead.viz.figures.lines import (
+    Line,
+    PowerSeries,
+    lines,
+    loss_surface,
+    power_law,
+    regression,
+    standing,
+    training,
+)
+from clearhead.viz.figures.matrix import importance, matrix, tiles
+from clearhead.viz.figures.vector_plane import Points, vector_plane
+from clearhead.viz.format import visible_token
+from clearhead.viz.pages.corpus.head_map import HeadDots, atlas_scatter
 
 TOKENS = ("<s>", "</s>", "a<b", "&amp;", "&#36;", "<b>x</b>", "<br>", "<a href='x'>y</a>", "$x$", "$$",
           "x_1^2", "\\frac{a}", "{y}", "%{x}", "%{y:.2f}", "{0}", "", " ", "  ", " the", "\n", "\t", "\u200b", "\u202e",
@@ -120,7 +129,7 @@ def draw(browser):
 
 
 def test_every_figure_is_tried():
-    modules = [import_module(f"viz.figures.{path.stem}") for path in Path(folder).parent.glob("[a-z]*.py")]
+    modules = [import_module(f"clearhead.viz.figures.{path.stem}") for path in Path(folder).parent.glob("[a-z]*.py")]
     made = {each for module in modules for name, each in vars(module).items()
             if inspect.isfunction(each) and each.__module__ == module.__name__ and name[0] != "_"
             and list(inspect.signature(each).parameters)[:1] == ["theme"]}

@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 from plotly.graph_objects import Figure
 
-from model.core.heads import head_frame
-from model.studies.patterns import TITLES
+from clearhead.model.core.heads import head_frame
+from clearhead.model.studies.patterns import TITLES
+from clearhead.viz.figures.bars import bars, histogram, stacked_bars
+from clearhead.viz.figures.diagrams import Branch, Look, dependency_tree, sentence_width, word_tree
+from clearhead.viz.figures.drawing import FigureSpec, figure_rows
+from clearhead.viz.figures.heads import LARGEST, SMALLEST, agreement, by_layer, effect, pattern_grid
+from clearhead.viz.figures.lines import Line, PowerSeries, lines, loss_surface, power_law, standing, training
+from clearhead.viz.figures.matrix import CellStyle, matrix
 from tests.grey import alike_in_grey
-from viz.figures.bars import bars, histogram, stacked_bars
-from viz.figures.diagrams import Branch, Look, dependency_tree, sentence_width, word_tree
-from viz.figures.drawing import FigureSpec, figure_rows
-from viz.figures.heads import LARGEST, SMALLEST, agreement, by_layer, effect, pattern_grid
-from viz.figures.lines import Line, PowerSeries, lines, loss_surface, power_law, standing, training
-from viz.figures.matrix import CellStyle, matrix
 
 X = np.geomspace(0.1, 10, 5)
 PLACES = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]

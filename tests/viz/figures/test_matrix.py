@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 
-from viz import theme as colours
-from viz.figures.drawing import FigureSpec
-from viz.figures.matrix import CellStyle, importance, matrix
+from clearhead.viz import theme as colours
+from clearhead.viz.figures.drawing import FigureSpec
+from clearhead.viz.figures.matrix import CellStyle, importance, matrix
 
 SHADES = np.linspace(0, 1, 144).reshape(12, 12)
 PLACES = [str(place) for place in range(12)]

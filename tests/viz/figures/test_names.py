@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 
-from viz.figures.base import BEYOND, LETTER, SIDES, fitting_name, name_sides, text_width
-from viz.figures.heads import twins
+from clearhead.viz.figures.base import BEYOND, LETTER, SIDES, fitting_name, name_sides, text_width
+from clearhead.viz.figures.heads import twins
 
 RNG = np.random.default_rng(0)
 ROOM, AT = np.array([300.0, 300.0]), RNG.uniform(20, 280, (40, 2))

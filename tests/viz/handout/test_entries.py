@@ -4,12 +4,12 @@ from urllib.parse import urlencode
 
 import pytest
 
-from model.core.query import UserError
+from clearhead.model.core.query import UserError
+from clearhead.viz.handout.entries import packed, ready, target, unpacked, without_answers
+from clearhead.viz.handout.files import Handout, load, make_words, save
+from clearhead.viz.page import lessons, pages
+from clearhead.viz.widgets.lesson import screens
 from tests.fabricate import items
-from viz.handout.entries import packed, ready, target, unpacked, without_answers
-from viz.handout.files import Handout, load, make_words, save
-from viz.page import lessons, pages
-from viz.widgets.lesson import screens
 
 BASE = "https://attention.example.org/"
 SCREEN = f"{BASE}softmax?{urlencode({'t': '0.5', 'guess': 'c', 'check_1': 'a', 'screen': 'curves'})}"

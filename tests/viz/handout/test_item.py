@@ -4,16 +4,16 @@ import json
 import numpy as np
 import pytest
 
-from model.core.limits import LIMITS
-from model.core.query import UserError
-from model.core.view import View
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import UserError
+from clearhead.model.core.view import View
+from clearhead.viz import theme
+from clearhead.viz.components.messages import pack, unpack
+from clearhead.viz.handout.build import head_item
+from clearhead.viz.handout.files import WRITTEN, Handout, Item, load, make_item, save
+from clearhead.viz.handout.saved import grid_of, head_of, paper_svg
 from tests import fabricate
 from tests.fabricate import items
-from viz import theme
-from viz.components.messages import pack, unpack
-from viz.handout.build import head_item
-from viz.handout.files import WRITTEN, Handout, Item, load, make_item, save
-from viz.handout.saved import grid_of, head_of, paper_svg
 
 ALL = {figure.__name__: figure for figure in items.FIGURES} | {
     "head": lambda: items.head(lens="lines", scale="log", overlay=((0, 3),))}

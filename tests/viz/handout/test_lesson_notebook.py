@@ -3,10 +3,10 @@
 import nbformat
 import pytest
 
-from model.core.query import UserError
-from viz.handout.lesson_notebook import cells, file_name, notebook, notebook_names
-from viz.page import lessons
-from viz.text import strings
+from clearhead.model.core.query import UserError
+from clearhead.viz.handout.lesson_notebook import cells, file_name, notebook, notebook_names
+from clearhead.viz.page import lessons
+from clearhead.viz.text import strings
 
 
 def code(name: str, solution: bool) -> list[str]:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from model.core import heads
-from model.core.limits import LIMITS
-from model.core.query import Kind, UserError
-from model.core.record import AttentionMap
+from clearhead.model.core import heads
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import Kind, UserError
+from clearhead.model.core.record import AttentionMap
+from clearhead.viz.components.messages import unpack
+from clearhead.viz.handout import notebook_page
+from clearhead.viz.notebook import show
 from tests import fabricate
-from viz.components.messages import unpack
-from viz.handout import notebook_page
-from viz.notebook import show
 
 
 def parts(page: bytes, kind: str) -> dict[str, bytes]:

@@ -6,13 +6,13 @@ import pypdf
 import pytest
 from playwright.sync_api import expect
 
-from model.core.view import View
+from clearhead.model.core.view import View
+from clearhead.viz.handout.build import head_item
+from clearhead.viz.handout.files import Handout, make_words
+from clearhead.viz.handout.page import page
+from clearhead.viz.theme import INK
 from tests import fabricate
 from tests.fabricate import items
-from viz.handout.build import head_item
-from viz.handout.files import Handout, make_words
-from viz.handout.page import page
-from viz.theme import INK
 
 SHOWN = fabricate.shown(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6), layer=0, head=0)
 

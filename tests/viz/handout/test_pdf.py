@@ -6,8 +6,8 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 import pytest
 
-from model.core.query import UserError
-from viz.handout import pdf
+from clearhead.model.core.query import UserError
+from clearhead.viz.handout import pdf
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import pypdf
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.core.view import View
+from clearhead.model.core.view import View
+from clearhead.viz.handout import pdf
+from clearhead.viz.handout.sheet import copy_of, markdown, page, sheet, sheet_names
+from clearhead.viz.handout.worksheet import questions, worksheet
+from clearhead.viz.text import FOLDER, strings
 from tests import fabricate
-from viz.handout import pdf
-from viz.handout.sheet import copy_of, markdown, page, sheet, sheet_names
-from viz.handout.worksheet import questions, worksheet
-from viz.text import FOLDER, strings
 
 PUBLIC, LOCAL = "https://clearhead.example.org/at/", "http://localhost:8501/"
 SOURCES = {name: (FOLDER / "sheets" / f"{name}.md").read_text(encoding="utf-8") for name in sheet_names()}
@@ -80,8 +80,8 @@ def test_sheet_is_readable_by_word_processors():
 
 
 def listing():
-    from viz.page import PageContext, pages
-    from viz.widgets.sheets import sheet_list
+    from clearhead.viz.page import PageContext, pages
+    from clearhead.viz.widgets.sheets import sheet_list
 
     sheet_list(PageContext("lessons", pages()["lessons"][0], {}))
 

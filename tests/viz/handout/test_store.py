@@ -5,12 +5,12 @@ import threading
 
 import pytest
 
-from model.core import files
-from model.core.query import UserError
+from clearhead.model.core import files
+from clearhead.model.core.query import UserError
+from clearhead.viz.handout.files import Handout, save
+from clearhead.viz.handout.store import HandoutStore
 from tests.children import on_a_full_disk, spawned
 from tests.fabricate import items
-from viz.handout.files import Handout, save
-from viz.handout.store import HandoutStore
 
 NAME, OTHER = "a" * 32, "b" * 32
 CURVE = items.curve()

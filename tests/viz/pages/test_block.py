@@ -4,12 +4,12 @@ import pytest
 import torch
 from torch.nn import functional
 
-from model.ask import sources
-from model.core.models import TraceQuery
-from model.lessons import block
+from clearhead.model.ask import sources
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.lessons import block
+from clearhead.viz.pages.block import TARGET, X
+from clearhead.viz.state import State
 from tests.lesson_pages import shown
-from viz.pages.block import TARGET, X
-from viz.state import State
 
 
 @pytest.mark.parametrize("place", [

@@ -3,11 +3,11 @@ from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
-from model.ask import sources
-from model.studies.claims.catalogue import BY_NAME, Row
-from model.studies.claims.claim import Finding, Measurement, Picture, Verdict
-from viz.pages.claims import all_rows, result_of
-from viz.text import strings
+from clearhead.model.ask import sources
+from clearhead.model.studies.claims.catalogue import BY_NAME, Row
+from clearhead.model.studies.claims.claim import Finding, Measurement, Picture, Verdict
+from clearhead.viz.pages.claims import all_rows, result_of
+from clearhead.viz.text import strings
 
 ROW = Row(BY_NAME["special"], "minilm")
 FOUND = Finding("special", -0.25, -0.5, -0.125, 0.0, 60, "texts", "share", heads=((2, 5),))
@@ -20,9 +20,9 @@ def drawn(measured, missing=(), shipped=False):
 
     import streamlit as st
 
-    from model.ask.shipped import Shipped
-    from model.studies.claims.catalogue import BY_NAME, Row
-    from viz.pages.claims import ASKED, Result, draw_claim
+    from clearhead.model.ask.shipped import Shipped
+    from clearhead.model.studies.claims.catalogue import BY_NAME, Row
+    from clearhead.viz.pages.claims import ASKED, Result, draw_claim
 
     page = SimpleNamespace(state=SimpleNamespace(), set=None, open_page=None)
     row = Row(BY_NAME["special"], "" if missing else "minilm", missing)

@@ -2,11 +2,11 @@
 import numpy as np
 import pytest
 
-from model.core.statistics import HeldOut, Luck, MeanInterval
-from model.studies.rule import RuleReport
-from viz.pages.corpus.card import strip
-from viz.pages.corpus.head_map import LARGE, SMALL, HeadDots, atlas_scatter, span
-from viz.pages.corpus.own_rule import claims
+from clearhead.model.core.statistics import HeldOut, Luck, MeanInterval
+from clearhead.model.studies.rule import RuleReport
+from clearhead.viz.pages.corpus.card import strip
+from clearhead.viz.pages.corpus.head_map import LARGE, SMALL, HeadDots, atlas_scatter, span
+from clearhead.viz.pages.corpus.own_rule import claims
 
 NAMES = ["0·0", "0·1", "1·0"]
 

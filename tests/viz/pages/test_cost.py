@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 from scipy import special
 
-from model.lessons import cost
+from clearhead.model.lessons import cost
+from clearhead.viz.pages.cost import PRESETS, SCORES, weights_so_far
 from tests.lesson_pages import shown
-from viz.pages.cost import PRESETS, SCORES, weights_so_far
 
 
 @pytest.mark.parametrize(("width", "scores", "tile", "step", "one", "other", "table"), [

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from model.ask import sources
-from model.core.query import Kind
-from model.studies.predictions import LikelihoodQuery
+from clearhead.model.ask import sources
+from clearhead.model.core.query import Kind
+from clearhead.model.studies.predictions import LikelihoodQuery
+from clearhead.viz.pages.families import STANDS_IN, TEXT, hiding_edits, swap_gender
 from tests.lesson_pages import shown
 from tests.model.only import ask
-from viz.pages.families import STANDS_IN, TEXT, hiding_edits, swap_gender
 
 
 @pytest.fixture(autouse=True)

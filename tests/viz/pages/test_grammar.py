@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.core.query import quiet
-from model.studies.syntax import NOTHING, Choices, Sentence, SyntaxQuery, Word, summary
-from viz.pages.grammar import beyond, claims, table_of
-from viz.text import strings
+from clearhead.model.core.query import quiet
+from clearhead.model.studies.syntax import NOTHING, Choices, Sentence, SyntaxQuery, Word, summary
+from clearhead.viz.pages.grammar import beyond, claims, table_of
+from clearhead.viz.text import strings
 
 SENTENCE = Sentence(1, "the cat ate fish", (Word("the", 2, "det"), Word("cat", 3, "nsubj"), Word("ate", 0, "root"),
                                             Word("fish", 3, "obj")), ())
@@ -57,7 +57,7 @@ def test_head_is_beyond_chance_if_its_interval_is(report, low, offset, luck, abo
 
 
 def grammar():
-    from viz.page import PageContext, pages
+    from clearhead.viz.page import PageContext, pages
 
     page, render = pages()["grammar"]
     render(PageContext("grammar", page, {}))

@@ -5,8 +5,8 @@ from streamlit.testing.v1 import AppTest
 def page():
     from types import SimpleNamespace
 
-    from viz.pages import handout
-    from viz.widgets import handout_button
+    from clearhead.viz.pages import handout
+    from clearhead.viz.widgets import handout_button
 
     handout_button.NAME.value = "a" * 32
     handout_button.STORE.change(handout_button.NAME.value, lambda known: handout.Handout("A title"))
@@ -18,14 +18,14 @@ def page():
 
 
 def test_damaged_file_and_full_disk_are_reported(tmp_path, monkeypatch):
-    from model.core import files
-    from model.core.query import UserError
+    from clearhead.model.core import files
+    from clearhead.model.core.query import UserError
 
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path))
     folder = tmp_path / "handouts"
     folder.mkdir()
     (folder / f"{'a' * 32}.handout.json").write_bytes(b"{")
-    monkeypatch.setattr("viz.widgets.handout_button.STORE._stored", {})
+    monkeypatch.setattr("clearhead.viz.widgets.handout_button.STORE._stored", {})
     app = AppTest.from_function(page).run(timeout=30)
     (aside,) = folder.glob("*.set-aside.json")
     assert not app.exception

@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 from scipy import linalg, special, stats
 
-from model.ask import sources
-from model.core.models import TraceQuery
-from model.core.query import Kind
+from clearhead.model.ask import sources
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.core.query import Kind
+from clearhead.viz.state import State
 from tests.lesson_pages import shown
-from viz.state import State
 
 
 @pytest.mark.parametrize(("toy", "n"), [("causal", 2), ("itself", 8), ("first", 64), ("previous", 8)])

@@ -5,19 +5,19 @@ import pytest
 from scipy.spatial import ConvexHull
 from scipy.special import softmax
 
-from model.ask import sources
-from model.core.attention import Causal, Dense, Relative
-from model.core.models import TraceQuery
-from model.core.query import Kind
-from model.core.view import View
-from model.lessons import head_steps
+from clearhead.model.ask import sources
+from clearhead.model.core.attention import Causal, Dense, Relative
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.core.query import Kind
+from clearhead.model.core.view import View
+from clearhead.model.lessons import head_steps
+from clearhead.viz.pages import inside
+from clearhead.viz.pages.inside import steps
+from clearhead.viz.pages.inside.steps import STEPS, TRACED, StepContext
+from clearhead.viz.text import strings
 from tests import headline
 from tests.fabricate import D_K, HEADS, QUERIES, layer, record
 from tests.lesson_pages import shown
-from viz.pages import inside
-from viz.pages.inside import steps
-from viz.pages.inside.steps import STEPS, TRACED, StepContext
-from viz.text import strings
 
 PROSE = strings("lessons/inside")
 RNG = np.random.default_rng(5)

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from scipy import special
 
-from model.lessons import kernels
+from clearhead.model.lessons import kernels
+from clearhead.viz.pages.kernels import POINTS, shipped_runs
 from tests.lesson_pages import shown
-from viz.pages.kernels import POINTS, shipped_runs
 
 FAR = (-3.0, 1.0) * 8 + (3.0, 2.0)   # one point with no other near it
 DRAWN = tuple(np.round(np.linspace(1, 0, 17), 2).tolist())

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from model.ask import sources
-from model.lessons import learning
-from model.studies.predictions import NextWordQuery
+from clearhead.model.ask import sources
+from clearhead.model.lessons import learning
+from clearhead.model.studies.predictions import NextWordQuery
+from clearhead.viz.pages.learning import PRESETS
 from tests.lesson_pages import array, shown
-from viz.pages.learning import PRESETS
 
 
 def moments(gradients: np.ndarray, beta2: float, epsilon: float) -> np.ndarray:

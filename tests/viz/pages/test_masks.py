@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from model.ask import sources
-from model.core.query import Kind
-from model.lessons import masking
+from clearhead.model.ask import sources
+from clearhead.model.core.query import Kind
+from clearhead.model.lessons import masking
+from clearhead.viz.pages.masks import MOVED, N
+from clearhead.viz.state import State
 from tests.lesson_pages import array, shown
 from tests.lesson_sentences import head_rows
-from viz.pages.masks import MOVED, N
-from viz.state import State
 
 
 @pytest.mark.parametrize("turned", [

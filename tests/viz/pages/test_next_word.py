@@ -1,17 +1,17 @@
 """The page Generate with a model that does not predict words: the buttons for models that do."""
 from streamlit.testing.v1 import AppTest
 
-from model.ask import sources
+from clearhead.model.ask import sources
 
 
 def dead_end():
     """What the page shows of an encoder."""
     import streamlit as st
 
-    from viz.page import PageContext
-    from viz.pages.next_word import PAGE, _ways_out
-    from viz.session import session
-    from viz.widgets.fragment import FETCHING
+    from clearhead.viz.page import PageContext
+    from clearhead.viz.pages.next_word import PAGE, _ways_out
+    from clearhead.viz.session import session
+    from clearhead.viz.widgets.fragment import FETCHING
 
     _ways_out(PageContext("next_word", PAGE, {}), "This one reads.")
     st.write(f"{session().state.model} | {session().state.text} | {FETCHING.value[0]}")

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.lessons import digit_patches
+from clearhead.model.lessons import digit_patches
 from tests.lesson_pages import shown
 
 

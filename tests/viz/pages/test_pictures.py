@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from model.core import heads
-from model.core.query import Kind
-from model.core.view import View
-from model.studies.patch_attention import PatchHeads
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind
+from clearhead.model.core.view import View
+from clearhead.model.studies.patch_attention import PatchHeads
+from clearhead.viz.format import format_share
+from clearhead.viz.pages.pictures import half_of, layer_facts, row_claims
 from tests import fabricate
-from viz.format import format_share
-from viz.pages.pictures import half_of, layer_facts, row_claims
 
 MADE = fabricate.pictured()
 VIEW = View(layer=1, head=2, token=9)

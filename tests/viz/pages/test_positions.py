@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from model.lessons import positions
+from clearhead.model.lessons import positions
 from tests.lesson_pages import shown
 
 

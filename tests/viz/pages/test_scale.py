@@ -3,12 +3,12 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from model.ask import sources
-from model.core.query import Kind
-from model.lessons import sqrt_dk
+from clearhead.model.ask import sources
+from clearhead.model.core.query import Kind
+from clearhead.model.lessons import sqrt_dk
+from clearhead.viz.state import State
 from tests.lesson_pages import shown
 from tests.lesson_sentences import head_rows
-from viz.state import State
 
 
 @pytest.mark.parametrize(("dk", "keys", "seed"), [(1, 8, 0), (64, 32, 50), (1024, 64, 99)])

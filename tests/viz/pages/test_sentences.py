@@ -5,22 +5,22 @@ import numpy as np
 import pytest
 from scipy import special
 
-from model.ask import sources
-from model.core.query import Kind, Patch, Query, Silence, Temper
-from model.core.record import Layer
-from model.studies.alignment import Group
-from model.studies.attribution import FEWEST
-from model.studies.comparison import Alignment
-from model.training.processes import Film, HeadScores
+from clearhead.model.ask import sources
+from clearhead.model.core.query import Kind, Patch, Query, Silence, Temper
+from clearhead.model.core.record import Layer
+from clearhead.model.studies.alignment import Group
+from clearhead.model.studies.attribution import FEWEST
+from clearhead.model.studies.comparison import Alignment
+from clearhead.model.training.processes import Film, HeadScores
+from clearhead.viz.examples import examples
+from clearhead.viz.pages.compare.difference import change_claim, unchanged_why
+from clearhead.viz.pages.explain import no_order
+from clearhead.viz.pages.heads import head_claims
+from clearhead.viz.pages.training.film import Story, claims
+from clearhead.viz.state import State, complete_view
 from tests import headline
 from tests.lesson_sentences import printed
 from tests.model.studies.faithfulness.test_report import made
-from viz.examples import examples
-from viz.pages.compare.difference import change_claim, unchanged_why
-from viz.pages.explain import no_order
-from viz.pages.heads import head_claims
-from viz.pages.training.film import Story, claims
-from viz.state import State, complete_view
 
 HEADLINE = examples()[0]
 

@@ -1,10 +1,10 @@
 """Since 2017: the block compared with torch, the cache by hand, the output by exhaustive search."""
 import pytest
 
-from model.lessons import since
+from clearhead.model.lessons import since
+from clearhead.viz.pages.since import CHANGES, said_bytes, said_power
 from tests.lesson_pages import shown
 from tests.model.lessons.test_since import torchs
-from viz.pages.since import CHANGES, said_bytes, said_power
 
 
 @pytest.mark.parametrize("this", [since.PAPER, since.TODAY, since.Design(groups=3, rms=True, bare=True)])

@@ -4,12 +4,12 @@ import pytest
 from scipy import special, stats
 from scipy.spatial import distance
 
-from model.ask import sources
-from model.core.query import Kind, Temper
+from clearhead.model.ask import sources
+from clearhead.model.core.query import Kind, Temper
+from clearhead.viz.pages.softmax import GRID, PRESETS
+from clearhead.viz.state import State
 from tests.lesson_pages import array, shown
 from tests.lesson_sentences import head_rows
-from viz.pages.softmax import GRID, PRESETS
-from viz.state import State
 
 CURVE = tuple(np.round(np.linspace(1, 0, 17), 2))
 
@@ -64,7 +64,7 @@ def test_temperature_inside_the_model_moves_weights_as_scipy(scope, t):
 
 def test_tempered_translator_reads_the_same_target(monkeypatch):
     """By itself it would write another target, whose rows could not be compared."""
-    monkeypatch.setattr("viz.state.State", lambda **given: State(**given).with_question(
+    monkeypatch.setattr("clearhead.viz.state.State", lambda **given: State(**given).with_question(
         model="translator", text="the cat is tired because it is wide .").with_view(kind=Kind.CROSS))
     found = shown("softmax", guess="a", row="head", inside=True, scope="all", t=0.05, drawn=CURVE).numbers["inside"]
     assert found["own"] > 0.01

@@ -4,11 +4,11 @@ import re
 import numpy as np
 import pytest
 
-from model.ask import sources
-from model.lessons.story import StoryQuery
+from clearhead.model.ask import sources
+from clearhead.model.lessons.story import StoryQuery
+from clearhead.viz.components.story import STEPS
+from clearhead.viz.pages.story import MEAN, line, percent, scene
 from tests.lesson_pages import shown
-from viz.components.story import STEPS
-from viz.pages.story import MEAN, line, percent, scene
 
 TEXTS = ("The rabbit near the houses hears the dogs. It is hungry and eats", "The", "wombat  wombat", "Then the dogs .")
 

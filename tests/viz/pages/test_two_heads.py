@@ -2,10 +2,10 @@
 import numpy as np
 import pytest
 
-from model.ask import sources
-from model.core.models import TraceQuery
-from model.core.query import Kind
-from model.lessons import two_heads
+from clearhead.model.ask import sources
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.core.query import Kind
+from clearhead.model.lessons import two_heads
 from tests.lesson_pages import shown
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from model.lessons import vectors
+from clearhead.model.lessons import vectors
+from clearhead.viz.text import strings
 from tests.lesson_pages import shown
-from viz.text import strings
 
 PROSE = strings("lessons/vectors")
 BOOKS, TEXTS = PROSE["presets"]["books"], PROSE["presets"]["texts"]

@@ -13,19 +13,19 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-from model.core import heads
-from model.core.query import Kind, UserError
-from model.core.record import Layer
-from model.core.view import View, displayed_head
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind, UserError
+from clearhead.model.core.record import Layer
+from clearhead.model.core.view import View, displayed_head
+from clearhead.viz import theme
+from clearhead.viz.components.picture_view import PatchValues
+from clearhead.viz.export import Options, caption, export
+from clearhead.viz.export import columns as exported
+from clearhead.viz.paper import columns, figure, picture, sheet
+from clearhead.viz.paper.columns import Layout
+from clearhead.viz.paper.head import pooled
+from clearhead.viz.paper.sheet import Sheet
 from tests.fabricate import HEADS, HOSTILE, LAYERS, record
-from viz import theme
-from viz.components.picture_view import PatchValues
-from viz.export import Options, caption, export
-from viz.export import columns as exported
-from viz.paper import columns, figure, picture, sheet
-from viz.paper.columns import Layout
-from viz.paper.head import pooled
-from viz.paper.sheet import Sheet
 
 WORDS = ("[CLS]", "the", "animal", "it", "the")
 LENSES = ("matrix", "lines", "text")

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from starlette.responses import PlainTextResponse
 
+from clearhead.viz.server import guard
+from clearhead.viz.server.guard import Doors, Guard
 from tests.asgi import ask
-from viz.server import guard
-from viz.server.guard import Doors, Guard
 
 INNER = PlainTextResponse("inner")
 

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from viz.server import log
+from clearhead.viz.server import log
 
 SECRET = "a sentence that somebody typed"
 

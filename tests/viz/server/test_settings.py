@@ -15,7 +15,7 @@ QUIET = "PYTHONWARNDEFAULTENCODING"   # other packages' texts
 TOLD = """
 from streamlit import config
 from streamlit.runtime import runtime_util
-from model.core.limits import LIMITS
+from clearhead.model.core.limits import LIMITS
 config.get_config_options(force_reparse=True)   # as when a file of Streamlit's configuration changes
 print(json.dumps([LIMITS.file_bytes, config.get_option("server.maxUploadSize"),
                   runtime_util.get_max_widget_state_size_bytes()]))
@@ -24,7 +24,8 @@ print(json.dumps([LIMITS.file_bytes, config.get_option("server.maxUploadSize"),
 
 def started(before: str = "", after: str = "", **environment: str) -> subprocess.CompletedProcess:
     """Start a process that begins like server.py."""
-    code = f"import json\n{before}\nfrom viz.server import settings\nsettings.put({DEFAULTS})\nsettings.hold()\n{after}"
+    code = (f"import json\n{before}\nfrom clearhead.viz.server import settings\n"
+            f"settings.put({DEFAULTS})\nsettings.hold()\n{after}")
     clean = {name: value for name, value in os.environ.items() if name not in {*DEFAULTS, QUIET}}
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean | environment, capture_output=True,
                           encoding="utf-8")
@@ -45,7 +46,7 @@ def test_upload_limit_is_the_same_in_both_settings(before, environment, file_byt
 
 
 @pytest.mark.parametrize(("before", "sentence"), [
-    ("import model.core.limits", "read before server.py could set them"),
+    ("import clearhead.model.core.limits", "read before server.py could set them"),
     ("from streamlit import config; config.set_option = lambda *_: None", "maxUploadSize is 200 instead of 32"),
 ], ids=["read too early", "Streamlit takes none"])
 def test_server_whose_limits_are_not_in_force_does_not_start(before, sentence):
@@ -59,7 +60,7 @@ import json, os
 {before}
 from server import app
 from streamlit import config
-from model.core.limits import LIMITS
+from clearhead.model.core.limits import LIMITS
 told = json.dumps([os.getpid(), LIMITS.file_bytes, config.get_option("server.maxUploadSize")])
 os.write(1, f"{{told}}\\n".encode())   # at once: two workers write into one pipe
 """
@@ -75,7 +76,7 @@ def end_with_workers(server: subprocess.Popen) -> None:
     server.communicate(timeout=60)
 
 
-@pytest.mark.parametrize("before", ["", "import model.core.limits"], ids=["in force", "read too early"])
+@pytest.mark.parametrize("before", ["", "import clearhead.model.core.limits"], ids=["in force", "read too early"])
 def test_every_worker_has_the_limits_or_serves_nobody(tmp_path, before):
     (tmp_path / "worker.py").write_text(WORKER.format(before=before), encoding="utf-8")
     clean = {name: value for name, value in os.environ.items() if name not in {*DEFAULTS, QUIET}}

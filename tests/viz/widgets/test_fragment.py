@@ -1,16 +1,16 @@
 """Parts of a page that rerun separately, and text fields."""
 from streamlit.testing.v1 import AppTest
 
-from viz.text import escape_markdown, strings
+from clearhead.viz.text import escape_markdown, strings
 
 
 def erring():
     """A page of three parts, two of which fail."""
     import streamlit as st
 
-    from model.core.query import UserError
-    from viz.page import Page, PageContext
-    from viz.widgets.fragment import fragment
+    from clearhead.model.core.query import UserError
+    from clearhead.viz.page import Page, PageContext
+    from clearhead.viz.widgets.fragment import fragment
 
     page = PageContext("masks", Page("nothing"), {})
 
@@ -40,8 +40,8 @@ def test_error_in_one_part_leaves_other_parts_drawn():
 def questioning():
     import streamlit as st
 
-    from viz.page import Page, PageContext
-    from viz.widgets.fragment import fragment
+    from clearhead.viz.page import Page, PageContext
+    from clearhead.viz.widgets.fragment import fragment
 
     page = PageContext("masks", Page("record"), {})
     st.write(page.text)
@@ -58,8 +58,8 @@ def offering():
     """A page with the button of a model whose title is Markdown."""
     from types import SimpleNamespace
 
-    from viz.page import Page, PageContext
-    from viz.widgets.fragment import model_button
+    from clearhead.viz.page import Page, PageContext
+    from clearhead.viz.widgets.fragment import model_button
 
     model_button(PageContext("masks", Page("nothing"), {}),
                  SimpleNamespace(on_disk=True, title="a *model*", id="mine", size=0, good_for=""))
@@ -73,7 +73,7 @@ def test_title_of_an_offered_model_is_no_markdown():
 def typing():
     import streamlit as st
 
-    from viz.widgets.fields import text_value
+    from clearhead.viz.widgets.fields import text_value
 
     said = st.session_state.setdefault("said", "one")
     st.text_area("text", **text_value("field", said),

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from viz.page import lessons, pages
-from viz.text import FOLDER, strings
-from viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_lines
-from viz.widgets.progress import parse_event, right_answers
+from clearhead.viz.page import lessons, pages
+from clearhead.viz.text import FOLDER, strings
+from clearhead.viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_lines
+from clearhead.viz.widgets.progress import parse_event, right_answers
 
 
 @pytest.mark.parametrize("name", lessons())
@@ -33,8 +33,8 @@ PROMPT = {"ask": "Which?", "right": 1,
 
 
 def page(prompt, chosen, show):
-    from viz.state import State
-    from viz.widgets.lesson_questions import ask
+    from clearhead.viz.state import State
+    from clearhead.viz.widgets.lesson_questions import ask
 
     class Asking(dict):
         state, present, set = State(show=show), False, None

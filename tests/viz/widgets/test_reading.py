@@ -5,17 +5,17 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from model.core import pictures
-from model.core.query import UserError
+from clearhead.model.core import pictures
+from clearhead.model.core.query import UserError
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.session import Session
+from clearhead.viz.state import State
+from clearhead.viz.text import strings
+from clearhead.viz.widgets import picture as choice
+from clearhead.viz.widgets import picture as reading
+from clearhead.viz.widgets.picture import OWN_PICTURES
+from clearhead.viz.widgets.vocabulary import example_of
 from tests.uploads import packed
-from viz.page import Page, PageContext
-from viz.session import Session
-from viz.state import State
-from viz.text import strings
-from viz.widgets import picture as choice
-from viz.widgets import picture as reading
-from viz.widgets.picture import OWN_PICTURES
-from viz.widgets.vocabulary import example_of
 
 OF_PICTURES = Page("record", reads="picture")
 OF_TEXT = replace(OF_PICTURES, reads="text")
@@ -27,7 +27,7 @@ def visit(monkeypatch):
     """A new session, and the page's adjustments of its question."""
     def begin(state: State = State()):   # noqa: B008
         now = Session(state=state)
-        for room in ("viz.session", "viz.page", "viz.widgets.picture"):
+        for room in ("clearhead.viz.session", "clearhead.viz.page", "clearhead.viz.widgets.picture"):
             monkeypatch.setattr(f"{room}.session", lambda: now)
         return now, lambda page: reading.fit_question(PageContext("fabricated", page, {}))
     return begin
@@ -85,7 +85,7 @@ def test_own_picture_survives_reload_until_the_last_visitor_leaves(visit):
 def test_picture_choice_lists_shipped_uploaded_and_linked(monkeypatch):
     now = Session(state=State("marked-digit", image="12" * 32))
     monkeypatch.setattr(choice, "session", lambda: now)
-    monkeypatch.setattr("viz.session.session", lambda: now)
+    monkeypatch.setattr("clearhead.viz.session.session", lambda: now)
     choice.OWN_PICTURES.value = {"ab" * 32: "mine.png"}
     options = choice.picture_options()
     offered = [each.sha256 for each in pictures.offered("marked-digit")]

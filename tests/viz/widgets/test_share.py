@@ -4,14 +4,14 @@ import re
 import pytest
 import segno
 
-from viz import page as page_contract
-from viz.handout.files import Handout, make_words
-from viz.link import from_params, to_params
-from viz.page import PageContext, pages, with_controls
-from viz.session import Session
-from viz.state import State
-from viz.widgets import my_lesson
-from viz.widgets.share import for_class, qr_code
+from clearhead.viz import page as page_contract
+from clearhead.viz.handout.files import Handout, make_words
+from clearhead.viz.link import from_params, to_params
+from clearhead.viz.page import PageContext, pages, with_controls
+from clearhead.viz.session import Session
+from clearhead.viz.state import State
+from clearhead.viz.widgets import my_lesson
+from clearhead.viz.widgets.share import for_class, qr_code
 
 
 @pytest.mark.parametrize("show", [False, True])
@@ -53,7 +53,7 @@ LIST = Handout("", (make_words("text", "Hello"),
 @pytest.fixture
 def visitor(monkeypatch):
     visitor = Session()
-    for place in ("viz.page.session", "viz.session.session"):
+    for place in ("clearhead.viz.page.session", "clearhead.viz.session.session"):
         monkeypatch.setattr(place, lambda: visitor)
     monkeypatch.setattr(page_contract.st, "query_params", type("Params", (dict,), {"from_dict": dict.update})())
     monkeypatch.setattr(my_lesson, "handout", lambda: LIST)

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.ask import sources
-from model.core.query import UserError
-from viz.page import Page, lessons, pages
-from viz.session import session
-from viz.widgets import figure
+from clearhead.model.ask import sources
+from clearhead.model.core.query import UserError
+from clearhead.viz.page import Page, lessons, pages
+from clearhead.viz.session import session
+from clearhead.viz.widgets import figure
 
 TEXTS = ("the animal crossed the street because it was tired",
          "the cat chased the dog in the street because it was hungry")
@@ -22,11 +22,11 @@ TURNED = {("softmax", "inside"): {"t": 2.0}}                    # at T = 1 the m
 def _run(name: str, controls: dict, question: dict) -> None:
     from dataclasses import replace
 
-    from viz.page import PageContext, pages, with_controls
-    from viz.session import session
-    from viz.state import State
-    from viz.widgets.fragment import errors_as_sentences
-    from viz.widgets.picture import fit_question
+    from clearhead.viz.page import PageContext, pages, with_controls
+    from clearhead.viz.session import session
+    from clearhead.viz.state import State
+    from clearhead.viz.widgets.fragment import errors_as_sentences
+    from clearhead.viz.widgets.picture import fit_question
 
     about, render = pages()[name]
     session().state = with_controls(replace(State(), **question), name, about, controls)

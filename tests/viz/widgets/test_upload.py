@@ -4,10 +4,10 @@ from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
-from model.core.query import UserError
-from viz.session import Session
-from viz.text import strings
-from viz.widgets import upload
+from clearhead.model.core.query import UserError
+from clearhead.viz.session import Session
+from clearhead.viz.text import strings
+from clearhead.viz.widgets import upload
 
 GONE = strings("frame")["upload_dropped"]
 
@@ -17,7 +17,7 @@ def place(monkeypatch):
     """Return what the uploader "place" contains in this session."""
     state, visitor = {"place": None}, Session()
     monkeypatch.setattr(upload.st, "session_state", state)
-    monkeypatch.setattr("viz.session.session", lambda: visitor)
+    monkeypatch.setattr("clearhead.viz.session.session", lambda: visitor)
     return state
 
 
@@ -45,7 +45,7 @@ def test_dropped_file_is_reported(place):
 def _page(content: bytes) -> None:
     import streamlit as st
 
-    from viz.widgets import upload
+    from clearhead.viz.widgets import upload
 
     found = upload.texts_of((content, "mine.csv"), "mine")
     st.text(found and [text for _, text in found])

@@ -2,9 +2,9 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from model.core.query import frozen
-from viz import theme
-from viz.components.component import Picture, message, show, sole
+from clearhead.model.core.query import frozen
+from clearhead.viz import theme
+from clearhead.viz.components.component import Picture, message, show, sole
 
 ACROSS, STEP, WIDE, HIGH = 300, 64, 208, 44    # width of the drawing, distance between boxes, size of a box
 MIDDLE, ASIDE = 112, 284                       # x of the residual stream and of the residual connections
@@ -14,7 +14,7 @@ TINTS = {"in": "none", "norm": "yellow", "add": "none", "add_norm": "yellow", "a
 
 @frozen
 class DiagramBox:
-    """A box: its name, kind (see model.lessons.block), label and output shape."""
+    """A box: its name, kind (see clearhead.model.lessons.block), label and output shape."""
 
     name: str
     kind: str

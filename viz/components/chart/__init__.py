@@ -6,9 +6,9 @@ respond immediately.
 import json
 from collections.abc import Callable, Mapping
 
-from viz.components.component import component_value, registered, sole
-from viz.components.files import PLOTLY, address
-from viz.text import strings
+from clearhead.viz.components.component import component_value, registered, sole
+from clearhead.viz.components.files import PLOTLY, address
+from clearhead.viz.text import strings
 
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
 # plotly buttons that are not useful here

@@ -1,9 +1,9 @@
 """Draggable numbers: a row of bars, a distribution, points in a plane. Works with pointer, touch and keyboard."""
 from collections.abc import Callable
 
-from model.core.query import frozen
-from viz.components.component import Picture, constants, message, show, sole
-from viz.page_controls import Numbers
+from clearhead.model.core.query import frozen
+from clearhead.viz.components.component import Picture, constants, message, show, sole
+from clearhead.viz.page_controls import Numbers
 
 MODES = ("bars", "shares", "points")
 

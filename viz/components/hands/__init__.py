@@ -1,7 +1,7 @@
 """A show of hands: the teacher counts with the digit keys how many people chose each answer. The browser tab keeps the
 counts until they are cleared or the tab is closed."""
-from viz.components.component import registered
-from viz.text import strings
+from clearhead.viz.components.component import registered
+from clearhead.viz.text import strings
 
 
 def hands(question: str, place: int, answers: int, *, key: str, told: bool, right: bool = False) -> None:

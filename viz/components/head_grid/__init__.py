@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from model.core.heads import Overview
-from model.core.query import HeadId, frozen, with_arrays
-from model.core.view import View
-from viz import glow, theme
-from viz.components.component import Picture, constants, message, show
-from viz.format import format_number, format_weight, signed_ticks
-from viz.text import strings
+from clearhead.model.core.heads import Overview
+from clearhead.model.core.query import HeadId, frozen, with_arrays
+from clearhead.model.core.view import View
+from clearhead.viz import glow, theme
+from clearhead.viz.components.component import Picture, constants, message, show
+from clearhead.viz.format import format_number, format_weight, signed_ticks
+from clearhead.viz.text import strings
 
 SMALL = 96   # longest side in pixels of the picture behind a thumbnail
 

@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from viz.components.component import Picture, constants, message, show, sole
+from clearhead.viz.components.component import Picture, constants, message, show, sole
 
 
 def body(labels: list[str], *, room: str, frozen: bool = False) -> bytes:

@@ -3,12 +3,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from model.core.query import frozen, with_arrays
-from model.core.view import View
-from viz import glow, theme
-from viz.components.component import Picture, Selection, constants, message, parse_selection, show
-from viz.format import format_change, format_number, format_weight, signed_ticks
-from viz.text import strings
+from clearhead.model.core.query import frozen, with_arrays
+from clearhead.model.core.view import View
+from clearhead.viz import glow, theme
+from clearhead.viz.components.component import Picture, Selection, constants, message, parse_selection, show
+from clearhead.viz.format import format_change, format_number, format_weight, signed_ticks
+from clearhead.viz.text import strings
 
 HEIGHT = 430   # pixels
 LISTED = 8     # tokens in the table for readers who cannot see the picture, besides those without a patch

@@ -1,15 +1,15 @@
 """Compute the attention rows of a picture's token, for the open head and for the thumbnails of all heads."""
 import numpy as np
 
-from model.core.heads import Overview
-from model.core.query import Hide, Kind
-from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.view import View, allowed_keys, displayed_rows
-from viz import glow
-from viz.components.head_grid import SMALL, GridPicture
-from viz.components.picture_view import Patches, PatchValues
-from viz.format import visible_token
-from viz.text import strings
+from clearhead.model.core.heads import Overview
+from clearhead.model.core.query import Hide, Kind
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.view import View, allowed_keys, displayed_rows
+from clearhead.viz import glow
+from clearhead.viz.components.head_grid import SMALL, GridPicture
+from clearhead.viz.components.picture_view import Patches, PatchValues
+from clearhead.viz.format import visible_token
+from clearhead.viz.text import strings
 
 WORDS = strings("components")["picture"]
 

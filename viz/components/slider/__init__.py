@@ -2,7 +2,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from viz.components.component import component_value, registered
+from clearhead.viz.components.component import component_value, registered
 
 LATEST = 2**53   # largest integer that JavaScript represents exactly
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from model.core.query import frozen, with_arrays
-from viz.components.component import Picture, constants, message, show
+from clearhead.model.core.query import frozen, with_arrays
+from clearhead.viz.components.component import Picture, constants, message, show
 
 # in order; each step adds a part to the picture
 STEPS = ("letters", "pieces", "vectors", "places", "attention", "feed_forward", "blocks", "logits", "softmax", "word")

@@ -1,9 +1,9 @@
 """A sentence as a strip of tokens: one click focuses a token, and a second click completes a pair."""
 from collections.abc import Callable
 
-from model.core.record import Tokens
-from viz.components.component import Picture, Selection, constants, message, parse_selection, show
-from viz.components.token_labels import token_axis
+from clearhead.model.core.record import Tokens
+from clearhead.viz.components.component import Picture, Selection, constants, message, parse_selection, show
+from clearhead.viz.components.token_labels import token_axis
 
 
 def body(tokens: Tokens, *, room: str) -> bytes:

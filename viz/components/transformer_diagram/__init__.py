@@ -3,8 +3,8 @@ import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from model.core.query import frozen
-from viz.components.component import Picture, constants, message, show, sole
+from clearhead.model.core.query import frozen
+from clearhead.viz.components.component import Picture, constants, message, show, sole
 
 FIGURE = tomllib.loads((Path(__file__).parent / "figure.toml").read_text(encoding="utf-8"))
 BOXES = FIGURE["boxes"]

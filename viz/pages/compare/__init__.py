@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import streamlit as st
 
-from model.ask import sources
-from model.core.heads import OverviewQuery
-from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, frozen
-from model.core.record import AttentionRecord
-from model.core.view import View
-from model.studies.comparison import AlignmentQuery, ComparisonQuery, same_heads
-from model.studies.contributions import AddsQuery
-from model.studies.patching import PatchQuery
-from viz.components.component import Selection
-from viz.examples import example_for, other_twin
-from viz.format import format_number, format_share, head_label, token_label, token_markdown
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Words, position
-from viz.pages.compare.difference import (
+from clearhead.model.ask import sources
+from clearhead.model.core.heads import OverviewQuery
+from clearhead.model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, frozen
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
+from clearhead.model.studies.comparison import AlignmentQuery, ComparisonQuery, same_heads
+from clearhead.model.studies.contributions import AddsQuery
+from clearhead.model.studies.patching import PatchQuery
+from clearhead.viz.components.component import Selection
+from clearhead.viz.examples import example_for, other_twin
+from clearhead.viz.format import format_number, format_share, head_label, token_label, token_markdown
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number, Words, position
+from clearhead.viz.pages.compare.difference import (
     EQUAL,
     both_section,
     change_section,
@@ -27,16 +27,16 @@ from viz.pages.compare.difference import (
     open_head,
     patching_section,
 )
-from viz.pages.compare.many_texts import many_section
-from viz.text import escape_markdown, strings
-from viz.theme import READABLE
-from viz.widgets.fields import bind, choice_for, log_steps, select, slider_for
-from viz.widgets.fragment import folded_formula, says_why
-from viz.widgets.head_picker import head_choice, real_head, verdict
-from viz.widgets.layout import flex_row, opening, split
-from viz.widgets.layout import heading as heading
-from viz.widgets.picture import patch_strip, picture_options
-from viz.widgets.sidebar import add_model, choose_model
+from clearhead.viz.pages.compare.many_texts import many_section
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.theme import READABLE
+from clearhead.viz.widgets.fields import bind, choice_for, log_steps, select, slider_for
+from clearhead.viz.widgets.fragment import folded_formula, says_why
+from clearhead.viz.widgets.head_picker import head_choice, real_head, verdict
+from clearhead.viz.widgets.layout import flex_row, opening, split
+from clearhead.viz.widgets.layout import heading as heading
+from clearhead.viz.widgets.picture import patch_strip, picture_options
+from clearhead.viz.widgets.sidebar import add_model, choose_model
 
 WORDS = strings("compare")
 
@@ -239,9 +239,9 @@ def _hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hid
 
 
 def _proof() -> tuple[Callable, ...]:
-    from model.core import statistics
-    from model.studies import comparison
-    from model.studies.patching import measure_of
+    from clearhead.model.core import statistics
+    from clearhead.model.studies import comparison
+    from clearhead.model.studies.patching import measure_of
 
     return (statistics.x_log_x, statistics.entropy, statistics.jensen_shannon, comparison.pool_weights,
             comparison.difference, measure_of)

@@ -8,12 +8,12 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from model.core.heads import Overview
-from model.core.query import Edit, HeadId, Hide, Kind, Patch, Silence, Window, with_arrays
-from model.core.record import AttentionRecord
-from model.core.view import SCALES, DisplayedHead, View
-from model.studies.alignment import Group
-from model.studies.comparison import (
+from clearhead.model.core.heads import Overview
+from clearhead.model.core.query import Edit, HeadId, Hide, Kind, Patch, Silence, Window, with_arrays
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import SCALES, DisplayedHead, View
+from clearhead.model.studies.alignment import Group
+from clearhead.model.studies.comparison import (
     Alignment,
     Comparison,
     cosine,
@@ -21,16 +21,16 @@ from model.studies.comparison import (
     prediction_table,
     target_texts,
 )
-from model.studies.patching import PatchEffects
-from viz.components.component import Selection
-from viz.components.head_grid import HeadValues
-from viz.components.head_view import head_view
-from viz.components.picture_view import PatchState, PatchValues, picture_view
-from viz.components.picture_view.rows import hidden_tokens, patch_name, scale_of
-from viz.export.comparison import KINDS, SavedComparison, comparison_picture
-from viz.export.tables import SIDES, comparison_csv
-from viz.figures.bars import bars
-from viz.format import (
+from clearhead.model.studies.patching import PatchEffects
+from clearhead.viz.components.component import Selection
+from clearhead.viz.components.head_grid import HeadValues
+from clearhead.viz.components.head_view import head_view
+from clearhead.viz.components.picture_view import PatchState, PatchValues, picture_view
+from clearhead.viz.components.picture_view.rows import hidden_tokens, patch_name, scale_of
+from clearhead.viz.export.comparison import KINDS, SavedComparison, comparison_picture
+from clearhead.viz.export.tables import SIDES, comparison_csv
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.format import (
     format_change,
     format_number,
     format_share,
@@ -40,14 +40,14 @@ from viz.format import (
     token_markdown,
     true_minus,
 )
-from viz.page import PageContext
-from viz.text import escape_markdown, strings
-from viz.widgets.fields import segments
-from viz.widgets.figure import figure
-from viz.widgets.handout_button import picture_button
-from viz.widgets.head_table import coloured_grid
-from viz.widgets.layout import bullets, flex_row, heading, prose, split
-from viz.widgets.picture import named_patches, picture_name
+from clearhead.viz.page import PageContext
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import segments
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.head_table import coloured_grid
+from clearhead.viz.widgets.layout import bullets, flex_row, heading, prose, split
+from clearhead.viz.widgets.picture import named_patches, picture_name
 
 WORDS = strings("compare")
 

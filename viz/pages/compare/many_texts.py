@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from model.core.heads import Overview
-from model.core.record import AttentionRecord, unread
-from model.core.statistics import FEWEST
-from model.core.view import View
-from model.studies.comparison import Divergences, ModelsQuery
-from viz.components.head_grid import HeadValues
-from viz.format import format_number, head_label
-from viz.page import PageContext
-from viz.pages.compare.difference import EQUAL, SHOWN
-from viz.text import escape_markdown, strings
-from viz.widgets.head_table import coloured_grid, plain_table
-from viz.widgets.layout import heading, prose, split
-from viz.widgets.upload import answers_over_texts
+from clearhead.model.core.heads import Overview
+from clearhead.model.core.record import AttentionRecord, unread
+from clearhead.model.core.statistics import FEWEST
+from clearhead.model.core.view import View
+from clearhead.model.studies.comparison import Divergences, ModelsQuery
+from clearhead.viz.components.head_grid import HeadValues
+from clearhead.viz.format import format_number, head_label
+from clearhead.viz.page import PageContext
+from clearhead.viz.pages.compare.difference import EQUAL, SHOWN
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.head_table import coloured_grid, plain_table
+from clearhead.viz.widgets.layout import heading, prose, split
+from clearhead.viz.widgets.upload import answers_over_texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core.heads import OverviewQuery, by_head, head_frame, head_ids
-from model.core.query import Kind, KindHeadId, Silence, UserError, with_arrays
-from model.core.record import AttentionMap
-from model.core.statistics import accuracy_intervals, max_statistic_null
-from model.studies.coreference import (
+from clearhead.model.ask import sources
+from clearhead.model.core.heads import OverviewQuery, by_head, head_frame, head_ids
+from clearhead.model.core.query import Kind, KindHeadId, Silence, UserError, with_arrays
+from clearhead.model.core.record import AttentionMap
+from clearhead.model.core.statistics import accuracy_intervals, max_statistic_null
+from clearhead.model.studies.coreference import (
     Answers,
     AnswersQuery,
     Case,
@@ -29,26 +29,26 @@ from model.studies.coreference import (
     words_in,
     words_of,
 )
-from viz.components.component import Selection
-from viz.components.head_grid import GridState, HeadValues, head_grid
-from viz.examples import example_for, other_twin
-from viz.figures.bars import bars
-from viz.figures.base import fitting_name
-from viz.figures.heads import twins as twins_figure
-from viz.format import format_share, format_signed, format_weight, head_label, paper_head_label
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Switch, Words
-from viz.pages.coreference.case_set import case_set_section, percent
-from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
-from viz.widgets.fields import bind, choice_for, toggle_for
-from viz.widgets.figure import figure
-from viz.widgets.fragment import folded_formula, says_why
-from viz.widgets.handout_button import picture_button
-from viz.widgets.head_picker import sentence_strip
-from viz.widgets.head_table import plain_table
-from viz.widgets.layout import flex_row, heading, note, opening, prose, split
-from viz.widgets.vocabulary import vocabulary
+from clearhead.viz.components.component import Selection
+from clearhead.viz.components.head_grid import GridState, HeadValues, head_grid
+from clearhead.viz.examples import example_for, other_twin
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.base import fitting_name
+from clearhead.viz.figures.heads import twins as twins_figure
+from clearhead.viz.format import format_share, format_signed, format_weight, head_label, paper_head_label
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Switch, Words
+from clearhead.viz.pages.coreference.case_set import case_set_section, percent
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.theme import READABLE_WIDE
+from clearhead.viz.widgets.fields import bind, choice_for, toggle_for
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import folded_formula, says_why
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.head_picker import sentence_strip
+from clearhead.viz.widgets.head_table import plain_table
+from clearhead.viz.widgets.layout import flex_row, heading, note, opening, prose, split
+from clearhead.viz.widgets.vocabulary import vocabulary
 
 WORDS = strings("coreference")
 

@@ -4,11 +4,11 @@ significance."""
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core.query import UserError
-from model.core.record import Card, unread
-from model.core.statistics import FEWEST, MeanInterval
-from model.studies.coreference import (
+from clearhead.model.ask import sources
+from clearhead.model.core.query import UserError
+from clearhead.model.core.record import Card, unread
+from clearhead.model.core.statistics import FEWEST, MeanInterval
+from clearhead.model.studies.coreference import (
     Case,
     CasesQuery,
     Report,
@@ -17,17 +17,17 @@ from model.studies.coreference import (
     report,
     shipped_cases,
 )
-from viz.figures.heads import accuracies
-from viz.format import format_share, format_weight, head_label, paper_head_label, rank
-from viz.page import PageContext
-from viz.text import escape_markdown, strings
-from viz.widgets.fields import choice_for, toggle_for
-from viz.widgets.figure import figure
-from viz.widgets.fragment import says_why
-from viz.widgets.head_table import plain_table
-from viz.widgets.layout import heading, note, prose, split
-from viz.widgets.measured import is_shipped, measured_line
-from viz.widgets.upload import uploader
+from clearhead.viz.figures.heads import accuracies
+from clearhead.viz.format import format_share, format_weight, head_label, paper_head_label, rank
+from clearhead.viz.page import PageContext
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import choice_for, toggle_for
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import says_why
+from clearhead.viz.widgets.head_table import plain_table
+from clearhead.viz.widgets.layout import heading, note, prose, split
+from clearhead.viz.widgets.measured import is_shipped, measured_line
+from clearhead.viz.widgets.upload import uploader
 
 WORDS = strings("coreference")
 

@@ -1,16 +1,16 @@
 """The page Every head measured: over the shipped sentences as a map, over the reader's own texts, over one text, or by
 a custom rule."""
 
-from model.core.record import AttentionRecord
-from viz.page import Page, PageContext
-from viz.page_controls import Choice
-from viz.pages.corpus import head_map, own_rule
-from viz.pages.corpus.one_text import draw_text
-from viz.pages.corpus.own_file import many_texts
-from viz.text import strings
-from viz.widgets.fields import choice_for
-from viz.widgets.head_picker import kind_choice
-from viz.widgets.layout import heading
+from clearhead.model.core.record import AttentionRecord
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice
+from clearhead.viz.pages.corpus import head_map, own_rule
+from clearhead.viz.pages.corpus.one_text import draw_text
+from clearhead.viz.pages.corpus.own_file import many_texts
+from clearhead.viz.text import strings
+from clearhead.viz.widgets.fields import choice_for
+from clearhead.viz.widgets.head_picker import kind_choice
+from clearhead.viz.widgets.layout import heading
 
 WORDS = strings("corpus")
 

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model.ask import sources
-from model.core.query import HeadId, UserError
-from model.studies.atlas.measured import neighbours
-from model.studies.atlas.summary import STRONGEST, Atlas
-from model.studies.patterns import NONE, SIMPLE, TITLES, PatternChance, PatternChanceQuery
-from viz.format import format_signed, format_weight, head_label, token_markdown
-from viz.page import PageContext
-from viz.text import strings
-from viz.widgets.fields import pills
-from viz.widgets.layout import flex_row, heading
+from clearhead.model.ask import sources
+from clearhead.model.core.query import HeadId, UserError
+from clearhead.model.studies.atlas.measured import neighbours
+from clearhead.model.studies.atlas.summary import STRONGEST, Atlas
+from clearhead.model.studies.patterns import NONE, SIMPLE, TITLES, PatternChance, PatternChanceQuery
+from clearhead.viz.format import format_signed, format_weight, head_label, token_markdown
+from clearhead.viz.page import PageContext
+from clearhead.viz.text import strings
+from clearhead.viz.widgets.fields import pills
+from clearhead.viz.widgets.layout import flex_row, heading
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

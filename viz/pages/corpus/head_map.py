@@ -4,26 +4,26 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core.query import HeadId, with_arrays
-from model.studies.atlas.build import AtlasQuery
-from model.studies.atlas.files import atlas_folder
-from model.studies.atlas.measured import principal_components
-from model.studies.atlas.summary import Atlas
-from viz.figures.base import ACCENT, MUTED, chart, name_sides, number_range, placed_points, weight_scale
-from viz.figures.drawing import FigureSpec
-from viz.format import format_share, head_label
-from viz.page import PageContext
-from viz.page_controls import Places, Words
-from viz.pages.corpus.card import head_card
-from viz.text import escape_markdown, strings
-from viz.theme import PAPER
-from viz.widgets.fields import select, text_value
-from viz.widgets.figure import figure
-from viz.widgets.fragment import folded, folded_formula
-from viz.widgets.head_table import plain_table
-from viz.widgets.layout import flex_row, heading, prose
-from viz.widgets.measured import measured_line
+from clearhead.model.ask import sources
+from clearhead.model.core.query import HeadId, with_arrays
+from clearhead.model.studies.atlas.build import AtlasQuery
+from clearhead.model.studies.atlas.files import atlas_folder
+from clearhead.model.studies.atlas.measured import principal_components
+from clearhead.model.studies.atlas.summary import Atlas
+from clearhead.viz.figures.base import ACCENT, MUTED, chart, name_sides, number_range, placed_points, weight_scale
+from clearhead.viz.figures.drawing import FigureSpec
+from clearhead.viz.format import format_share, head_label
+from clearhead.viz.page import PageContext
+from clearhead.viz.page_controls import Places, Words
+from clearhead.viz.pages.corpus.card import head_card
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.theme import PAPER
+from clearhead.viz.widgets.fields import select, text_value
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import folded, folded_formula
+from clearhead.viz.widgets.head_table import plain_table
+from clearhead.viz.widgets.layout import flex_row, heading, prose
+from clearhead.viz.widgets.measured import measured_line
 
 WORDS = strings("atlas")
 

@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core.heads import HeadMeasures, MeasuresQuery
-from model.core.record import AttentionRecord
-from model.core.statistics import spearman, x_log_x
-from model.studies import patterns
-from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits, named
-from model.studies.silencing import Silencing, SilencingQuery
-from viz.figures.heads import WORST, pattern_grid, silencing_effects
-from viz.format import format_number, head_label, rank
-from viz.page import PageContext
-from viz.text import escape_markdown, strings
-from viz.theme import READABLE
-from viz.widgets.figure import figure
-from viz.widgets.fragment import asked_on_click, folded_formula
-from viz.widgets.head_table import measures_table
-from viz.widgets.layout import heading, split
+from clearhead.model.ask import sources
+from clearhead.model.core.heads import HeadMeasures, MeasuresQuery
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.statistics import spearman, x_log_x
+from clearhead.model.studies import patterns
+from clearhead.model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits, named
+from clearhead.model.studies.silencing import Silencing, SilencingQuery
+from clearhead.viz.figures.heads import WORST, pattern_grid, silencing_effects
+from clearhead.viz.format import format_number, head_label, rank
+from clearhead.viz.page import PageContext
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.theme import READABLE
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import asked_on_click, folded_formula
+from clearhead.viz.widgets.head_table import measures_table
+from clearhead.viz.widgets.layout import heading, split
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -99,7 +99,7 @@ def effect_claims(effects: "DataFrame") -> list[str]:
 
 def _proof() -> tuple[Callable, ...]:
     """Return the functions that compute the table."""
-    from model.core import heads
-    from model.studies import silencing
+    from clearhead.model.core import heads
+    from clearhead.model.studies import silencing
 
     return x_log_x, patterns.divergences, patterns.fit, heads.measure, silencing.change, silencing.SilencingQuery.answer

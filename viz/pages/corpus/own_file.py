@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.core.heads import MEASURES
-from model.core.query import Kind, UserError
-from model.core.record import unread
-from model.studies.atlas.build import Item, TextsQuery
-from model.studies.atlas.summary import Averages, as_csv
-from viz.page import PageContext
-from viz.provenance import public_name, versions
-from viz.text import escape_markdown, strings
-from viz.widgets.head_table import (
+from clearhead.model.core.heads import MEASURES
+from clearhead.model.core.query import Kind, UserError
+from clearhead.model.core.record import unread
+from clearhead.model.studies.atlas.build import Item, TextsQuery
+from clearhead.model.studies.atlas.summary import Averages, as_csv
+from clearhead.viz.page import PageContext
+from clearhead.viz.provenance import public_name, versions
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.head_table import (
     AVERAGES,
     CORPUS,
     FROM_FILE,
@@ -21,8 +21,8 @@ from viz.widgets.head_table import (
     column_config,
     saved_corpus,
 )
-from viz.widgets.layout import flex_row, note
-from viz.widgets.upload import answers_over_texts
+from clearhead.viz.widgets.layout import flex_row, note
+from clearhead.viz.widgets.upload import answers_over_texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame

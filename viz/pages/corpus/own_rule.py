@@ -8,25 +8,25 @@ from typing import Any
 
 import streamlit as st
 
-from model.ask import sources
-from model.core.heads import OverviewQuery
-from model.core.query import UserError
-from model.core.statistics import FEWEST
-from model.studies import corpus, rule
-from model.studies.atlas.build import SHIPPED
-from model.studies.syntax import SUFFIX, shipped_treebank
-from viz.components.head_grid import HeadValues
-from viz.format import format_share, head_label, true_minus
-from viz.page import PageContext
-from viz.page_controls import Choice, Words
-from viz.provenance import public_name, versions
-from viz.text import strings
-from viz.theme import READABLE_WIDE
-from viz.widgets.fields import choice_for, text_for
-from viz.widgets.fragment import folded_formula
-from viz.widgets.head_table import coloured_grid, plain_table
-from viz.widgets.layout import bullets, flex_row, heading, prose, split
-from viz.widgets.upload import MOST_TEXTS, given_texts
+from clearhead.model.ask import sources
+from clearhead.model.core.heads import OverviewQuery
+from clearhead.model.core.query import UserError
+from clearhead.model.core.statistics import FEWEST
+from clearhead.model.studies import corpus, rule
+from clearhead.model.studies.atlas.build import SHIPPED
+from clearhead.model.studies.syntax import SUFFIX, shipped_treebank
+from clearhead.viz.components.head_grid import HeadValues
+from clearhead.viz.format import format_share, head_label, true_minus
+from clearhead.viz.page import PageContext
+from clearhead.viz.page_controls import Choice, Words
+from clearhead.viz.provenance import public_name, versions
+from clearhead.viz.text import strings
+from clearhead.viz.theme import READABLE_WIDE
+from clearhead.viz.widgets.fields import choice_for, text_for
+from clearhead.viz.widgets.fragment import folded_formula
+from clearhead.viz.widgets.head_table import coloured_grid, plain_table
+from clearhead.viz.widgets.layout import bullets, flex_row, heading, prose, split
+from clearhead.viz.widgets.upload import MOST_TEXTS, given_texts
 
 WORDS = strings("rule")
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core import heads
-from model.core.heads import BY_NAME, HeadMeasures, MeasuresQuery, OverviewQuery, head_ids
-from model.core.query import HeadId, Kind, UserError
-from model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
-from model.core.view import (
+from clearhead.model.ask import sources
+from clearhead.model.core import heads
+from clearhead.model.core.heads import BY_NAME, HeadMeasures, MeasuresQuery, OverviewQuery, head_ids
+from clearhead.model.core.query import HeadId, Kind, UserError
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
+from clearhead.model.core.view import (
     LENSES,
     QUADRANTS,
     SCALES,
@@ -21,28 +21,35 @@ from model.core.view import (
     View,
     links_from,
 )
-from viz.components.component import Picture
-from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
-from viz.components.head_view import head_view, packed
-from viz.components.slider import slider
-from viz.examples import Example, example_for, other_twin, token_of, word_at
-from viz.format import format_share, format_weight, head_label, rank, token_label, token_markdown
-from viz.glossary import term_link, terms
-from viz.page import Page, PageContext
-from viz.page_controls import Choice
-from viz.pages.heads.introduction import introduce, tour_button, tour_card
-from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
-from viz.state import tenth_weight
-from viz.streamlit_patch import DeltaGenerator
-from viz.text import escape_markdown, strings
-from viz.widgets.export_menu import export_menu
-from viz.widgets.fields import bind, pills, segments, select, toggle
-from viz.widgets.fragment import folded, folded_formula, fragment, model_button
-from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
-from viz.widgets.head_picker import kind_choice, sentence_strip
-from viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
-from viz.widgets.layout import flex_row, heading, split
-from viz.widgets.picture import open_picture, patch_strip
+from clearhead.viz.components.component import Picture
+from clearhead.viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
+from clearhead.viz.components.head_view import head_view, packed
+from clearhead.viz.components.slider import slider
+from clearhead.viz.examples import Example, example_for, other_twin, token_of, word_at
+from clearhead.viz.format import format_share, format_weight, head_label, rank, token_label, token_markdown
+from clearhead.viz.glossary import term_link, terms
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice
+from clearhead.viz.pages.heads.introduction import introduce, tour_button, tour_card
+from clearhead.viz.pages.heads.prediction import (
+    PREDICT,
+    covered_head,
+    is_covered,
+    marked_cells,
+    score_panel,
+    start_button,
+)
+from clearhead.viz.state import tenth_weight
+from clearhead.viz.streamlit_patch import DeltaGenerator
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.export_menu import export_menu
+from clearhead.viz.widgets.fields import bind, pills, segments, select, toggle
+from clearhead.viz.widgets.fragment import folded, folded_formula, fragment, model_button
+from clearhead.viz.widgets.handout_button import add_to_handout, item_maker, picture_button
+from clearhead.viz.widgets.head_picker import kind_choice, sentence_strip
+from clearhead.viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
+from clearhead.viz.widgets.layout import flex_row, heading, split
+from clearhead.viz.widgets.picture import open_picture, patch_strip
 
 WORDS = strings("heads")
 
@@ -69,7 +76,7 @@ def render(page: PageContext) -> None:
 
 
 def _proof() -> tuple[Callable, ...]:
-    from model.core import attention
+    from clearhead.model.core import attention
 
     return attention.scores, attention.softmax, heads.weights
 
@@ -157,7 +164,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
 
 def _circuit(name: str, page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw an opened section on why the open head attends to a token, or on what it writes."""
-    from viz.pages.heads.circuits import draw_section  # imports studies that would delay the first page
+    from clearhead.viz.pages.heads.circuits import draw_section  # imports studies that would delay the first page
 
     draw_section(name, page, record, view)
 

@@ -2,17 +2,17 @@
 import numpy as np
 import streamlit as st
 
-from model.core.heads import OverviewQuery
-from model.core.query import Kind, isolated
-from model.core.record import AttentionRecord
-from model.core.view import View
-from model.studies.circuits import WhyQuery
-from model.studies.contributions import AddsQuery, CosineQuery, Lens, LensQuery, Writes, WritesQuery
-from viz.components.head_grid import HeadValues
-from viz.examples import comparison_text
-from viz.figures.bars import bars
-from viz.figures.matrix import CellStyle, matrix
-from viz.format import (
+from clearhead.model.core.heads import OverviewQuery
+from clearhead.model.core.query import Kind, isolated
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
+from clearhead.model.studies.circuits import WhyQuery
+from clearhead.model.studies.contributions import AddsQuery, CosineQuery, Lens, LensQuery, Writes, WritesQuery
+from clearhead.viz.components.head_grid import HeadValues
+from clearhead.viz.examples import comparison_text
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.format import (
     format_change,
     format_difference,
     format_number,
@@ -23,14 +23,14 @@ from viz.format import (
     token_markdown,
     visible_token,
 )
-from viz.page import PageContext
-from viz.text import escape_markdown, strings
-from viz.widgets.fields import pills
-from viz.widgets.figure import figure
-from viz.widgets.fragment import errors_as_sentences
-from viz.widgets.handout_button import data_table
-from viz.widgets.head_table import coloured_grid
-from viz.widgets.layout import flex_row, heading, note, prose, split
+from clearhead.viz.page import PageContext
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import pills
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import errors_as_sentences
+from clearhead.viz.widgets.handout_button import data_table
+from clearhead.viz.widgets.head_table import coloured_grid
+from clearhead.viz.widgets.layout import flex_row, heading, note, prose, split
 
 WORDS = strings("circuits")
 

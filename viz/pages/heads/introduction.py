@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from model.ask import sources
-from viz.components.component import registered
-from viz.page import PageContext
-from viz.session import Kept
-from viz.text import Texts, strings
-from viz.widgets.layout import flex_row
-from viz.widgets.sidebar import want_model
+from clearhead.model.ask import sources
+from clearhead.viz.components.component import registered
+from clearhead.viz.page import PageContext
+from clearhead.viz.session import Kept
+from clearhead.viz.text import Texts, strings
+from clearhead.viz.widgets.layout import flex_row
+from clearhead.viz.widgets.sidebar import want_model
 
 COOKIE = "clearhead_known"   # marks a browser that has visited before
 _SHOWN = Kept[bool | None](None)

@@ -5,23 +5,23 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.core.models import TraceQuery
-from model.core.query import UserError
-from model.core.record import Layer
-from model.lessons import head_steps
-from viz.components.arrows import VECTORS, arrows
-from viz.figures.vector_plane import Points, vector_plane
-from viz.format import format_weight
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Numbers, position
-from viz.pages.inside.steps import STEPS, TRACED, StepContext
-from viz.text import Texts, escape_markdown
-from viz.theme import READABLE
-from viz.widgets.fields import choice_for
-from viz.widgets.figure import columns_switch
-from viz.widgets.head_picker import real_head, sentence_strip
-from viz.widgets.layout import flex_row
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.core.query import UserError
+from clearhead.model.core.record import Layer
+from clearhead.model.lessons import head_steps
+from clearhead.viz.components.arrows import VECTORS, arrows
+from clearhead.viz.figures.vector_plane import Points, vector_plane
+from clearhead.viz.format import format_weight
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Numbers, position
+from clearhead.viz.pages.inside.steps import STEPS, TRACED, StepContext
+from clearhead.viz.text import Texts, escape_markdown
+from clearhead.viz.theme import READABLE
+from clearhead.viz.widgets.fields import choice_for
+from clearhead.viz.widgets.figure import columns_switch
+from clearhead.viz.widgets.head_picker import real_head, sentence_strip
+from clearhead.viz.widgets.layout import flex_row
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
 
 TOKENS = ("animal", "street", "it", "tired")
 WANTED, ITSELF = TOKENS.index("animal"), TOKENS.index("it")

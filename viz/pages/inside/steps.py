@@ -4,16 +4,16 @@ from typing import cast
 import numpy as np
 import streamlit as st
 
-from model.core.models import AttentionTrace, Block, Trace
-from model.core.query import with_arrays
-from model.core.record import AttentionRecord, Layer
-from model.core.view import View
-from model.lessons import head_steps
-from model.lessons.head_steps import HeadSteps
-from viz.figures.bars import bars
-from viz.figures.matrix import CellStyle, matrix
-from viz.text import Texts
-from viz.widgets.figure import figure, token_name, vector_strips
+from clearhead.model.core.models import AttentionTrace, Block, Trace
+from clearhead.model.core.query import with_arrays
+from clearhead.model.core.record import AttentionRecord, Layer
+from clearhead.model.core.view import View
+from clearhead.model.lessons import head_steps
+from clearhead.model.lessons.head_steps import HeadSteps
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.text import Texts
+from clearhead.viz.widgets.figure import figure, token_name, vector_strips
 
 SHOWN = 24       # most keys with their own bars; longer texts show those with the largest weights
 KEPT = 12        # products with their own bars

@@ -4,23 +4,30 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.studies import induction
-from model.studies.induction import InductionMeanQuery, InductionScores
-from model.training import processes as films
-from viz.figures.heads import induction_scatter
-from viz.format import head_label
-from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Words, position
-from viz.pages.training.film import film_stage
-from viz.pages.training.own_run import HEADS, LAYERS, TRAINING, background_training, end_training, own_training
-from viz.text import escape_markdown, strings
-from viz.widgets.fields import choice_for
-from viz.widgets.figure import figure
-from viz.widgets.fragment import PLAYING, folded_formula, offer_smollm2, pause, repeat, says_why
-from viz.widgets.head_table import plain_table
-from viz.widgets.layout import heading, opening, prose, split
-from viz.widgets.measured import measured_line
+from clearhead.model.ask import sources
+from clearhead.model.studies import induction
+from clearhead.model.studies.induction import InductionMeanQuery, InductionScores
+from clearhead.model.training import processes as films
+from clearhead.viz.figures.heads import induction_scatter
+from clearhead.viz.format import head_label
+from clearhead.viz.page import Page, PageContext
+from clearhead.viz.page_controls import Choice, Number, Words, position
+from clearhead.viz.pages.training.film import film_stage
+from clearhead.viz.pages.training.own_run import (
+    HEADS,
+    LAYERS,
+    TRAINING,
+    background_training,
+    end_training,
+    own_training,
+)
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import choice_for
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import PLAYING, folded_formula, offer_smollm2, pause, repeat, says_why
+from clearhead.viz.widgets.head_table import plain_table
+from clearhead.viz.widgets.layout import heading, opening, prose, split
+from clearhead.viz.widgets.measured import measured_line
 
 WORDS = strings("training")
 

@@ -6,27 +6,27 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core import pictures
-from model.core.heads import OverviewQuery
-from model.core.pictures import Shipped
-from model.core.query import Kind, KindHeadId, with_arrays
-from model.core.record import AttentionRecord
-from model.core.view import View, displayed_head
-from model.training.processes import Film, HeadScores, HeadScoresQuery, emergence_interval, loss_drop_step
-from viz.components.head_grid import GridState, head_grid
-from viz.components.head_view import head_view
-from viz.components.slider import slider
-from viz.figures.lines import training
-from viz.figures.matrix import tiles
-from viz.format import head_label, token_markdown
-from viz.page import PageContext
-from viz.text import strings
-from viz.widgets.fields import bind, segments, select
-from viz.widgets.figure import figure
-from viz.widgets.fragment import PLAYING, pause
-from viz.widgets.handout_button import picture_button
-from viz.widgets.layout import bullets, flex_row, heading, split
+from clearhead.model.ask import sources
+from clearhead.model.core import pictures
+from clearhead.model.core.heads import OverviewQuery
+from clearhead.model.core.pictures import Shipped
+from clearhead.model.core.query import Kind, KindHeadId, with_arrays
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View, displayed_head
+from clearhead.model.training.processes import Film, HeadScores, HeadScoresQuery, emergence_interval, loss_drop_step
+from clearhead.viz.components.head_grid import GridState, head_grid
+from clearhead.viz.components.head_view import head_view
+from clearhead.viz.components.slider import slider
+from clearhead.viz.figures.lines import training
+from clearhead.viz.figures.matrix import tiles
+from clearhead.viz.format import head_label, token_markdown
+from clearhead.viz.page import PageContext
+from clearhead.viz.text import strings
+from clearhead.viz.widgets.fields import bind, segments, select
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import PLAYING, pause
+from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.layout import bullets, flex_row, heading, split
 
 WORDS = strings("training")
 

@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core.limits import LIMITS
-from model.core.query import UserError
-from model.training import processes
-from model.training.processes import Film, Settings, Status, Training
-from viz.page import PageContext
-from viz.pages.training.film import film_stage
-from viz.session import Kept
-from viz.text import escape_markdown, strings
-from viz.widgets.fields import choice_for, slider_for
-from viz.widgets.layout import flex_row, note, prose
+from clearhead.model.ask import sources
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import UserError
+from clearhead.model.training import processes
+from clearhead.model.training.processes import Film, Settings, Status, Training
+from clearhead.viz.page import PageContext
+from clearhead.viz.pages.training.film import film_stage
+from clearhead.viz.session import Kept
+from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import choice_for, slider_for
+from clearhead.viz.widgets.layout import flex_row, note, prose
 
 WORDS = strings("training")
 

@@ -3,7 +3,7 @@
 # %%
 import numpy as np
 
-from model.lessons.block import layer_norm, rms_norm
+from clearhead.model.lessons.block import layer_norm, rms_norm
 
 rng = np.random.default_rng(0)
 x = rng.normal(2, 3, (7, 384))                       # 7 tokens, 384 features each

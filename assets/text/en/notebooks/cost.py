@@ -3,8 +3,8 @@
 # %%
 import numpy as np
 
-from model.lessons import cost
-from model.lessons.cost import steps
+from clearhead.model.lessons import cost
+from clearhead.model.lessons.cost import steps
 
 n, d = 1024, 512
 scores_and_mix, linear = 2 * n**2 * d, 12 * n * d**2

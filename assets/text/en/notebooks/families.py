@@ -3,9 +3,9 @@
 # %%
 import numpy as np
 
-from model.core.query import Kind
-from model.lessons.families import allowed
-from viz.notebook import ask
+from clearhead.model.core.query import Kind
+from clearhead.model.lessons.families import allowed
+from clearhead.viz.notebook import ask
 
 record = ask("translator", "The animal didn't cross the street because it was too tired.")
 for kind in record.kinds:

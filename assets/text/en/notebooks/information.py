@@ -3,7 +3,7 @@
 # %%
 import numpy as np
 
-from model.lessons import information
+from clearhead.model.lessons import information
 
 
 def entropy(rows):

@@ -3,9 +3,9 @@
 # %%
 import numpy as np
 
-from model.core import heads
-from model.lessons.head_steps import head_steps
-from viz.notebook import ask
+from clearhead.model.core import heads
+from clearhead.model.lessons.head_steps import head_steps
+from clearhead.viz.notebook import ask
 
 record = ask("minilm", "The animal didn't cross the street because it was too tired.")
 tokens, layer = record.maps[0].queries.texts, record.maps[0].layer(3)

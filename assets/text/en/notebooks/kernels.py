@@ -3,7 +3,7 @@
 # %%
 import numpy as np
 
-from model.lessons import kernels
+from clearhead.model.lessons import kernels
 
 keys, values = np.array([[-2.0], [-0.5], [1.0], [2.5]]), np.array([1.0, 0.2, -0.4, 0.9])
 query, h = np.array([[0.4]]), 0.8

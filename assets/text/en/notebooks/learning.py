@@ -3,7 +3,7 @@
 # %%
 import numpy as np
 
-from model.lessons import learning
+from clearhead.model.lessons import learning
 
 p = np.array([0.5, 0.25, 0.15, 0.1])                                  # the page's true probabilities
 q = np.full(4, 1 / 4)                                                 # an untrained model

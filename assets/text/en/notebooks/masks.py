@@ -3,7 +3,7 @@
 # %%
 import numpy as np
 
-from model.lessons import masking
+from clearhead.model.lessons import masking
 
 scores, allowed = masking.toy_scores(6, seed=0), np.tril(np.ones((6, 6), bool))
 assert (allowed == masking.look_ahead_mask(6)).all()

@@ -3,7 +3,7 @@
 # %%
 import numpy as np
 
-from model.lessons import digit_patches as lesson
+from clearhead.model.lessons import digit_patches as lesson
 
 picture = lesson.canvases()[0].pixels()
 patches = lesson.cut(picture, lesson.SIDE)

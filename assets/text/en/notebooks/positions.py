@@ -3,7 +3,7 @@
 # %%
 import numpy as np
 
-from model.lessons import positions
+from clearhead.model.lessons import positions
 
 p, d = 3, 64
 angles = p * 10000.0 ** (-np.arange(0, d, 2) / d)

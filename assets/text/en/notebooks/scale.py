@@ -3,7 +3,7 @@
 # %%
 import torch
 
-from model.core.attention import scores, softmax
+from clearhead.model.core.attention import scores, softmax
 
 torch.manual_seed(0)
 d_k, n_keys = 512, 64

@@ -3,7 +3,7 @@
 # %%
 import numpy as np
 
-from model.lessons.since import MODELS, model_cache_bytes, top_k, top_p
+from clearhead.model.lessons.since import MODELS, model_cache_bytes, top_k, top_p
 
 llama = next(model for model in MODELS if model.name == "Llama 3 8B")
 per_token = 2 * llama.layers * llama.groups * llama.head * 2          # a key and a value per group, 2 bytes per number

@@ -3,7 +3,7 @@
 # %%
 import numpy as np
 
-from model.lessons import softmax
+from clearhead.model.lessons import softmax
 
 z, T = np.array([3.0, 2.0, 1.0, 0.0, -1.0]), 1.0    # the page's first row
 by_hand = np.exp(z / T) / np.exp(z / T).sum()

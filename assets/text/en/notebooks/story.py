@@ -3,8 +3,8 @@
 # %%
 import numpy as np
 
-from model.ask import sources
-from model.lessons.story import StoryQuery
+from clearhead.model.ask import sources
+from clearhead.model.lessons.story import StoryQuery
 
 text = "The rabbit near the houses hears the dogs. It is hungry and eats"    # the page's sentence
 story = sources.ask(StoryQuery(sources.open_query("stories", text))).result(120)

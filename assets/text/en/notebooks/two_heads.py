@@ -1,8 +1,8 @@
 # %% [markdown]
 # Two heads of the induction decoder, read from its weights: what each looks for and what it writes.
 # %%
-from model.ask import sources
-from model.lessons import two_heads as lesson
+from clearhead.model.ask import sources
+from clearhead.model.lessons import two_heads as lesson
 
 found = sources.ask(lesson.TwoHeadsQuery(lesson.MODEL, sources.revision(lesson.MODEL))).result()
 for name in ("direct", "through", "copies"):

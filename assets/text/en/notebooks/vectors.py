@@ -4,7 +4,7 @@
 from collections import Counter
 from itertools import pairwise
 
-from model.lessons import vectors
+from clearhead.model.lessons import vectors
 
 text = "low lower lowest slow slower slowest"
 pairs = Counter(pair for word in text.split() for pair in pairwise(word))

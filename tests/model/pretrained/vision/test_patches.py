@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from model.ask import sources
-from model.ask.sources import models
-from model.capture.forward_pass import Unsupported
-from model.core.models import TraceQuery
-from model.core.query import Kind, quiet
-from model.pretrained.build import Probe
-from model.pretrained.vision.patches import cut_of, embedded_parts, patch_order, patch_size
+from clearhead.model.ask import sources
+from clearhead.model.ask.sources import models
+from clearhead.model.capture.forward_pass import Unsupported
+from clearhead.model.core.models import TraceQuery
+from clearhead.model.core.query import Kind, quiet
+from clearhead.model.pretrained.build import Probe
+from clearhead.model.pretrained.vision.patches import cut_of, embedded_parts, patch_order, patch_size
 from tests.model import tiny_vision
 
 

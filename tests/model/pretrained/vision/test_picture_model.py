@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 import torch
 
-from model.ask import sources
-from model.ask.sources import models
-from model.capture.forward_pass import Unsupported
-from model.core import heads, pictures
-from model.core.query import Kind, UserError, quiet
-from model.pretrained.vision.picture_model import open_processor, prepare
+from clearhead.model.ask import sources
+from clearhead.model.ask.sources import models
+from clearhead.model.capture.forward_pass import Unsupported
+from clearhead.model.core import heads, pictures
+from clearhead.model.core.query import Kind, UserError, quiet
+from clearhead.model.pretrained.vision.picture_model import open_processor, prepare
 from tests.model import tiny_vision
 
 TYPES = ("vit", "deit", "dino", "dinov2", "dinov2_registers", "beit", "clip_vision", "siglip_vision")

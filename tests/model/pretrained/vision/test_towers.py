@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from model.ask import sources
-from model.ask.sources import models
-from model.capture.forward_pass import Unsupported
-from model.core import pictures
-from model.core.query import Kind, UserError, quiet
-from model.pretrained.vision.picture_model import open_processor, prepare
+from clearhead.model.ask import sources
+from clearhead.model.ask.sources import models
+from clearhead.model.capture.forward_pass import Unsupported
+from clearhead.model.core import pictures
+from clearhead.model.core.query import Kind, UserError, quiet
+from clearhead.model.pretrained.vision.picture_model import open_processor, prepare
 from tests.model import tiny, tiny_vision
 
 TEXTS = "the cat sat on the mat\nthe street was wide"

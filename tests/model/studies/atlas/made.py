@@ -1,8 +1,8 @@
 """Create summaries of fabricated records, for tests that need no model."""
-from model.core.query import Kind
-from model.studies.atlas.measured import measure_text
-from model.studies.atlas.summary import ReadText, Summary, Text, digest_of, merge, summarise
-from model.studies.syntax import Sentence, Word, choices_of, counts_of
+from clearhead.model.core.query import Kind
+from clearhead.model.studies.atlas.measured import measure_text
+from clearhead.model.studies.atlas.summary import ReadText, Summary, Text, digest_of, merge, summarise
+from clearhead.model.studies.syntax import Sentence, Word, choices_of, counts_of
 from tests import fabricate
 
 # fabricated tokens cover characters 3i and 3i + 1

@@ -6,10 +6,10 @@ import pytest
 import torch
 from pyarrow import parquet
 
-from model.ask import sources
-from model.core.query import Kind, UserError, quiet
-from model.studies.atlas import build
-from model.studies.atlas.build import SHARD, Corpus, Item, ShardWorker, Task
+from clearhead.model.ask import sources
+from clearhead.model.core.query import Kind, UserError, quiet
+from clearhead.model.studies.atlas import build
+from clearhead.model.studies.atlas.build import SHARD, Corpus, Item, ShardWorker, Task
 from tests import fabricate
 from tests.model.studies.atlas.made import summary
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.ask import sources
-from model.core.files import ASSETS
-from model.core.query import UserError
-from model.studies.atlas import files
-from model.studies.atlas.files import as_parquet, open_atlas, write_atlas
-from model.studies.atlas.summary import Atlas, atlas_of, merge, tables_of
+from clearhead.model.ask import sources
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.query import UserError
+from clearhead.model.studies.atlas import files
+from clearhead.model.studies.atlas.files import as_parquet, open_atlas, write_atlas
+from clearhead.model.studies.atlas.summary import Atlas, atlas_of, merge, tables_of
 from tests.model.studies.atlas.made import COUNTS, SAID, summary
 
 COLUMNS = tomllib.loads((ASSETS / "text" / "en" / "atlas_columns.toml").read_text(encoding="utf-8"))

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from pandas import DataFrame, MultiIndex
 
-from model.core import heads
-from model.core.query import Kind
-from model.studies.atlas import measured
-from model.studies.atlas.measured import CELLS, POSITIONS, measure_text, neighbours, rows_of
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind
+from clearhead.model.studies.atlas import measured
+from clearhead.model.studies.atlas.measured import CELLS, POSITIONS, measure_text, neighbours, rows_of
 from tests import fabricate
 
 REPEATING = ["[CLS]", "a", "b", "c", "a", "b", "d", "a", "[SEP]"]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.core.query import Kind
-from model.studies.atlas.measured import SHARE, TOKENS, numbers_of, rows_of
-from model.studies.atlas.summary import KEPT, atlas_of, deciles, merge, summarise, tables_of
+from clearhead.model.core.query import Kind
+from clearhead.model.studies.atlas.measured import SHARE, TOKENS, numbers_of, rows_of
+from clearhead.model.studies.atlas.summary import KEPT, atlas_of, deciles, merge, summarise, tables_of
 from tests.model.studies.atlas.made import COUNTS, SAID, read, summary
 
 TEXTS = 14

@@ -8,10 +8,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from model.core.query import UserError
-from model.studies.atlas import workers
-from model.studies.atlas.build import ShardWorker, Task
-from model.studies.atlas.workers import summaries
+from clearhead.model.core.query import UserError
+from clearhead.model.studies.atlas import workers
+from clearhead.model.studies.atlas.build import ShardWorker, Task
+from clearhead.model.studies.atlas.workers import summaries
 
 ROOT = Path(__file__).parents[4]
 MODEL = "resolver-narrow"

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from model.core.attention import Causal, Full
-from model.core.query import Kind
-from model.core.record import AttentionMap, AttentionRecord, Reported, Tokens
+from clearhead.model.core.attention import Causal, Full
+from clearhead.model.core.query import Kind
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Reported, Tokens
 from tests.fabricate import record, tokens
 
 ASKED = SimpleNamespace(model="fake", revision="r")

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from model.pretrained.catalogue import ENTRIES
-from model.scratch.source import is_scratch
-from model.studies.claims.catalogue import CLAIMS, field, papers, rows, short_source, words
+from clearhead.model.pretrained.catalogue import ENTRIES
+from clearhead.model.scratch.source import is_scratch
+from clearhead.model.studies.claims.catalogue import CLAIMS, field, papers, rows, short_source, words
 
 NAMES = {entry.name for entry in ENTRIES}
 

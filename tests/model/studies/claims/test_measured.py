@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from benchmarks import drawn_figures
-from model.core import heads
-from model.core.attention import Full
-from model.core.models import Norm, Step
-from model.core.query import Kind, Query, UserError, Window, quiet
-from model.core.record import AttentionMap, Reported, patch_tokens
-from model.studies.attribution import Attribution, ceiling
-from model.studies.claims import measured
-from model.studies.claims.claim import SINKS, WIDTH, Reason, judge, reason
-from model.studies.claims.measured import by_depth
-from model.studies.coreference import map_of, shipped_cases, words_of
-from model.studies.faithfulness import by_head, texts
-from model.studies.induction import Film
-from model.studies.syntax import pieces_of, spans_of
+from clearhead.model.core import heads
+from clearhead.model.core.attention import Full
+from clearhead.model.core.models import Norm, Step
+from clearhead.model.core.query import Kind, Query, UserError, Window, quiet
+from clearhead.model.core.record import AttentionMap, Reported, patch_tokens
+from clearhead.model.studies.attribution import Attribution, ceiling
+from clearhead.model.studies.claims import measured
+from clearhead.model.studies.claims.claim import SINKS, WIDTH, Reason, judge, reason
+from clearhead.model.studies.claims.measured import by_depth
+from clearhead.model.studies.coreference import map_of, shipped_cases, words_of
+from clearhead.model.studies.faithfulness import by_head, texts
+from clearhead.model.studies.induction import Film
+from clearhead.model.studies.syntax import pieces_of, spans_of
 from tests.fabricate import D_V, HEADS, KV_HEADS, record
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, of_words, planted
 from tests.model.studies.faithfulness.test_report import made

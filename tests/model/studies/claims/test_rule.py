@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from model.studies.claims import claim
-from model.studies.claims.catalogue import BY_NAME, Row, as_object, words
-from model.studies.claims.claim import FEWEST, Finding, Measurement, Reason, Verdict
+from clearhead.model.studies.claims import claim
+from clearhead.model.studies.claims.catalogue import BY_NAME, Row, as_object, words
+from clearhead.model.studies.claims.claim import FEWEST, Finding, Measurement, Reason, Verdict
 
 GOOD = Finding("previous", 0.7, 0.6, 0.8, 0.5, FEWEST, "texts", "share")
 

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from model.ask import sources
-from model.core import heads
-from model.core.query import Kind, Silence, UserError, quiet
-from model.core.record import AttentionRecord, Prediction
-from model.studies import coreference
-from model.studies.coreference import Case, CasesQuery, Words, make_case
+from clearhead.model.ask import sources
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind, Silence, UserError, quiet
+from clearhead.model.core.record import AttentionRecord, Prediction
+from clearhead.model.studies import coreference
+from clearhead.model.studies.coreference import Case, CasesQuery, Words, make_case
 from tests import headline
 from tests.fabricate import record
 from tests.headline import TIRED, WIDE

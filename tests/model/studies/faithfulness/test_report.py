@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from model.core.query import Kind, Query
-from model.core.record import Tokens
-from model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling
-from model.studies.faithfulness import by_head, by_layer, held_out, report
+from clearhead.model.core.query import Kind, Query
+from clearhead.model.core.record import Tokens
+from clearhead.model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling
+from clearhead.model.studies.faithfulness import by_head, by_layer, held_out, report
 
 COUNT = 9
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from model.core.query import quiet
-from model.pretrained import load
-from model.studies.syntax import OFFSETS, SyntaxQuery, read_treebank
+from clearhead.model.core.query import quiet
+from clearhead.model.pretrained import load
+from clearhead.model.studies.syntax import OFFSETS, SyntaxQuery, read_treebank
 from tests.model import tiny
 from tests.model.only import Only
 

@@ -2,11 +2,11 @@
 import numpy as np
 import pytest
 
-from model.core.attention import Full
-from model.core.query import Kind, quiet
-from model.core.record import AttentionMap, Reported, Tokens
-from model.studies import syntax
-from model.studies.syntax import NOTHING, Choices, Multiword, Sentence, Word
+from clearhead.model.core.attention import Full
+from clearhead.model.core.query import Kind, quiet
+from clearhead.model.core.record import AttentionMap, Reported, Tokens
+from clearhead.model.studies import syntax
+from clearhead.model.studies.syntax import NOTHING, Choices, Multiword, Sentence, Word
 from tests import fabricate
 
 

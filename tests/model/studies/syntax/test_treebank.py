@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core import limits
-from model.core.query import UserError
-from model.studies.syntax import Multiword, Word, read_treebank, shipped_treebank, spans_of
+from clearhead.model.core import limits
+from clearhead.model.core.query import UserError
+from clearhead.model.studies.syntax import Multiword, Word, read_treebank, shipped_treebank, spans_of
 from tests.hostile import examples
 
 GOOD = """# newdoc
@@ -70,7 +70,7 @@ def test_malformed_line_is_named(text, line):
 @pytest.mark.parametrize("limit", ["sentence_words", "treebank_words", "corpus_text", "corpus_line"])
 def test_limits_hold_before_a_file_is_in_memory(monkeypatch, limit):
     for module in ("syntax", "corpus"):
-        monkeypatch.setattr(f"model.studies.{module}.LIMITS", limits.Limits(**{limit: 3}))
+        monkeypatch.setattr(f"clearhead.model.studies.{module}.LIMITS", limits.Limits(**{limit: 3}))
     with pytest.raises(UserError, match="and the limit is 3"):
         read(GOOD)
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from model.core.heads import Overview
-from model.core.query import Kind
+from clearhead.model.core.heads import Overview
+from clearhead.model.core.query import Kind
+from clearhead.viz.components.head_grid import GridState, HeadValues, body, head_ids, state
+from clearhead.viz.components.messages import unpack
 from tests import fabricate
-from viz.components.head_grid import GridState, HeadValues, body, head_ids, state
-from viz.components.messages import unpack
 
 HEADS = (3, 5, 2)
 

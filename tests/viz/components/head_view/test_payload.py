@@ -4,13 +4,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from model.core.query import Kind
-from model.core.view import View
+from clearhead.model.core.query import Kind
+from clearhead.model.core.view import View
+from clearhead.viz.components.component import Selection
+from clearhead.viz.components.head_view import Guess, body, parse_event, state
+from clearhead.viz.components.messages import unpack
+from clearhead.viz.components.token_labels import JOINED, SPECIAL, UNKNOWN, token_axis
 from tests import fabricate
-from viz.components.component import Selection
-from viz.components.head_view import Guess, body, parse_event, state
-from viz.components.messages import unpack
-from viz.components.token_labels import JOINED, SPECIAL, UNKNOWN, token_axis
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,12 @@
 import numpy as np
 import pytest
 
-from model.core import heads
-from model.core.query import Kind
-from model.core.view import View
-from model.studies.comparison import AlignmentQuery, align_texts, difference_views
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind
+from clearhead.model.core.view import View
+from clearhead.model.studies.comparison import AlignmentQuery, align_texts, difference_views
+from clearhead.viz.pages.compare.difference import of_sentences, over_pictures, rows_over_pictures, with_patch_names
 from tests import fabricate
-from viz.pages.compare.difference import of_sentences, over_pictures, rows_over_pictures, with_patch_names
 
 FIRST, SECOND = fabricate.pictured(), fabricate.pictured(hidden=6)
 VIEW = View(layer=1, head=2, token=9)

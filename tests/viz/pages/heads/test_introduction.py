@@ -1,15 +1,15 @@
 """The introduction: shown at a browser's first visit without a link, and hidden after a choice."""
 from streamlit.testing.v1 import AppTest
 
-from viz.pages.heads import introduction
-from viz.text import strings
+from clearhead.viz.pages.heads import introduction
+from clearhead.viz.text import strings
 
 
 def greeting():
     import streamlit as st
 
-    from viz.page import PageContext, pages
-    from viz.pages.heads.introduction import introduce
+    from clearhead.viz.page import PageContext, pages
+    from clearhead.viz.pages.heads.introduction import introduce
 
     page = PageContext("heads", pages()["heads"][0], {})
     introduce(page)
