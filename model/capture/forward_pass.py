@@ -25,10 +25,8 @@ from clearhead.model.capture.transformers_internals import (
 from clearhead.model.core.attention import (
     Bias,
     Causal,
-    Dense,
     Full,
     Mask,
-    Relative,
     edited_mask,
     empty_rows,
     recognise_bias,
@@ -165,8 +163,7 @@ def parse_mask(memory: Memo, mask: "Tensor | None", shape: tuple[int, int, int],
     mask = mask.expand(1, -1, *shape[1:])
     if mask.dtype == torch.bool:
         return memory.get(mask, _bool_mask), None
-    allowed, bias = memory.get(mask, _float_mask)
-    return allowed, _add(None, bias, shape)
+    return memory.get(mask, _float_mask)
 
 
 def _bool_mask(mask: "Tensor") -> Mask:
@@ -204,16 +201,11 @@ def _bias(tensor: "Tensor") -> Bias:
 
 
 def _add(one: Bias, other: Bias, shape: tuple[int, int, int]) -> Bias:
-    """Return the sum of two biases, expanded to the layer's number of heads."""
-    if isinstance(other, Relative) and len(other.by_offset) == 1 < shape[0]:
-        other = Relative(np.repeat(other.by_offset, shape[0], axis=0), other.n_queries)
-    if isinstance(other, Dense) and other.values.shape[:-2] == (1,):
-        other = Dense(other.values[0])
+    """Return the sum of two biases."""
     if one is None or other is None:
         return one if other is None else other
     rows, keys = slice(0, shape[1]), slice(0, shape[2])
-    both = one.block(rows, keys) + other.block(rows, keys)
-    return _add(None, recognise_bias(both if both.ndim == 3 else both[None]), shape)
+    return recognise_bias(one.block(rows, keys) + other.block(rows, keys))
 
 
 IMPLEMENTATION = "clearhead"

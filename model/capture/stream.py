@@ -75,16 +75,15 @@ class Passage:
         # modules that return the stream or its norm add nothing
         made = [each for each in self.made
                 if not any(same_numbers(each.numbers, own) for own in (stream, *(norm.output for norm in norms)))]
-        pairs = [*itertools.product([(None, None)], made)]
+        attended: list[tuple[Norm | None, Vectors | None]] = []
         if done < len(self.attentions):
             output = self.attentions[done].output
-            attended = [(norm, Vectors(self.orders[done], norm.output)) for norm in self.norms
-                        if same_numbers(norm.input, output)]
-            pairs = [*itertools.product([(None, Vectors(self.orders[done], output)), *attended], (None, *made)),
-                     *pairs]
-        for target, ((inner, attention), other) in itertools.product(self.read, pairs):
+            attended = [(None, Vectors(self.orders[done], output)), *(
+                (norm, Vectors(self.orders[done], norm.output)) for norm in self.norms
+                if same_numbers(norm.input, output))]
+        for target, (inner, attention), other in itertools.product(self.read, (*attended, (None, None)), (None, *made)):
             terms = [each for each in (attention, other) if each is not None]
-            if all(each.order < target.order for each in terms):
+            if terms and all(each.order < target.order for each in terms):
                 factors = self.fit(target.numbers, stream, *(each.numbers for each in terms))
                 no_parts = [stream] if attention is None else []   # a sum is not one of its own parts
                 no_parts += [] if other is None else [other.numbers]

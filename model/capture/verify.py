@@ -205,40 +205,26 @@ def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], la
     errors: dict[CallId, tuple[float, float]] = {}
     session = forward_pass.Session(forward_pass.names_of(network) if coarse else {})
     sums: list[float] = [0.0]
-    counts: dict[str, int] = {}
-    modules = dict(network.named_modules())
+    counter = forward_pass.Session(forward_pass.names_of(network))
 
-    def hook(name: str) -> Callable[..., None]:
-        def compare(_module: "nn.Module", _arguments: tuple, output: object) -> None:
-            key = (name, counts.get(name, 0))
-            counts[name] = key[1] + 1
-            layer = layers.get(key)
-            weights = _weights_in(output, layer)
-            rounding = 2**-23
-            if coarse and layer is not None:
-                seen = next((call for call in reversed(session.calls) if _id(call) == key), None)
-                layer, rounding = (None, rounding) if seen is None else (seen.layer(layer.index), seen.rounding)
-            if layer is not None and weights is not None:
-                error, beyond, total = _compare(layer, weights, rounding)
-                errors[key] = error, beyond
-                sums.append(total)
-        return compare
+    def compare(module: "nn.Module", _arguments: tuple, output: object) -> None:
+        key = counter.identify(module)
+        seen = {_id(call): call for call in session.calls}.get(key)
+        layer = seen.layer(0) if seen else None if coarse else layers.get(key)
+        weights = [part for part in (output if isinstance(output, tuple) else ())   # T5 returns its bias before them
+                   if layer and getattr(part, "shape", None) == (1, *layer.shape)]
+        if layer and weights:
+            error, beyond, total = _compare(layer, weights[-1][0].float().numpy(), seen.rounding if seen else 2**-23)
+            errors[key] = error, beyond
+            sums.append(total)
 
     with ExitStack() as hooks:
         for name in {name for name, _ in layers}:
-            hooks.enter_context(modules[name].register_forward_hook(hook(name)))
+            hooks.enter_context(network.get_submodule(name).register_forward_hook(compare))
         hooks.callback(set_attention, network, implementation)
         set_attention(network, forward_pass.EAGER if coarse else "eager")
         forward_pass.run(session, forward)
     return errors, max(sums)
-
-
-def _weights_in(output: object, layer: Layer | None) -> np.ndarray | None:
-    """Return the attention weights (head, query, key) among a module's outputs: the last tensor of that shape (T5
-    returns its bias before them)."""
-    parts = output if isinstance(output, tuple) else ()
-    weights = [part for part in parts if layer is not None and getattr(part, "shape", None) == (1, *layer.shape)]
-    return weights[-1][0].float().numpy() if weights else None
 
 
 def _compare(layer: Layer, weights: np.ndarray, rounding: float) -> tuple[float, float, float]:

@@ -292,10 +292,12 @@ def _candidates(allowed: np.ndarray) -> list[Mask]:
 
 
 def recognise_bias(bias: np.ndarray) -> Bias:
-    """Find the compact form of an additive bias, float32 (head, query, key): None if it is all 0, `Relative` if it
-    depends on the distance only."""
+    """Find the compact form of an additive bias, float32 (head, query, key) or (query, key): None if it is all 0,
+    `Relative` if it depends on the distance and the head only."""
     if not bias.any():
         return None
-    if (bias[:, 1:, 1:] == bias[:, :-1, :-1]).all():
+    if bias.ndim == 3 and len(bias) == 1:
+        bias = bias[0]
+    if bias.ndim == 3 and (bias[:, 1:, 1:] == bias[:, :-1, :-1]).all():
         return Relative(np.concatenate([bias[:, :0:-1, 0], bias[:, 0, :]], axis=1), n_queries=bias.shape[1])
     return Dense(np.ascontiguousarray(bias, np.float32))

@@ -246,10 +246,12 @@ class Unembedding:
         found = found if self.bias is None else found + self.bias[ids]
         return found if self.softcap is None else self.softcap * np.tanh(found / self.softcap)
 
-    def slopes(self, x: np.ndarray, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
-        """Return the ratio of logits after and before the soft cap for one vector (d_model), float64 (id)."""
+    def shares(self, parts: np.ndarray, x: np.ndarray, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
+        """Return what parts (part, d_model) of one vector x (d_model) add to logits, with the ratio of logits after and
+        before the soft cap as for x, float64 (part, id)."""
         raw = replace(self, softcap=None).logits(x, ids)
-        return self.logits(x, ids) / np.where(raw == 0, 1, raw) + (raw == 0)
+        slopes = self.logits(x, ids) / np.where(raw == 0, 1, raw) + (raw == 0)
+        return np.asarray(replace(self, softcap=None, bias=None).logits(parts, ids) * slopes)
 
 
 @with_arrays

@@ -67,8 +67,7 @@ class AddsQuery(MapQuestion):
         if trace.unembedding is not None and trace.blocks[-1].kind is walk.stack:
             last = last_stream(record, trace, self.position)
             name = ("cross " if self.kind is Kind.CROSS else "") + head_label(self.layer, self.head)
-            changes = trace.unembedding.weight @ last.parts[last.names.index(name), 0] * trace.unembedding.scale
-            changes *= trace.unembedding.slopes(last.total[0])
+            changes, = trace.unembedding.shares(last.parts[last.names.index(name)], last.total[0])
             ranked, changes = np.argsort(-changes, kind="stable").tolist(), changes - changes.mean()
             promoted, demoted = (
                 tuple((name_of(number), float(changes[number])) for number in numbers if sign * changes[number] > 0)
@@ -115,12 +114,11 @@ class WritesQuery:
         row = -1 if last else self.position
         logits = done.outputs()[0, row].numpy() if trace.pool is None else done.answer(0).numbers[0]
         stream, signs = last_stream(record, trace, self.position), np.array([1.0, -1.0])[:len(ids)]
-        signs *= unembedding.slopes(stream.total[0], ids)
-        values = dict(zip(stream.names, stream.parts[:, 0] @ (signs @ unembedding.weight[ids]) * unembedding.scale,
-                          strict=True))
+        shares = unembedding.shares(stream.parts[:, 0], stream.total[0], ids) @ signs
+        values = dict(zip(stream.names, shares, strict=True))
         if unembedding.bias is not None:
             values[BIAS] = values.get(BIAS, 0.0) + float(signs @ unembedding.bias[ids])
-        difference = float(logits[ids[0]]) - (float(logits[ids[1]]) if len(ids) > 1 else 0.0)
+        difference = float(logits[ids].astype(np.float64) @ signs)
         return _writes(tuple(map(opened.vocabulary.name, ids)), difference, record, trace, values)
 
 
