@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None, target: Path = PAGE) -> None:
     packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
     machine = (f"{date.today()}, one thread on {os.cpu_count()} cores, {platform.system()}, Python "
                f"{platform.python_version()}, {packages}.")
-    there, found = {offer.id for offer in sources.catalogue() if offer.on_disk}, []
+    there, found = {offer.id for offer in sources.catalogue().values() if offer.on_disk}, []
     with one_thread():
         for row in rows(there):
             if not given.only or row.claim.name in given.only:

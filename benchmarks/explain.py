@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None, target: Path = PAGE) -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file too; other figures in it are kept")
     given = parser.parse_args(arguments)
     models = json.loads(given.json.read_text(encoding="utf-8"))["models"] if given.json and given.json.is_file() else {}
-    here = {offer.id for offer in sources.catalogue() if offer.on_disk}
+    here = {offer.id for offer in sources.catalogue().values() if offer.on_disk}
     for model in (each for each in given.model or MODELS if each in here):
         for which in dict.fromkeys(text_set(model, MODELS[model], each) for each in given.set or SETS):
             models.setdefault(model, {})[which] = measured(model, MODELS[model], which)

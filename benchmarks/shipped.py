@@ -20,7 +20,7 @@ from clearhead.model.core.query import UserError, quiet
 
 def there() -> list[str]:
     """Return the ids of the catalogue's models that are on this disk."""
-    return [offer.id for offer in sources.catalogue() if offer.on_disk]
+    return [offer.id for offer in sources.catalogue().values() if offer.on_disk]
 
 
 def claims() -> Iterator[Any]:

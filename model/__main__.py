@@ -71,7 +71,7 @@ atlas_command.add_command(score_command)
 @JSON
 def list_models(json_wanted: bool) -> None:
     """List the catalogue's models: name, size, licence, whether on disk, and what each is good for."""
-    offers = sources.catalogue()
+    offers = list(sources.catalogue().values())
     if json_wanted:
         as_json(offers, indent=1)
     for offer in () if json_wanted else offers:

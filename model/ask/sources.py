@@ -200,8 +200,8 @@ def handout_folder() -> Path | None:
     return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else home() / "handouts"
 
 
-def catalogue() -> tuple[Entry, ...]:
-    """Return every catalogue model available here, those on this disk first."""
+def catalogue() -> dict[str, Entry]:
+    """Return every catalogue model available here by its id, those on this disk first."""
     pretrained = [Entry(entry.name, entry.title, entry.good_for, entry.licence, entry.size,
                         pretrained_catalogue.on_disk(entry), entry.translates, entry.every_byte, entry.writes,
                         entry.pictures)
@@ -209,7 +209,13 @@ def catalogue() -> tuple[Entry, ...]:
     own = [Entry(name, title, good_for, translates=name == scratch.TRANSLATOR,
                  pictures=name in scratch.OF_PICTURES)
            for name, (title, good_for) in scratch.OFFERS.items()]
-    return tuple(sorted((*pretrained, *own), key=lambda entry: not entry.on_disk))
+    return {entry.id: entry for entry in sorted((*pretrained, *own), key=lambda entry: not entry.on_disk)}
+
+
+def title_of(model: str) -> str:
+    """Return a model's name on the pages: its title in the catalogue, else its id."""
+    entry = catalogue().get(model)
+    return model if entry is None else entry.title
 
 
 @frozen
@@ -337,7 +343,7 @@ def sides(model: str) -> frozenset[str]:
 def with_nearest(error: UserError, model: str) -> UserError:
     """Return the error with the similar names in the catalogue appended, if there are any and `model` is not in the
     catalogue itself."""
-    offers = {name.lower(): offer for offer in catalogue() for name in (offer.id, offer.title)}
+    offers = {name.lower(): offer for offer in catalogue().values() for name in (offer.id, offer.title)}
     near = [offers[name] for name in difflib.get_close_matches(model.lower(), offers, n=NEAREST)]
     if not near or any(model == offer.id for offer in offers.values()):
         return error

@@ -110,7 +110,7 @@ def claims_command(names: tuple[str, ...], listed: bool, json_wanted: bool) -> N
             source = claims.short_source(claims.BY_NAME[name].paper)
             click.echo(f"{name:<15} {claims.words()['claims'][name]['sentence']} ({source})")
         return
-    on_disk = {offer.id for offer in sources.catalogue() if offer.on_disk}
+    on_disk = {offer.id for offer in sources.catalogue().values() if offer.on_disk}
     wanted = [row for row in claims.rows(on_disk) if not names or row.claim.name in names]
     results = []
     for number, row in enumerate(wanted):

@@ -123,4 +123,4 @@ def test_server_without_downloads_says_so(monkeypatch):
     monkeypatch.setenv("CLEARHEAD_FETCH", "0")
     with pytest.raises(UserError, match="does not download models; choose one that is marked as on disk"):
         sources.fetch("smollm2")
-    assert any(offer.on_disk for offer in sources.catalogue())
+    assert any(offer.on_disk for offer in sources.catalogue().values())

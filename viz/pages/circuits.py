@@ -203,10 +203,10 @@ def _known(page: PageContext) -> None:
     """Draw the shipped measurements on the models with published circuits."""
     from pandas import DataFrame
 
-    words, titles = WORDS["known"], {offer.id: offer.title for offer in sources.catalogue()}
+    words = WORDS["known"]
     prose(f"##### {words['title']}\n\n{words['lead']}")
     measured = {model: known for model in known_circuits.MODELS if (known := _shipped(model)) is not None}
-    rows = [_row(titles.get(model, model), finding) for model, known in measured.items()
+    rows = [_row(sources.title_of(model), finding) for model, known in measured.items()
             for finding in known.answer.findings]
     if not rows:
         st.caption(words["none"])

@@ -81,7 +81,7 @@ def render(page: PageContext) -> None:
 
 def all_rows() -> list[Row]:
     """Return every claim paired with each model that is on this disk or has a shipped result."""
-    here = {offer.id for offer in sources.catalogue() if offer.on_disk}
+    here = {offer.id for offer in sources.catalogue().values() if offer.on_disk}
     return [row for claim in CLAIMS for row in rows(here | {model for model in claim.models if sources.shipped(
         ClaimQuery(claim.name, model, ""))}) if row.claim is claim]
 
@@ -183,8 +183,7 @@ def _wait_for(page: PageContext, row: Row, places: Places) -> None:
 def _body(page: PageContext, row: Row, result: Result) -> None:
     """Draw the verdict beside the numbers, one per line. An unmeasured row has a button to measure it."""
     key = f"{row.claim.name}-{row.model}"
-    titles = {offer.id: offer.title for offer in sources.catalogue()}
-    model = WORDS("of_model", model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
+    model = WORDS("of_model", model=escape_markdown(sources.title_of(row.model))) if row.model else ""
     left, right = split(4, 9, vertical_alignment="center")
     with left:
         verdict, colour = WORDS["not_yet"], "gray"

@@ -62,7 +62,8 @@ def render(page: PageContext, lesson: Lesson) -> None:
 
 def decoder() -> str:
     """Return the decoder to show: SmolLM2 if on disk, else our own."""
-    return "smollm2" if any(offer.id == "smollm2" and offer.on_disk for offer in sources.catalogue()) else STANDS_IN
+    offer = sources.catalogue().get("smollm2")
+    return offer.id if offer is not None and offer.on_disk else STANDS_IN
 
 
 def _sentence(page: PageContext) -> str:

@@ -41,17 +41,16 @@ OFFERED = 8   # number of tokens offered as buttons
 
 def render(page: PageContext) -> None:
     """Draw the page. For a model that cannot answer, offer those that can, above the current model's own prediction."""
-    words, titles = opening("next_word", "stretch"), {offer.id: offer.title for offer in sources.catalogue()}
-    state = page.state
+    words, state = opening("next_word", "stretch"), page.state
     try:
         _next_word(page, sources.open_query(state.model, state.text, continuation=page["wrote"],
                                             chat=page.query().chat))
         return
     except NoNextWord:
-        _ways_out(page, words("none", model=escape_markdown(titles.get(state.model, state.model)),
-                              ours=escape_markdown(titles[OURS[0]])))
+        _ways_out(page, words("none", model=escape_markdown(sources.title_of(state.model)),
+                              ours=escape_markdown(sources.title_of(OURS[0]))))
     except NotOnDisk as missing:
-        if state.model not in titles:
+        if state.model not in sources.catalogue():
             raise
         _ways_out(page, escape_markdown(missing.reason))
     _next_word(page, sources.open_query(OURS[0], example_of(OURS[0]), continuation=page["wrote"]))
@@ -61,7 +60,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
     """Draw why this model cannot answer, and buttons for decoders: those on this disk, our own with a text they can
     read, and one to download."""
     offers = sources.catalogue()
-    writers = sorted((offer for offer in offers if offer.writes), key=lambda offer: offer.size)
+    writers = sorted((offer for offer in offers.values() if offer.writes), key=lambda offer: offer.size)
     absent = sorted((offer for offer in writers if not offer.on_disk), key=lambda offer: offer.id != page.model)
     with st.container(key="aside-ways"):   # hidden in lecture mode
         st.info(sentence)
@@ -69,7 +68,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
             for offer in writers:
                 if offer.on_disk:
                     model_button(page, offer, wrote=())
-            for offer in (each for name in OURS for each in offers if each.id == name):
+            for offer in map(offers.__getitem__, OURS):
                 model_button(page, offer, text=example_of(offer.id), text_b=None, target=None, wrote=())
             for offer in absent[:1]:
                 model_button(page, offer)

@@ -83,7 +83,7 @@ def render(page: PageContext) -> None:
         _ways_out(page, missing.reason)
         return
     picture_pills(page)
-    offer = next((each for each in sources.catalogue() if each.id == FETCHED), None)
+    offer = sources.catalogue().get(FETCHED)
     if offer is not None and not offer.on_disk and page.model != FETCHED:
         model_button(page, offer)
     fragment(page, _picture, record)
@@ -92,7 +92,7 @@ def render(page: PageContext) -> None:
 
 def _ways_out(page: PageContext, sentence: str) -> None:
     """Draw the offers if no vision model is on this disk: models to download, and models available."""
-    offers = {offer.id: offer for offer in sources.catalogue()}
+    offers = sources.catalogue()
     offer = offers.get(page.model) or offers.get(FETCHED)
     st.info(escape_markdown(sentence) if offer is None else WORDS("none", model=escape_markdown(offer.title),
                                                                   good_for=escape_markdown(offer.good_for)))

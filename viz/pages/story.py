@@ -40,8 +40,8 @@ def render(page: PageContext) -> None:
 
 def _there() -> list[str]:
     """Return the decoders on this disk."""
-    on_disk = {offer.id for offer in sources.catalogue() if offer.on_disk}
-    return [name for name in DECODERS if name in on_disk]
+    offers = sources.catalogue()
+    return [name for name in DECODERS if name in offers and offers[name].on_disk]
 
 
 def _stage(page: PageContext, lesson: Lesson) -> None:

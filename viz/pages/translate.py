@@ -65,15 +65,15 @@ class WordView:
 def render(page: PageContext) -> None:
     """Draw the page."""
     words = opening("translate")
-    state, offers = page.state, {offer.id: offer for offer in sources.catalogue()}
+    state, offers = page.state, sources.catalogue()
     # use the sidebar's model if it translates or its type is unknown, else our own
     model = state.model if state.model not in offers or offers[state.model].translates else OURS
     record: AttentionRecord = page.ask(page.query(model=model))
     if Kind.CROSS not in record.kinds:
         model, record = OURS, page.ask(page.query(model=OURS))
     if model != state.model:
-        chosen = offers[state.model].title if state.model in offers else state.model
-        st.caption(words("another", model=escape_markdown(chosen), ours=escape_markdown(record.card.title)))
+        st.caption(words("another", model=escape_markdown(sources.title_of(state.model)),
+                         ours=escape_markdown(record.card.title)))
     swap = sources.swap(state.text) if model == OURS else None
     if swap is not None:
         _twins(page, model, swap, record)

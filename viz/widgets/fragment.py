@@ -48,9 +48,8 @@ def errors_as_sentences(page: PageContext, part: str = "page", model: str = "") 
         place.warning(escape_markdown(" ".join(said)))
     if part == "page" and page.about.asks and not is_here(page.model):
         back = OPENED.value or State().model
-        title = next((offer.title for offer in sources.catalogue() if offer.id == back), back)
-        st.button(WORDS("open_model", model=escape_markdown(title)), key="back-to-model", on_click=page.set,
-                  kwargs={"model": back})
+        st.button(WORDS("open_model", model=escape_markdown(sources.title_of(back))), key="back-to-model",
+                  on_click=page.set, kwargs={"model": back})
 
 
 def is_here(model: str) -> bool:
@@ -99,7 +98,7 @@ def _offer_to_fetch(missing: NotOnDisk, part: str, needed_by: str) -> None:
         st.info(WORDS("no_fetch", model=escape_markdown(model)))
         return
     st.info(escape_markdown(missing.reason))
-    offer = next((offer for offer in sources.catalogue() if offer.id == model), None)
+    offer = sources.catalogue().get(model)
     if offer is not None:
         st.markdown(f"{escape_markdown(offer.title)}: {offer.size / 1e6:,.0f} MB, {escape_markdown(offer.licence)}. "
                     f"{escape_markdown(offer.good_for)}")
@@ -111,8 +110,8 @@ def _offer_to_fetch(missing: NotOnDisk, part: str, needed_by: str) -> None:
 def offer_smollm2(key: str) -> None:
     """Draw a button that downloads SmolLM2, then progress and a stop button. Draws nothing if the model is on disk or
     downloads are disabled."""
-    offer = next((offer for offer in sources.catalogue() if offer.id == "smollm2" and not offer.on_disk), None)
-    if offer is None or not sources.may_fetch():
+    offer = sources.catalogue().get("smollm2")
+    if offer is None or offer.on_disk or not sources.may_fetch():
         return
     if FETCHING.value[0] == offer.id:
         show_fetching(offer.id)

@@ -20,6 +20,7 @@ from clearhead.viz.page import PageContext
 from clearhead.viz.session import Kept, session
 from clearhead.viz.state import State
 from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fragment import is_here
 from clearhead.viz.widgets.upload import most_megabytes, take
 from clearhead.viz.widgets.vocabulary import example_of
 
@@ -151,7 +152,7 @@ def what_it_reads(model: str) -> frozenset[str]:
     try:
         sides = sources.sides(model)
     except UserError:
-        offer = next((offer for offer in sources.catalogue() if offer.id == model), None)
+        offer = sources.catalogue().get(model)
         return frozenset({"picture" if offer is not None and offer.pictures else "text"})
     if "image" not in sides:
         return frozenset({"text"})
@@ -160,16 +161,12 @@ def what_it_reads(model: str) -> frozenset[str]:
 
 def is_unknown(model: str) -> bool:
     """Return whether a model's input is unknown: a hub id or folder that is not on this disk."""
-    try:
-        sources.sides(model)
-    except UserError:
-        return all(offer.id != model for offer in sources.catalogue())
-    return False
+    return not is_here(model) and model not in sources.catalogue()
 
 
 def picture_models() -> list[str]:
     """Return the catalogue's vision models that are on this disk, our own last."""
-    return [offer.id for offer in sources.catalogue() if offer.pictures and offer.on_disk]
+    return [offer.id for offer in sources.catalogue().values() if offer.pictures and offer.on_disk]
 
 
 def _join(image: str | None) -> None:

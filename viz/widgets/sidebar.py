@@ -132,7 +132,7 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
     """Draw the choice of model and return the badge's placeholder. If this server accepts models outside the catalogue,
     draw the field that adds one, too."""
     model = page.model
-    offers, reads = {offer.id: offer for offer in sources.catalogue()}, page.about.reads
+    offers, reads = sources.catalogue(), page.about.reads
     names = [name for name, offer in offers.items() if page.about.answers(offer)
              and (reads == "both" or offer.pictures == (reads == "picture"))]
     if not first:

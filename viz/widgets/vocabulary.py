@@ -34,9 +34,8 @@ def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageCon
             st.button(WORDS("example", text=escape_markdown(example)), key="known-example", type="primary",
                       on_click=_read, args=(page, example))
         wanted = READERS["translate" if len(record.kinds) > 1 else "read"]
-        for entry in sources.catalogue():
-            if entry.id == wanted:
-                offer(page, entry)
+        if entry := sources.catalogue().get(wanted):
+            offer(page, entry)
     vocabulary(card.id, card.title, lambda text: _read(page, text), expanded=True)
 
 

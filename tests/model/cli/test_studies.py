@@ -30,7 +30,7 @@ def test_verdict_follows_the_measured_row():
 
 
 def test_missing_model_is_named_with_its_command(monkeypatch):
-    monkeypatch.setattr(sources, "catalogue", lambda: ())
+    monkeypatch.setattr(sources, "catalogue", lambda: {})
     rows = json.loads(claims("--only", "figure_ground", "--only", "sink", "--json").stdout)
     assert [row["fetch"] for row in rows] == ["python -m clearhead fetch smollm2",
                                           "python -m clearhead fetch dinov2-small"]

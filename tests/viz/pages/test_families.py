@@ -16,7 +16,8 @@ from tests.model.only import ask
 @pytest.fixture(autouse=True)
 def without_the_fetched_decoder(monkeypatch):
     """Hide the decoder, which another test may fetch meanwhile."""
-    offers = [replace(offer, on_disk=offer.on_disk and offer.id != "smollm2") for offer in sources.catalogue()]
+    offers = sources.catalogue()
+    offers["smollm2"] = replace(offers["smollm2"], on_disk=False)
     monkeypatch.setattr(sources, "catalogue", lambda: offers)
 
 

@@ -22,7 +22,7 @@ def test_page_leads_to_a_model_that_writes(monkeypatch):
               sources.Entry("small", "Small", "", size=98_362_432, on_disk=False, writes=True),
               sources.Entry("reader", "Reader", "", on_disk=False), sources.Entry("induction", "Induction", ""),
               sources.Entry("stories", "Stories", ""))
-    monkeypatch.setattr(sources, "catalogue", lambda: offers)
+    monkeypatch.setattr(sources, "catalogue", lambda: {offer.id: offer for offer in offers})
     app = AppTest.from_function(dead_end).run(timeout=30)
     assert [button.label for button in app.button] == ["Open Stories", "Open Induction", "Fetch Small (98 MB)"]
     app.button[2].click().run(timeout=30)

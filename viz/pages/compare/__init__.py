@@ -173,7 +173,7 @@ def _text(page: PageContext, label: str, shorter: bool = True) -> str:
 def _model(page: PageContext) -> str:
     """Return the other model, which is chosen like in the sidebar: from the catalogue, or by hub id or folder."""
     wanted, mine = page["against"], page.model
-    offers = {offer.id: offer for offer in sources.catalogue()}
+    offers = sources.catalogue()
     names = [offer.id for offer in offers.values()
              if offer.id != mine and offer.pictures == (page.state.image is not None)]
     chosen = wanted if wanted not in ("", mine) else names[0]

@@ -70,8 +70,7 @@ def draw_map(page: PageContext) -> None:
 def _atlas(page: PageContext, named: str) -> Atlas:
     """Return the atlas in a folder, or of a model over the shipped sentences; "" means the sidebar's model."""
     model = named or page.model
-    known = {offer.id for offer in sources.catalogue()} | {page.model}
-    if model in known:
+    if model == page.model or model in sources.catalogue():
         question = AtlasQuery(model, sources.revision(model))
         atlas: Atlas = page.ask(question)
         measured_line(question, f"atlas-{named}", "atlas")

@@ -112,7 +112,8 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
                          count=record.omitted.count, model=escape_markdown(record.card.title),
                          text=escape_markdown(record.omitted.text[:40])))
     if record.unread:
-        readers = [offer for offer in sources.catalogue() if offer.every_byte]   # empty if downloads are disabled
+        # empty if downloads are disabled
+        readers = [offer for offer in sources.catalogue().values() if offer.every_byte]
         if readers:
             model_button(page, max(readers, key=lambda offer: offer.on_disk))
     for note in record.notes:

@@ -92,11 +92,11 @@ def _induction(page: PageContext) -> None:
     words = WORDS["habits"]
     heading(words["title"], 3)
     prose(words["lead"])
-    offers, chosen = {offer.id: offer for offer in sources.catalogue()}, page["decoder"]
+    offers, chosen = sources.catalogue(), page["decoder"]
     # available decoders, the sidebar's model if its type is unknown, and a link's model
     ours = [model for model, offer in offers.items() if model in DECODERS or (offer.writes and offer.on_disk)]
     unlisted = [model for model in (page.model, chosen) if model not in offers or model == chosen]
-    options = {model: offers[model].title if model in offers else model for model in (*ours, *unlisted)}
+    options = {model: sources.title_of(model) for model in (*ours, *unlisted)}
     choice_for(page, "decoder", words["which"], options)
     offer_smollm2("habits")
     question = InductionMeanQuery(chosen, sources.revision(chosen))
