@@ -81,11 +81,6 @@ def lessons(count: int, seed: int) -> "tuple[Tensor, Tensor]":
     return torch.from_numpy(known.ink[chosen]), torch.from_numpy(known.labels[chosen])
 
 
-def rate(step: int) -> float:
-    """Return a step's learning rate: linear warm-up, then linear decay to 0."""
-    return RATE * min((step + 1) / WARM_UP, (STEPS - step) / (STEPS - WARM_UP))
-
-
 def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
     """Train for one to three seconds on one core. Calls `report` after every step, which may raise an exception to
     stop."""
@@ -93,6 +88,7 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
 
     from clearhead.model.core.limits import one_thread
     from clearhead.model.scratch.canvas import digits
+    from clearhead.model.scratch.train import learning_rate
 
     with one_thread(), torch.enable_grad():
         model = network(question.kind, question.seed)
@@ -103,7 +99,7 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
         order = torch.Generator().manual_seed(question.seed)
         losses, tested, right = [], [0], [share_right(model, *unseen)]
         for step in range(STEPS):
-            adam.param_groups[0]["lr"] = rate(step)
+            adam.param_groups[0]["lr"] = learning_rate(RATE, WARM_UP, step, STEPS)
             chosen = torch.randint(len(ink), (SIZE,), generator=order)
             loss = torch.nn.functional.cross_entropy(model(ink[chosen]), labels[chosen])
             adam.zero_grad()

@@ -6,6 +6,7 @@ soft cap, bias, temperature, mask, softmax, and the mix Σ_j w_ij v_j. Arrays ar
 
 import numpy as np
 
+from clearhead.model.core import attention
 from clearhead.model.core.query import with_arrays
 from clearhead.model.core.record import Layer
 
@@ -44,24 +45,17 @@ def head_steps(layer: Layer, head: int, token: int) -> HeadSteps:
     temperature = 1.0 if layer.temperature is None else float(layer.temperature[head])
     logits = (scaled + bias) / temperature
     allowed = _row(layer.allowed.block(row, every), head)
-    weights, sink = row_softmax(logits, allowed, None if layer.sink is None else float(layer.sink[head]) / temperature)
+    sink = None if layer.sink is None else layer.sink[[head]].astype(np.float64) / temperature
+    weights = attention.softmax(logits, allowed, sink=sink)
     weighted = weights[:, None] * values
     return HeadSteps(query, keys, values, products, dots, scaled, bias, logits, allowed, weights, weighted,
-                   weighted.sum(0), sink)
+                   weighted.sum(0), 0.0 if sink is None else float(1 - weights.sum()))
 
 
 def _row(block: np.ndarray, head: int) -> np.ndarray:
     """Return the row (key) of a mask or bias block with a single query."""
     row = (block[head if len(block) > 1 else 0] if block.ndim == 3 else block)[0]
     return row if row.dtype == bool else row.astype(np.float64)
-
-
-def row_softmax(logits: np.ndarray, allowed: np.ndarray, sink: float | None = None) -> tuple[np.ndarray, float]:
-    """Return the softmax over the allowed keys (key), and the weight of a sink, an extra logit without a token."""
-    top = max(float(logits[allowed].max(initial=-np.inf)), -np.inf if sink is None else sink)
-    raised = np.where(allowed, np.exp(np.where(allowed, logits - top, 0)), 0)
-    rest = 0.0 if sink is None else float(np.exp(sink - top))
-    return raised / (raised.sum() + rest), rest / (raised.sum() + rest)
 
 
 def ranked_products(products: np.ndarray, keep: int,
@@ -139,7 +133,7 @@ def attend(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> SmallHead
     """Attend with a query (2) to keys and values (key, 2)."""
     dots = keys @ query
     scores = dots / np.sqrt(2)
-    weights, _ = row_softmax(scores, np.ones(len(keys), bool))
+    weights = attention.softmax(scores)
     return SmallHead(dots, scores, weights, weights @ values)
 
 

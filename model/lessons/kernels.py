@@ -30,10 +30,8 @@ def kernel_weights(query: np.ndarray, keys: np.ndarray, h: float, name: str = "g
     Distances are Euclidean. The largest logarithm of a row is subtracted before exp, which makes any bandwidth safe.
     """
     distance = np.linalg.norm(query[:, None] - keys[None], axis=-1)
-    logs = log_kernel(distance / h, name)
     with np.errstate(invalid="ignore"):
-        raised = np.exp(logs - logs.max(-1, keepdims=True))
-        return raised / raised.sum(-1, keepdims=True)
+        return attention.softmax(log_kernel(distance / h, name))
 
 
 def nearest_weights(query: np.ndarray, keys: np.ndarray, k: int) -> np.ndarray:

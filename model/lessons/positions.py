@@ -39,12 +39,7 @@ def sinusoidal(positions: np.ndarray | Sequence[float], width: int) -> np.ndarra
 
 def shift(steps: float, width: int) -> np.ndarray:
     """Return the matrix (d, d) with PE(p + steps) = PE(p) · matrix for every p. It rotates each pair by steps · r_c."""
-    matrix = np.zeros((width, width))
-    for pair, angle in enumerate(steps * rates(width)):
-        a, b = 2 * pair, 2 * pair + 1
-        matrix[a, a] = matrix[b, b] = np.cos(angle)
-        matrix[b, a], matrix[a, b] = np.sin(angle), -np.sin(angle)
-    return matrix
+    return rotate(np.eye(width), np.array([-steps]))
 
 
 def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

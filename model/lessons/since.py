@@ -362,11 +362,6 @@ MODELS = (
 )
 
 
-def model_cache_bytes(model: RealModel, tokens: np.ndarray | int) -> np.ndarray:
-    """Return the size of the cache in bytes for one text of this many tokens."""
-    return np.asarray(tokens, np.float64) * model.bytes_per_token
-
-
 PER_TOKEN = 6                       # approximate floating-point operations per parameter and token in training
 PETAFLOP_DAY = 1e15 * 24 * 3600     # floating-point operations
 

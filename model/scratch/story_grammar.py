@@ -183,9 +183,8 @@ def _known(noun: str) -> tuple[Animal, bool]:
 
 def phrases() -> dict[str, tuple[str, ...]]:
     """Return a story's phrases by group, in the order in which they occur."""
-    animals = [noun for animal in ANIMALS for noun in (animal.one, animal.many)]
     return {"openings": tuple(" ".join(opening) for opening in OPENINGS[1:]),
-            "animals": tuple(f"the {noun}" for noun in animals),
+            "animals": tuple(f"the {noun}" for noun in _nouns()),
             "behind a noun": tuple(f"{near} the {form}" for near in NEAR for place in PLACES for form in place),
             "verbs": tuple(form for verb in VERBS for form in verb), "full stop": (".",),
             "states": tuple(f"{who} {state} and" for who in ("it is", "they are") for state in STATES),

@@ -88,22 +88,17 @@ class WriterTokenizer(WordTokenizer):
         return len(self.words)
 
 
-@frozen
-class SignTokenizer:
+class SignTokenizer(WriterTokenizer):
     """A tokenizer with one token per character, without spaces. Characters outside the alphabet become [UNK]. `words`
     is SPECIALS and the alphabet."""
 
-    words: tuple[str, ...]
-    all_special_ids = tuple(range(len(SPECIALS)))
-
-    def __len__(self) -> int:
-        return len(self.words)
-
     def pieces(self, text: str) -> list[Piece]:
         """Return the characters of a text with their spans."""
-        numbers = {word: i for i, word in enumerate(self.words) if i >= len(SPECIALS)}
-        return [Piece(sign, numbers.get(sign, UNKNOWN), (i, i + 1), unknown=sign not in numbers)
-                for i, sign in enumerate(text) if sort_of(sign) != "space"]
+        return [self._piece(sign, (i, i + 1)) for i, sign in enumerate(text) if sort_of(sign) != "space"]
+
+    def number(self, word: str) -> int:
+        """Return a character's id, or UNKNOWN. Upper and lower case differ."""
+        return self._numbers.get(word, UNKNOWN)
 
 
 def _elided(text: str, span: Span) -> list[Span]:

@@ -44,10 +44,10 @@ def frame_steps(steps: int, parameters: int, limit: int) -> list[int]:
     return sorted({round(steps * (i / (count - 1)) ** 2) for i in range(count)})
 
 
-def learning_rate(task: Task, step: int, steps: int) -> float:
-    """Return the learning rate: linear warm-up to the task's rate, then linear decay to 0."""
-    warm_up = min(task.warm_up, steps // 2 + 1)
-    return task.learning_rate * min((step + 1) / warm_up, (steps - step) / max(1, steps - warm_up))
+def learning_rate(peak: float, warm_up: int, step: int, steps: int) -> float:
+    """Return a step's learning rate: linear warm-up to the peak, then linear decay to 0."""
+    warm_up = min(warm_up, steps // 2 + 1)
+    return peak * min((step + 1) / warm_up, (steps - step) / max(1, steps - warm_up))
 
 
 @dataclass
@@ -74,7 +74,7 @@ class TrainingRun:
     def advance(self) -> float:
         """Run one training step and return the loss before it, in nats."""
         for group in self.adam.param_groups:
-            group["lr"] = learning_rate(self.task, self.step, self.steps)
+            group["lr"] = learning_rate(self.task.learning_rate, self.task.warm_up, self.step, self.steps)
         batch = self.task.draw(random.Random(f"{self.seed} {self.step}"), self.task.batch)
         with seeded(self.seed * DRAWS + self.step):   # dropout also depends only on the seed and the step
             loss = task_module.loss(self.model.train(), batch)

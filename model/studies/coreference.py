@@ -9,14 +9,13 @@ import math
 import operator
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from clearhead.model.core import heads
-from clearhead.model.core.attention import Mask
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.heads import head_ids
 from clearhead.model.core.limits import LIMITS
@@ -340,33 +339,20 @@ def noun_weights(attention_map: AttentionMap, words: Words) -> dict[str, np.ndar
     2): from the pronoun, the mean over the tokens after it ("later"), and the mean over all tokens except the pronoun
     and the noun itself ("received")."""
     behind = list(range(max(words.pronoun) + 1, words.last + 1)) or list(words.pronoun)
+    count, candidates = len(attention_map.queries), (words.correct, words.wrong)
+    nouns = np.zeros((count, 2), np.float32)   # which tokens belong to which noun
+    for side, candidate in enumerate(candidates):
+        nouns[list(candidate), side] = 1
     found = []
     for layer in attention_map.layers:
-        weights = heads.whole(layer)
-        found.append({"pronoun": _to(weights, words.pronoun, words), "later": _to(weights, behind, words),
-                      "received": _received(weights, layer.allowed, words)})
+        looks = heads.whole(layer) @ nouns   # (head, query, 2)
+        others = (nouns == 0) & np.concatenate([
+            heads.allowed_cells(layer.allowed, slice(0, count), slice(max(candidate), max(candidate) + 1))
+            for candidate in candidates], 1)
+        others[list(words.pronoun)] = False
+        found.append({"pronoun": looks[:, list(words.pronoun)].mean(1), "later": looks[:, behind].mean(1),
+                      "received": (looks * others).sum(1) / np.maximum(others.sum(0, dtype=np.float32), 1)})
     return heads.joined(found)
-
-
-def _to(weights: np.ndarray, rows: Sequence[int], words: Words) -> np.ndarray:
-    """Return the total weight on each candidate, averaged over these rows, (head, 2)."""
-    part = weights[:, list(rows)]
-    return np.stack([part[:, :, list(candidate)].sum(-1).mean(-1) for candidate in (words.correct, words.wrong)],
-                    axis=-1)
-
-
-def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
-    """Return the mean weight that each candidate receives from queries that may attend to it, except the pronoun and
-    the candidate itself, (head, 2)."""
-    count = weights.shape[1]
-    got = np.zeros((len(weights), 2), np.float32)
-    for place, candidate in enumerate((words.correct, words.wrong)):
-        may = allowed.block(slice(0, count), slice(max(candidate), max(candidate) + 1))
-        may = may.reshape(-1, count)[0]
-        rows = [row for row in range(count) if may[row] and row not in words.pronoun and row not in candidate]
-        if rows:
-            got[:, place] = weights[:, rows][:, :, list(candidate)].sum(-1).mean(-1)
-    return got
 
 
 POSSESSIVE = ("his", "its", "their")

@@ -33,7 +33,8 @@ class PatchHeadsQuery(MapQuestion):
         """Measure every head. Raises UserError for a text."""
         record = models.record(self.query, report)
         attention_map = record[self.kind]
-        tokens, apart = attention_map.keys, distances(middles(record, attention_map.keys))
+        tokens, places = attention_map.keys, middles(record, attention_map.keys)
+        apart = np.linalg.norm(places[:, None] - places, axis=-1)
         patches, count = list(tokens.patches), len(tokens)
         found = np.array([_of_head(weights.astype(np.float64), patches, apart)
                           for layer in attention_map.layers for weights in heads.whole(layer)])
@@ -63,13 +64,6 @@ def middles(record: AttentionRecord, tokens: Tokens) -> np.ndarray:
     high, wide = record.picture.shape[:2]
     boxes = [box for box in tokens.boxes if box is not None]
     return np.array([((box.left + box.right) / 2 * wide, (box.top + box.bottom) / 2 * high) for box in boxes])
-
-
-def distances(places: np.ndarray) -> np.ndarray:
-    """Return the distances between all pairs of points, float64 (point, point)."""
-    from scipy.spatial.distance import cdist
-
-    return cdist(places, places)
 
 
 def _of_head(weights: np.ndarray, patches: list[int], apart: np.ndarray) -> tuple[float, float, float]:

@@ -372,9 +372,9 @@ class Pairs:
 
 
 def numbered(choices: Choices, names: tuple[str, ...]) -> np.ndarray:
-    """Return the index of each word's relation among these sorted names, or -1, int64 (word)."""
-    number = np.searchsorted(np.array(names, np.str_), choices.relations) if names else np.zeros(1, np.int64)
-    return np.where(np.array([*names, ""])[number] == choices.relations, number, -1)
+    """Return the index of each word's relation among these names, or -1, int64 (word)."""
+    known = {name: number for number, name in enumerate(names)}
+    return np.array([known.get(each, -1) for each in choices.relations.tolist()], np.int64)
 
 
 def pairs_of(choices: Choices, tree: np.ndarray, relation: np.ndarray) -> Pairs:

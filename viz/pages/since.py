@@ -159,7 +159,7 @@ def _cache(page: PageContext, words: Section, this: since.Design) -> None:
                       span * each / 1e9, place)
                  for place, each in enumerate(dict.fromkeys(model.bytes_per_token for model in MODELS))]
         words.figure(lines, span, drawn, log="xy", marks=[(tokens, f"{tokens:,}")], kind="real")
-    words.explain(since.model_cache_bytes, since.attention)
+    words.explain(since.cache_bytes, since.attention)
 
 
 def _in_units(count: float, digits: int, units: list[str]) -> str:

@@ -69,32 +69,22 @@ SINK = "sink_"                        # prefix of the weight that a position rec
 POSITIONS = (*range(16), -2, -1)      # positions measured as sinks; negative ones count from the end
 
 
-def _of_measures() -> list[Number]:
-    bins = {"entropy": BITS, "distance": TOKENS}
-    # the cell shown as an example: that of the pattern of the same name, or else of the largest weight
-    cells = {name: name for name in CELLS} | {"entropy": WIDEST, "distance": FARTHEST}
-    return [Number(each.name, "measure", each.title, each.equation, each.unit, each.paper,
-                   bins.get(each.name, SHARE), cells.get(each.name, LARGEST), each.crosses) for each in MEASURES]
-
-
-def _of_patterns() -> list[Number]:
-    equation = r"1 - \frac{1}{n}\sum_i \mathrm{JSD}(w_i, p_i)"
-    return [Number(FIT + each.name, "fit", f"fits: {each.title}", equation, "0 to 1", each.paper, SHARE,
-                   WIDEST if each.name == "even" else each.name, each.valid_for_cross) for each in PATTERNS]
-
-
-def _of_detectors() -> list[Number]:
-    titles = {"detect_previous": "previous-token detector", "detect_duplicate": "duplicate-token detector",
-              "detect_induction": "induction detector"}
-    equation = r"\frac{\sum_{i,j} w_{ij} P_{ij}}{\sum_{i,j} w_{ij}}"
-    return [Number(name, "detector", title, equation, "share of the text's weight",
-                   "Nanda & Bloom, TransformerLens: head detector (mul)", SHARE, DETECTED[name], False)
-            for name, title in titles.items()]
-
-
-_CONFIDENCE = Number(CONFIDENCE, "detector", "puts much on one token", r"\max_j w_{ij}", "share of the row",
-                     "Voita et al. 2019", SHARE, LARGEST, True)
-NUMBERS = (*_of_measures(), *_of_patterns(), *_of_detectors(), _CONFIDENCE)
+# the cell shown as an example of a measure, if it is not that of the pattern of the same name or of the largest weight
+WIDE = {"entropy": WIDEST, "distance": FARTHEST}
+DETECTORS = (("detect_previous", "previous-token detector"), ("detect_duplicate", "duplicate-token detector"),
+             ("detect_induction", "induction detector"))
+NUMBERS = (
+    *(Number(each.name, "measure", each.title, each.equation, each.unit, each.paper,
+             {"entropy": BITS, "distance": TOKENS}.get(each.name, SHARE),
+             WIDE.get(each.name, each.name if each.name in CELLS else LARGEST), each.crosses) for each in MEASURES),
+    *(Number(FIT + each.name, "fit", f"fits: {each.title}", r"1 - \frac{1}{n}\sum_i \mathrm{JSD}(w_i, p_i)", "0 to 1",
+             each.paper, SHARE, WIDEST if each.name == "even" else each.name, each.valid_for_cross)
+      for each in PATTERNS),
+    *(Number(name, "detector", title, r"\frac{\sum_{i,j} w_{ij} P_{ij}}{\sum_{i,j} w_{ij}}",
+             "share of the text's weight", "Nanda & Bloom, TransformerLens: head detector (mul)", SHARE, DETECTED[name],
+             False) for name, title in DETECTORS),
+    Number(CONFIDENCE, "detector", "puts much on one token", r"\max_j w_{ij}", "share of the row",
+           "Voita et al. 2019", SHARE, LARGEST, True))
 
 
 @cache

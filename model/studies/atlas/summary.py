@@ -128,7 +128,8 @@ def as_csv(found: Averages, provenance: Mapping[str, object]) -> bytes:
 
 @with_arrays
 class Strongest:
-    """The KEPT texts with the largest values for each head and number, largest first; arrays (rank, number, head)."""
+    """The texts with the largest values for each head and number, at most KEPT, largest first; arrays (rank, number,
+    head)."""
 
     value: np.ndarray    # float64, −∞ if there is no text
     digest: np.ndarray   # uint64, digest of the text
@@ -136,9 +137,9 @@ class Strongest:
     cell: np.ndarray     # int32 (rank, number, head, 2): query and key of the example cell
     weight: np.ndarray   # float32, weight of the cell
 
-    def merge(self, other: "Strongest") -> "Strongest":
-        """Merge both and keep the strongest. The smaller hash wins a tie; a repeated text counts once."""
-        value, digest, text, cell, weight = (np.concatenate([getattr(each, name) for each in (self, other)])
+    def merge(self, *others: "Strongest") -> "Strongest":
+        """Merge all and keep the strongest. The smaller hash wins a tie; a repeated text counts once."""
+        value, digest, text, cell, weight = (np.concatenate([getattr(each, name) for each in (self, *others)])
                                              for name in self.__dataclass_fields__)
         order = np.lexsort((text, digest, -value), axis=0)
         take, again = np.take_along_axis, np.zeros(value.shape, bool)
@@ -265,9 +266,7 @@ def _strongest(numbers: Sequence[Number], sample: Sample) -> Strongest:
     every = Strongest(np.where(there, sample.value, -np.inf),
                       np.broadcast_to(sample.digest[:, None, None], shape),
                       np.where(there, sample.text[:, None, None], -1), sample.cell[:, at], sample.weight[:, at])
-    lacking = np.full((KEPT, *shape[1:]), -np.inf)
-    return every.merge(Strongest(lacking, np.zeros(lacking.shape, np.uint64), np.full(lacking.shape, -1),
-                                 np.full((*lacking.shape, 2), -1, np.int32), np.zeros(lacking.shape, np.float32)))
+    return every.merge()
 
 
 def _pruned(summary: Summary) -> Summary:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from clearhead.model.core.attention import softmax
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import UserError
 from clearhead.model.core.record import Layer
@@ -135,7 +136,7 @@ def _steps(page: PageContext, lesson: Lesson, words: Section, here: StepContext)
                   kwargs={"step": NAMES[(place + 1) % len(NAMES)]})
         columns = columns_switch(page, words)
     _step(lesson, step, replace(here, view=replace(here.view, transpose=columns)))
-    words.explain(head_steps.head_steps, head_steps.row_softmax, head_steps.hand_over)
+    words.explain(head_steps.head_steps, softmax, head_steps.hand_over)
 
 
 def _step(lesson: Lesson, step: str, here: StepContext) -> None:
