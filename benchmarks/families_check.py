@@ -93,9 +93,9 @@ def open_built(model_type: str, network):
     """Open the network as a model."""
     from clearhead.model.pretrained import build, files
 
-    place = files.ModelFiles(model_type, Path("/nowhere"), model_type, licence="")
+    place = files.ModelFiles(model_type, Path("/nowhere"), model_type, "walk", "")
     words = families_models.tokenizer(network.config.get_text_config().vocab_size)
-    return build.build_model(place, "walk", network, words, families_models.head_of(model_type, network))
+    return build.build_model(place, network, words, families_models.head_of(model_type, network))
 
 
 def probe_query(network, seed: int = ASKED) -> Query:

@@ -75,9 +75,9 @@ def open_built(model_type: str, network: Any) -> Any:
     from clearhead.model.pretrained import files
     from clearhead.model.pretrained.vision.build import build_picture_model
 
-    place = files.ModelFiles(model_type, Path("/nowhere"), model_type, licence="")
+    place = files.ModelFiles(model_type, Path("/nowhere"), model_type, "walk", "")
     head = "label" if type(network).__name__.endswith("ForImageClassification") else "none"
-    return build_picture_model(place, "walk", network, processor(network), head)
+    return build_picture_model(place, network, processor(network), head)
 
 
 def query(seed: int) -> Query:

@@ -57,7 +57,7 @@ SHARED = 100        # maximum number of layers that may share weights
 COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # types whose stored and computed precision are the same
 
 
-def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PretrainedModel:
+def open_folder(place: ModelFiles, report: Progress) -> PretrainedModel:
     """Load and verify the model of a folder. The caller must hold the lock and have checked the files and prepared
     transformers. Raises UserError if the model cannot be shown."""
     loaded = load_network(place, "input_ids", report)
@@ -65,7 +65,7 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pretra
     report(0.7, "verifying against the model's own attention")
     place = replace(place, unapplied=place.unapplied + loaded.unapplied + accounting.unread(loaded.network.config))
     with blame(place.folder / "config.json", "the configuration of these weights"):
-        return build_model(place, fingerprint, loaded.network, tokenizer, loaded.head, loaded.dtype)
+        return build_model(place, loaded.network, tokenizer, loaded.head, loaded.dtype)
 
 
 class Loaded(NamedTuple):
@@ -142,8 +142,8 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     return Loaded(network, head, clauses, dtype)
 
 
-def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer", head: str,
-                dtype: str = "float32", lent: "Lent | None" = None) -> PretrainedModel:
+def build_model(place: ModelFiles, network: "Network", tokenizer: "Tokenizer", head: str, dtype: str = "float32",
+                lent: "Lent | None" = None) -> PretrainedModel:
     """Build the model of a network in evaluation mode, verified or at least reported. lent: gives what runs in a pass,
     by default the network. Raises UserError if its attention cannot be shown correctly."""
     stop_between_layers(network)
@@ -151,7 +151,7 @@ def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokeniz
     forward, lengths = probe_of(network, lent)
     examined = examine(place, network, head, forward, lengths)
     pooling = next(filter(None, map(pooling_of, reversed(place.folders))), None)
-    card = card_of(place, fingerprint, network, tokenizer, examined, dtype)
+    card = card_of(place, network, tokenizer, examined, dtype)
     names = forward_pass.names_of(network)
     return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, examined.reasons,
                            names, plan_of(network, card, head, examined), pooling, examined.looks_ahead, lent)
@@ -315,7 +315,7 @@ UNLIMITED = 1_000_000  # for models with unlimited positions, limited only by me
 POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")
 
 
-def card_of(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer | str", examined: Examined,
+def card_of(place: ModelFiles, network: "Network", tokenizer: "Tokenizer | str", examined: Examined,
             dtype: str) -> Card:
     """Build the card of a loaded network. tokenizer: from transformers, or a description of how a picture is split;
     dtype: how the weights are stored and computed."""
@@ -327,7 +327,7 @@ def card_of(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: 
              others_of(config, frozenset(slot.index for slot in slots)),
              side_of(network.config, frozenset(slot.kind for slot in slots)))
     return Card(
-        id=place.id, title=place.title, revision=fingerprint,
+        id=place.id, title=place.title, revision=place.revision,
         architecture=f"{type(network).__name__} ({config.model_type})",
         parameters=limits.count_parameters(network),
         d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,

@@ -1,5 +1,5 @@
 """The models offered by name: source, checksum, licence, size and purpose."""
-import importlib.metadata
+import importlib.util
 import os
 import re
 import tomllib
@@ -144,24 +144,9 @@ def hub_folder(hub_id: str) -> Path | None:
     return snapshot if any(all((snapshot / name).is_file() for name in names) for names in whole) else None
 
 
-# cache of located packages: reading a package's file list takes milliseconds on every page run
-_FOLDERS: dict[str, Path] = {}
-
-
 def _package_folder(package: str) -> Path | None:
-    """Return the folder in which an installed package keeps its model, from its file list; its code is never
-    imported."""
-    folder = _FOLDERS.get(package) or _search_package(package)
-    if folder is None or not (folder / WEIGHTS).is_file():
-        _FOLDERS.pop(package, None)
-        return None
-    return _FOLDERS.setdefault(package, folder)
-
-
-def _search_package(package: str) -> Path | None:
-    try:
-        files = importlib.metadata.files(package) or []
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    folders = (Path(str(file.locate())).parent for file in files if file.name == "config.json")
+    """Return the folder in which an installed package keeps its model; its code is never imported."""
+    spec = importlib.util.find_spec(package.replace("-", "_"))
+    folders = (path.parent for root in (spec and spec.submodule_search_locations) or ()
+               for path in Path(root).rglob("config.json"))
     return next((folder for folder in folders if (folder / WEIGHTS).is_file()), None)

@@ -62,14 +62,16 @@ def fetch(model_id: str, report: Progress) -> Path:
         catalogue.refuse_strangers()
     with disk_errors(lambda error: unwritable(f"{home()} (CLEARHEAD_HOME)", error)):
         if model_id.endswith(convert.GGUF):
-            return _from_file(files.path_named(model_id), report)
+            path = files.path_named(model_id)
+            folder = convert.folder_for(path)
+            return _brought(folder, lambda: folder if folder.exists() else None, report,
+                            lambda partial: _convert(path, partial, report))
         if entry is not None and entry.source == "package":
             return catalogue.folder_of(entry)
         hub_id = entry.place if entry else check_id(model_id)
         there = lambda: _current(catalogue.place_of(entry)) if entry else catalogue.hub_folder(hub_id)
         name = entry.name if entry else catalogue.folder_name(hub_id)
-        return there() or _brought(home() / "models" / name, there, report,
-                                   lambda partial: _bring(entry, hub_id, partial, report))
+        return _brought(home() / "models" / name, there, report, lambda partial: _bring(entry, hub_id, partial, report))
 
 
 def _current(folder: Path | None) -> Path | None:
@@ -81,17 +83,11 @@ def _current(folder: Path | None) -> Path | None:
     return None if mark.get("source") == "package" and mark.get("converter") != CONVERTER else folder
 
 
-def _from_file(path: Path, report: Progress) -> Path:
-    """Return the folder of a user's GGUF file, converting it if necessary."""
-    folder = convert.folder_for(path)
-
-    def make(partial: Path) -> Origin:
-        report(0.1, "converting to safetensors, once")
-        from_gguf(path, partial)
-        return {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)}
-
-    there = lambda: folder if folder.exists() else None
-    return there() or _brought(folder, there, report, make)
+def _convert(path: Path, partial: Path, report: Progress) -> Origin:
+    """Convert a user's GGUF file."""
+    report(0.1, "converting to safetensors, once")
+    from_gguf(path, partial)
+    return {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)}
 
 
 def _bring(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: Progress) -> Origin:
@@ -113,7 +109,9 @@ def _bring(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: Pr
 def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
              make: Callable[[Path], Origin]) -> Path:
     """Let `make` fill a temporary folder, then mark it as complete and move it into place. Only one process at a time
-    does this; there() returns the folder if another process has made it in the meantime."""
+    does this; there() returns the folder if it exists, or another process has made it in the meantime."""
+    if found := there():
+        return found
     partial = folder.with_name(f"{folder.name}.partial")
     partial.parent.mkdir(parents=True, exist_ok=True)
     lock = folder.with_name(f"{partial.name}.lock")

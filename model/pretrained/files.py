@@ -10,14 +10,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearhead.model.core.query import UserError, first_line, frozen, quoted
 from clearhead.model.pretrained import catalogue
-from clearhead.model.pretrained.catalogue import check_id
 
 if TYPE_CHECKING:
     from clearhead.model.pretrained import Network
@@ -49,6 +48,7 @@ class ModelFiles:
     id: str                                # as requested
     folder: Path                           # with config.json, weights and tokenizer
     title: str                             # its name on the pages
+    revision: str = ""                     # the fingerprint of everything in its files that may change an answer
     licence: str = "not stated"            # as stated by the catalogue or the folder
     entry: catalogue.Entry | None = None   # its entry in the catalogue, if any
     adapter: Path | None = None            # the folder of the LoRA adapter that is merged into the weights
@@ -279,17 +279,13 @@ def check_weights(weights: Weights, network: "Network", mismatched: Iterable[tup
             raise UserError(f"{path} holds {name} as {dtype}, where floating-point numbers are expected; {advice}.")
 
 
-CACHED = re.compile(r"models--(.+)")   # a model's folder in the hub's own cache, above /snapshots/COMMIT
 SHOWN = 12   # digits of a commit shown in a sentence
 
 
 def origin_of(folder: Path) -> tuple[str, str] | None:
     """Return (hub id, commit) of a model's folder, downloaded by us or in the hub's own cache, or None."""
-    if folder.parent.name == "snapshots" and (cached := CACHED.fullmatch(folder.parent.parent.name)):
-        return cached[1].replace("--", "/"), folder.name
+    if folder.parent.name == "snapshots" and folder.parents[1].name.startswith("models--"):
+        return folder.parents[1].name.removeprefix("models--").replace("--", "/"), folder.name
     mark = folder / catalogue.MARK
     origin = read_json(mark) if mark.is_file() else {}
-    hub_id, commit = str(origin.get("id", "")), str(origin.get("commit", ""))
-    with suppress(UserError):   # the file is untrusted, and its content becomes a file name
-        return (check_id(hub_id), commit) if commit else None
-    return None
+    return (str(origin.get("id")), str(origin["commit"])) if origin.get("commit") else None

@@ -30,6 +30,7 @@ NAMES = {
     "attention.head_count_kv": ("num_key_value_heads", "num_kv_heads"),
     "attention.layer_norm_rms_epsilon": ("rms_norm_eps", "norm_eps", "layer_norm_epsilon"),
     "attention.layer_norm_epsilon": ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps"),
+    "attention.key_length": ("head_dim",), "attention.scale": ("query_pre_attn_scalar",),
     "expert_count": ("num_local_experts", "num_experts"), "expert_used_count": ("num_experts_per_tok",),
     "expert_weights_norm": ("norm_topk_prob",),
     "expert_feed_forward_length": ("moe_intermediate_size",),
@@ -67,8 +68,7 @@ def from_gguf(path: Path, folder: Path) -> None:
         header = {name.removeprefix(f"{kind}."): field.contents() for name, field in reader.fields.items()
                   if name.startswith(f"{kind}.")}
         factors = {tensor.name: tensor.data for tensor in reader.tensors if tensor.name in FACTORS}
-        rest = apply_rope(config, kind, apply_heads(config, kind, header), factors)
-        unread = [f"{kind}.{name}" for name in apply_named(config, rest)]
+        unread = [f"{kind}.{name}" for name in apply(config, kind, header, factors)]
         network, info = AutoModelForCausalLM.from_pretrained(
             path.parent, config=config, dtype=torch.float32, output_loading_info=True, ignore_mismatched_sizes=True,
             **source)
@@ -91,74 +91,26 @@ def from_gguf(path: Path, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def apply_heads(config: "Config", kind: str, header: Header) -> Header:
-    """Apply the size of heads, the scale of scores and the pattern of sliding windows; return the other settings."""
-    rest = dict(header)
+def apply(config: "Config", kind: str, header: Header, factors: dict[str, Any]) -> Iterator[str]:
+    """Apply the settings that the configuration has under some name; yield those that it lacks and that are not
+    switched off. factors: tensors that divide the frequencies of rotary positions."""
     width = header["embedding_length"] // header["attention.head_count"]
-    size = header.get("attention.key_length", width)
-    if kind == "gemma4":   # whose layers differ in it; transformers reads it itself
-        rest.pop("attention.key_length", None)
-    else:
-        if getattr(config, "head_dim", width) != size and hasattr(config, "head_dim"):
-            config.head_dim = size
-        if getattr(config, "head_dim", width) == size:
-            rest.pop("attention.key_length", None)
-    scale = header.get("attention.scale")
-    if hasattr(config, "query_pre_attn_scalar"):
-        wide = SCALED_BY_WIDTH.get(kind) == header["block_count"]
-        config.query_pre_attn_scalar = (width if wide else size) if scale is None else scale ** -2
-        rest.pop("attention.scale", None)
-    elif scale is not None and math.isclose(scale, size ** -0.5, rel_tol=1e-6):
+    size, scale = header.get("attention.key_length", width), header.get("attention.scale")
+    square = scale ** -2 if scale else width if SCALED_BY_WIDTH.get(kind) == header["block_count"] else size
+    rest = header | {"attention.key_length": size, "attention.scale": square}
+    if getattr(config, "rope_parameters", None):
+        apply_rope(config, rest, factors)
+    if "attention.key_length_swa" in header or not (hasattr(config, "head_dim") or size != width):
+        del rest["attention.key_length"]   # transformers reads sizes that differ between layers itself
+    if not hasattr(config, "query_pre_attn_scalar") and math.isclose(square, size, rel_tol=2e-6):
         del rest["attention.scale"]
-    pattern = rest.get("attention.sliding_window_pattern")
+    pattern = header.get("attention.sliding_window_pattern")
     if pattern is not None and getattr(config, "layer_types", None):
         slides = pattern if isinstance(pattern, list) else [
             bool((layer + 1) % pattern) for layer in range(header["block_count"])]
         config.layer_types = ["sliding_attention" if each else "full_attention" for each in slides]
         del rest["attention.sliding_window_pattern"]
-    return rest
-
-
-def apply_rope(config: "Config", kind: str, header: Header, factors: dict[str, Any]) -> Header:
-    """Apply the settings and factors of rotary positions; return the other settings."""
-    given = getattr(config, "rope_parameters", None)
-    if not given:
-        return header
-    rest = {name: value for name, value in header.items() if name != "rope.dimension_count"}
-    nested = "full_attention" in given
-    rope = dict(given["full_attention"] if nested else given)
-    rope["rope_theta"] = float(rest.pop("rope.freq_base", 10_000.0))   # llama.cpp's default
-    if "partial_rotary_factor" in rope and not nested and "rope.dimension_count" in header:
-        width = header["embedding_length"] / header["attention.head_count"]
-        rope["partial_rotary_factor"] = header["rope.dimension_count"] / (getattr(config, "head_dim", None) or width)
-    factor = rest.pop("rope.scaling.factor", 0)
-    scaling = rest.pop("rope.scaling.type", "linear" if factor else "none")
-    original = rest.pop("rope.scaling.original_context_length", header.get("context_length"))
-    if factors:
-        short, long = (factors.get(name, next(iter(factors.values()))).tolist() for name in FACTORS[:0:-1])
-        rope |= {"rope_type": "longrope", "short_factor": short, "long_factor": long,
-                 "original_max_position_embeddings": original,
-                 "attention_factor": float(rest.pop("rope.scaling.attn_factor", 1.0))}
-    elif scaling in ("linear", "yarn") and factor:
-        rope |= {"rope_type": scaling, "factor": float(factor)}
-        if scaling == "yarn":
-            rope["original_max_position_embeddings"] = original
-            for name in ("beta_fast", "beta_slow"):
-                rope[name] = float(rest.pop(f"rope.scaling.yarn_{name}", rope.get(name, 32 if "fast" in name else 1)))
-    elif scaling != "none":
-        rest["rope.scaling.type"] = scaling
-    local = {**given["sliding_attention"]} if nested else {}
-    local_base = rest.pop("rope.freq_base_swa", None) if nested else None
-    if local_base is not None:
-        local["rope_theta"] = float(local_base)
-    config.rope_parameters = {"sliding_attention": local, "full_attention": rope} if nested else rope
-    return rest
-
-
-def apply_named(config: "Config", header: Header) -> Iterator[str]:
-    """Apply all settings that the configuration has under some name; yield those that it lacks and that are not
-    switched off."""
-    for key, value in header.items():
+    for key, value in rest.items():
         names = (*NAMES.get(key, ()), key.rpartition(".")[2])
         name = next((name for name in names if hasattr(config, name)), None)
         if name is not None and not isinstance(value, list):
@@ -166,6 +118,34 @@ def apply_named(config: "Config", header: Header) -> Iterator[str]:
                 setattr(config, name, value)
         elif key not in IMPLIED and (value in (0, "none")) == (key == "attention.causal"):   # causal is the default
             yield key
+
+
+def apply_rope(config: "Config", rest: Header, factors: dict[str, Any]) -> None:
+    """Apply the settings and factors of rotary positions, and remove them from `rest`."""
+    given, original = config.rope_parameters, rest.get("context_length")
+    nested = "full_attention" in given
+    rope = {**(given["full_attention"] if nested else given)}
+    turned = rest.pop("rope.dimension_count", None)
+    if "partial_rotary_factor" in rope and not nested and turned is not None:
+        rope["partial_rotary_factor"] = turned / rest["attention.key_length"]
+    rope["rope_theta"] = float(rest.pop("rope.freq_base", 10_000.0))   # llama.cpp's default
+    factor = rest.pop("rope.scaling.factor", 0)
+    scaling = rest.pop("rope.scaling.type", "linear" if factor else "none")
+    original = rest.pop("rope.scaling.original_context_length", original)
+    if factors:
+        short, long = (factors.get(name, next(iter(factors.values()))).tolist() for name in FACTORS[:0:-1])
+        rope |= {"rope_type": "longrope", "short_factor": short, "long_factor": long,
+                 "original_max_position_embeddings": original,
+                 "attention_factor": rest.pop("rope.scaling.attn_factor", 1.0)}
+    elif scaling in ("linear", "yarn") and factor:
+        rope |= {"rope_type": scaling, "factor": factor} | (
+            {"original_max_position_embeddings": original} if scaling == "yarn" else {})
+    elif scaling != "none":
+        rest["rope.scaling.type"] = scaling
+    if nested:
+        base = rest.pop("rope.freq_base_swa", given["sliding_attention"]["rope_theta"])
+        rope = {"sliding_attention": given["sliding_attention"] | {"rope_theta": base}, "full_attention": rope}
+    config.rope_parameters = rope
 
 
 def turns_as_said(network: "Network", header: Header) -> bool:

@@ -27,39 +27,39 @@ opening = threading.Lock()
 
 
 def locate(model_id: str) -> ModelFiles:
-    """Locate a model by catalogue name, folder or hub id, without using the network. Raises UserError if it is not
-    found.
+    """Locate a model by catalogue name, folder or hub id, without using the network, with its adapter and its revision.
+    Raises UserError if it is not found.
 
     An id that ends in `SUFFIX` denotes the model's untrained twin, which has the same files.
     """
-    if model_id.endswith(SUFFIX):
-        return replace(locate(model_id.removesuffix(SUFFIX)), id=model_id)
-    place = _place(model_id)
-    if place.entry is not None:
-        return place
-    inside = files.adapters_inside(place.folder)
-    return with_adapters(place, inside, _place) if inside or files.has_adapter(place.folder) else place
+    name = model_id.removesuffix(SUFFIX)
+    place = _place(name)
+    inside = files.adapters_inside(place.folder) if place.entry is None else []
+    if inside or (place.entry is None and files.has_adapter(place.folder)):
+        place = with_adapters(place, inside, _place)
+    revision = files.fingerprint(*place.folders, more=place.unapplied) + model_id[len(name):]
+    return replace(place, id=model_id, revision=revision)
 
 
 def _place(model_id: str) -> ModelFiles:
     """Locate a model like `locate`, but without resolving adapters."""
     entry = catalogue.entry_named(model_id)
     if entry is not None:
-        return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
+        return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, licence=entry.licence, entry=entry)
     catalogue.refuse_strangers()
     if model_id.endswith(convert.GGUF):
         path = files.path_named(model_id)
         return ModelFiles(model_id, convert.converted_folder(path), path.stem)
     folder = _folder(model_id)
     if folder is not None:
-        return ModelFiles(model_id, folder, folder.name, files.licence_of(folder))
+        return ModelFiles(model_id, folder, folder.name, licence=files.licence_of(folder))
     folder = catalogue.hub_folder(check_id(model_id))
     if folder is None and "/" not in model_id:
         raise UnknownModel(f"There is no model named {model_id}; choose one from the catalogue, or one from the hub as "
                            f"owner/name.")
     if folder is None:
         raise NotOnDisk(f"{model_id} is not on this disk", model_id)
-    return ModelFiles(model_id, folder, model_id, files.licence_of(folder))
+    return ModelFiles(model_id, folder, model_id, licence=files.licence_of(folder))
 
 
 def _folder(model_id: str) -> Path | None:
@@ -78,22 +78,20 @@ def _folder(model_id: str) -> Path | None:
 
 
 def revision(model_id: str) -> str:
-    """Return the fingerprint of a model's weights, configuration and tokenizer: 16 hexadecimal digits, cached after the
-    first call."""
-    return _fingerprint(model_id, locate(model_id))
+    """Return the fingerprint of a model's weights, configuration and tokenizer: 16 hexadecimal digits."""
+    return locate(model_id).revision
 
 
 def sides(model_id: str) -> frozenset[str]:
     """Return what the model can read: besides a text, "target" for encoder–decoders, else "text_b", and "chat" if the
     tokenizer has a chat template; for vision models "image", and "text" if they also read texts. Raises UserError for
     an unknown model."""
-    folder = locate(model_id).folder
-    read = (folder, folder / "config.json", folder / "tokenizer_config.json")   # a new file changes the folder's time
-    return _sides(folder, tuple(each.stat().st_mtime_ns for each in read if each.exists()))
+    place = locate(model_id)
+    return _sides(place.folder, place.revision)
 
 
 @cache
-def _sides(folder: Path, changed: tuple[int, ...]) -> frozenset[str]:
+def _sides(folder: Path, revision: str) -> frozenset[str]:
     """Return `sides` of a folder, cached because every page needs it several times per run. Errors are not cached."""
     accounting.check_folder(folder)
     if pictures := accounting.reads_pictures(folder):
@@ -117,10 +115,6 @@ def check_inputs(model_id: str) -> None:
                             f"{accounting.LOOK}.")
 
 
-def _fingerprint(model_id: str, place: ModelFiles) -> str:
-    return files.fingerprint(*place.folders, more=place.unapplied) + (SUFFIX if model_id.endswith(SUFFIX) else "")
-
-
 def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers":
     """Load and verify a model. Raises UserError if it cannot be opened or shown."""
     place = locate(model_id)
@@ -128,15 +122,14 @@ def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers"
     accounting.check_folder(place.folder)
     for folder in place.folders:
         _check_files(place, folder)
-    fingerprint = _fingerprint(model_id, place)
     with opening:
         register()
         from clearhead.model.pretrained import build
         from clearhead.model.pretrained.vision import build as vision
 
         opens = vision.open_folder if accounting.reads_pictures(place.folder) else build.open_folder
-        opened = opens(place, fingerprint, report)
-        return vision.untrained_twin(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
+        opened = opens(place, report)
+        return vision.untrained_twin(opened, place) if model_id.endswith(SUFFIX) else opened
 
 
 def _check_files(place: ModelFiles, folder: Path) -> None:

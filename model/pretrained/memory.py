@@ -8,7 +8,7 @@ import itertools
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -63,8 +63,7 @@ class Given:
         self.id, self.title = f"{IN_MEMORY}{next(_numbers)}", title or type(_plain(module)).__name__
         self.sides, self.tokenizer, self.processor = self._reads()
         self.revision = ""                                       # the fingerprint when it was last built
-        self.fresh: PretrainedModel | TwoTowers | None = None    # the opened model until somebody holds it
-        self.opened: Callable[[], PretrainedModel | TwoTowers | None] = lambda: None
+        self.opened: PretrainedModel | TwoTowers | None = None   # it refers to this model in turn
         self._lock, self._lent, self._volatile = threading.RLock(), False, frozenset[str]()
         self._attention: str | None = None                       # Clearhead's implementation, once it was verified
         self._gated: list[nn.Module] = []                        # modules that read a head's output after a gate
@@ -79,22 +78,20 @@ class Given:
 
     def open(self) -> "PretrainedModel | TwoTowers":
         """Return the model as it is now, verified or at least reported. Raises UserError if it cannot be shown."""
-        opened = self.opened()
-        if opened is not None and self.fingerprint() == self.revision:
-            return opened
+        if self.opened is not None and self.fingerprint() == self.revision:
+            return self.opened
         try:
             with opening, self._lock:
                 register()
                 _check_weights(self.module, self.title)
-                self.opened, self._attention, self._gated = lambda: None, None, []
-                opened = self.fresh = self._build()
+                self.opened, self._attention, self._gated = None, None, []
+                self.opened = self._build()
         except (UserError, MemoryError):
             raise
         except Exception as error:
             raise UserError(f"{self.title} could not be opened ({type(error).__name__}: {first_line(error, 200)}); "
                             f"{LOOK}.") from error
-        self.opened = weakref.ref(opened)
-        return opened
+        return self.opened
 
     @contextmanager
     def lend(self, module: "nn.Module") -> "Iterator[Any]":
@@ -114,7 +111,7 @@ class Given:
             undo.enter_context(torch.compiler.set_stance("force_eager"))
         for module in self.module.modules():
             undo.callback(setattr, module, "training", module.training)
-            undo.callback(_without_ours, vars(module)[PRE], {*vars(module)[PRE]})
+            undo.callback(_remove_new, vars(module)[PRE], {*vars(module)[PRE]})
             module.training = False
         for settings in settings_in(self.module):
             undo.callback(_restore, settings, dict(settings))
@@ -140,49 +137,44 @@ class Given:
             encode(self.tokenizer, ("a",), 100)
             probe, _ = build.probe_of(network, lent)
         before = signature(self.module, self.reader)
-        (output, theirs), (_, again) = self._run(probe), self._run(probe)
+        output, theirs = self._run(probe)
         after = signature(self.module, self.reader)
         self._volatile = frozenset(name for name in {*before, *after} if before.get(name) != after.get(name))
         self.revision = self.fingerprint()
-        if not _close(theirs, again):
-            raise UserError(f"{self.title} returns a different output in each pass over the same input, so its "
-                            f"attention cannot be compared; switch off what changes it, or {LOOK}.")
         unapplied = () if "image" in self.sides else accounting.more_than_text(parameters_of(network.__class__))
-        place = InMemory(self.id, Path(), f"{self.title} (in memory, {self.revision[:SHOWN]})", unapplied=unapplied)
-        given, head, dtype = (place, self.revision, network), _head_of(network, output), _dtype(network)
+        place = InMemory(self.id, Path(), f"{self.title} (in memory, {self.revision[:SHOWN]})", self.revision,
+                         unapplied=unapplied)
+        head, dtype = _head_of(network, output), _dtype(network)
         opened: PretrainedModel | TwoTowers
         with self.lend(self.module):
             if "image" not in self.sides:
-                opened = build.build_model(*given, self.tokenizer, head, dtype, lent)
+                opened = build.build_model(place, network, self.tokenizer, head, dtype, lent)
                 opened = replace(opened, reasons=opened.reasons + _left_out(opened))
                 self._gated = [network.get_submodule(name) for name in opened.wiring.gated] if opened.wiring else []
             elif "text" in self.sides:
-                opened = vision.build_towers(*given, (self.processor, self.tokenizer), dtype, self.lend)
+                opened = vision.build_towers(place, network, (self.processor, self.tokenizer), dtype, self.lend)
             else:
-                opened = vision.build_picture_model(*given, self.processor, head, dtype, lent=lent)
+                opened = vision.build_picture_model(place, network, self.processor, head, dtype, lent=lent)
             self._attention = attention_of(opened.network)
-        if not _close(theirs, ours := self._run(probe)[1]):
-            raise UserError(f"{self.title} is not shown because its output differs by "
-                            f"{float((theirs - ours).abs().max()):.2g} once Clearhead's attention function takes the "
-                            f"place of its own; {LOOK}.")
+        if not _close(theirs, self._run(probe)[1]):
+            raise UserError(f"{self.title} is not shown because two passes over the same input, the second with "
+                            f"Clearhead's attention function, return different outputs; switch off what is random, or "
+                            f"{LOOK}.")
         return opened
 
     def _run(self, probe: Callable[..., Any]) -> "tuple[Any, Tensor]":
-        """Return the output of a pass, and its logits, states or first tensor, in its own dtype."""
+        """Return the output of a pass, and its first tensor: logits or states, in its own dtype."""
         import torch
 
         try:
             with torch.no_grad():
                 output = probe()
+                found = output[0]
         except Exception as error:
             what = "picture" if "image" in self.sides else "text"
             raise UserError(f"{self.title} does not run on a {what} alone ({first_line(error, 200)}); "
                             f"{LOOK}.") from error
-        parts = output.values() if isinstance(output, Mapping) else output if isinstance(output, tuple) else [output]
-        found = [each for each in (getattr(output, "logits", None), *parts) if isinstance(each, torch.Tensor)]
-        if not found:
-            raise UserError(f"{self.title} returns no tensor that can be compared; {LOOK}.")
-        return output, found[0]
+        return output, output if isinstance(output, torch.Tensor) else found
 
     def _reads(self) -> tuple[frozenset[str], Any, Any]:
         """Return what the model can read, like `model.pretrained.load.sides`, its tokenizer and its image processor.
@@ -223,12 +215,11 @@ def open_model(model_id: str, report: Progress = quiet) -> "PretrainedModel | Tw
     from clearhead.model.pretrained.vision import build as vision
 
     given = _named(model_id)
-    opened = given.opened() or given.open()
-    given.fresh = None
+    opened = given.opened or given.open()
     if not model_id.endswith(SUFFIX):
         return opened
     with opening, given.lend(given.module):
-        return vision.untrained_twin(opened, InMemory(model_id, Path(), opened.card.title), given.revision + SUFFIX)
+        return vision.untrained_twin(opened, InMemory(model_id, Path(), opened.card.title, given.revision + SUFFIX))
 
 
 def _named(model_id: str) -> Given:
@@ -262,12 +253,9 @@ def _network_in(module: Any) -> "Network":
 def _check_weights(module: "nn.Module", title: str) -> None:
     """Raise UserError if weights are not on the CPU."""
     devices = {str(each.device) for each in (*module.parameters(), *module.buffers())} - {"cpu"}
-    if "meta" in devices:
-        raise UserError(f"{title} has weights on the device meta, which holds no numbers, so it cannot run; load it "
-                        f"without offloading, or give it its weights.")
     if devices:
-        raise UserError(f"{title} is on {', '.join(sorted(devices))}, and Clearhead reads attention on the CPU; move "
-                        f"it there with model.cpu().")
+        raise UserError(f"{title} has weights on {', '.join(sorted(devices))}, and Clearhead reads attention on the "
+                        f"CPU; move it there with model.cpu(), or load it without offloading.")
 
 
 def _restore(settings: dict[str, Any], before: dict[str, Any]) -> None:
@@ -275,10 +263,8 @@ def _restore(settings: dict[str, Any], before: dict[str, Any]) -> None:
     settings.update(before)
 
 
-def _without_ours(hooks: "dict[int, Callable[..., Any]]", before: set[int]) -> None:
-    """Remove the hooks of this package that were added since."""
-    ours = {read_gate.__module__, stop_between_layers.__module__}
-    for number in [number for number in hooks if number not in before and hooks[number].__module__ in ours]:
+def _remove_new(hooks: "dict[int, Callable[..., Any]]", before: set[int]) -> None:
+    for number in {*hooks} - before:
         del hooks[number]
 
 

@@ -204,9 +204,9 @@ class Asks(transformers.LlamaForCausalLM):
 
 
 @pytest.mark.parametrize(("make", "said"), [
-    (lambda network: network.to("meta"), "holds no numbers"), (random, "different output in each pass"),
+    (lambda network: network.to("meta"), "has weights on meta"), (random, "switch off what is random"),
     (lambda network: accelerate.cpu_offload(network, "cpu"), "without offloading"),
-    (rewired, "takes the place of its own"),
+    (rewired, "return different outputs"),
     (lambda network: Asks(network.config), "missing 1 required positional argument: 'more'"),
     (lambda network: tiny.network("mamba"), "no attention"), (lambda network: network.lm_head, "clearhead.look"),
     (lambda network: tiny_vision.network("vit"), "give its processor"), (lambda network: None, "clearhead.look")])

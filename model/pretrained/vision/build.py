@@ -48,7 +48,7 @@ POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in
              ("pos_embed", "learned, a vector for each patch"))
 
 
-def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PictureModel | TwoTowers:
+def open_folder(place: ModelFiles, report: Progress) -> PictureModel | TwoTowers:
     """Load and verify a folder's vision model, like `model.pretrained.build.open_folder` for text models."""
     loaded = load_network(place, "pixel_values", report)
     processor = open_processor(place.folder)
@@ -57,12 +57,12 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pictur
     with blame(place.folder / "config.json", "the configuration of these weights"):
         if loaded.network.config.model_type in TOWERS and hasattr(loaded.network, "text_model"):
             readers = processor, open_tokenizer(tokenizer_folder(place.folders))
-            return build_towers(place, fingerprint, loaded.network, readers, loaded.dtype)
-        return build_picture_model(place, fingerprint, loaded.network, processor, loaded.head, loaded.dtype)
+            return build_towers(place, loaded.network, readers, loaded.dtype)
+        return build_picture_model(place, loaded.network, processor, loaded.head, loaded.dtype)
 
 
-def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network", processor: "BaseImageProcessor",
-                        head: str, dtype: str = "float32", comparison: Comparison | None = None,
+def build_picture_model(place: ModelFiles, network: "Network", processor: "BaseImageProcessor", head: str,
+                        dtype: str = "float32", comparison: Comparison | None = None,
                         lent: "Lent | None" = None) -> PictureModel:
     """Build the vision model of a network in evaluation mode, verified or at least reported, with its patches measured.
     lent: gives what runs in a pass, by default the network. Raises UserError if its attention cannot be shown
@@ -79,7 +79,7 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network",
         with _refused(place):
             comparison.check(probe.tensors["pixel_values"])
     pooling = Pooling("first" if cut.before else "mean", False) if head == "none" else None
-    card = card_of(place, fingerprint, network, _in_words(cut, probe), examined, dtype)
+    card = card_of(place, network, _in_words(cut, probe), examined, dtype)
     card = picture_card(card, network, len(tokens))
     names = names_of(network)
     return PictureModel(card, network, None, examined.wiring, "vector" if pooling else head, examined.reasons, names,
@@ -123,22 +123,21 @@ def picture_card(card: Card, network: "Network", tokens: int) -> Card:
     return replace(card, positions=" and ".join(schemes) or "none of its own", max_tokens=tokens)
 
 
-def build_towers(place: ModelFiles, fingerprint: str, network: "Network",
-                 readers: "tuple[BaseImageProcessor, Tokenizer]", dtype: str = "float32",
+def build_towers(place: ModelFiles, network: "Network", readers: "tuple[BaseImageProcessor, Tokenizer]",
+                 dtype: str = "float32",
                  lend: "Callable[[Network], AbstractContextManager[Network]]" = nullcontext) -> TwoTowers:
     """Build both towers of a network in evaluation mode, verified separately. readers: its image processor and its
     tokenizer. lend(module): gives a module for a pass."""
     processor, tokenizer = readers
-    picture = build_picture_model(place, fingerprint, network.vision_model, processor, "none", dtype,
+    picture = build_picture_model(place, network.vision_model, processor, "none", dtype,
                                   Comparison(network, tokenizer, partial(lend, network)),
                                   partial(lend, network.vision_model))
-    text = build_model(place, fingerprint, network.text_model, tokenizer, "none", dtype,
+    text = build_model(place, network.text_model, tokenizer, "none", dtype,
                        partial(lend, network.text_model))
     return TwoTowers(picture, text)
 
 
-def untrained_twin(model: PretrainedModel | TwoTowers, place: ModelFiles,
-                   fingerprint: str) -> PretrainedModel | TwoTowers:
+def untrained_twin(model: PretrainedModel | TwoTowers, place: ModelFiles) -> PretrainedModel | TwoTowers:
     """Return an untrained twin of this model: the same architecture, with weights newly initialised from a fixed
     seed."""
     one = model.picture if isinstance(model, TwoTowers) else model
@@ -147,8 +146,8 @@ def untrained_twin(model: PretrainedModel | TwoTowers, place: ModelFiles,
         network = drawn_anew(one.network if compared is None else compared.network).float().eval()
     place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None, unapplied=one.reasons)
     if isinstance(model, TwoTowers):
-        return build_towers(place, fingerprint, network, (model.picture.processor, model.tokenizer))
+        return build_towers(place, network, (model.picture.processor, model.tokenizer))
     if isinstance(model, PictureModel):
         task = "none" if model.pooling else model.task
-        return build_picture_model(place, fingerprint, network, model.processor, task)
-    return build_model(place, fingerprint, network, model.tokenizer, model.task)
+        return build_picture_model(place, network, model.processor, task)
+    return build_model(place, network, model.tokenizer, model.task)

@@ -151,9 +151,9 @@ def test_setting_that_changes_nothing_is_not_named(home, tmp_path, report, key, 
     ("gemma3", "Gemma3TextConfig", 34, 128 ** -0.5)])
 def test_largest_gemmas_scale_by_the_width_of_the_stream(kind, config, layers, scale):
     made, heads = getattr(transformers, config)(), 32
-    gguf_file.apply_heads(made, kind, {
+    list(gguf_file.apply(made, kind, {
         "embedding_length": {168 ** -0.5: 5376, 144 ** -0.5: 4608}.get(scale, 2560), "block_count": layers,
-        "attention.head_count": heads, "attention.key_length": 128})
+        "attention.head_count": heads, "attention.key_length": 128}, {}))
     assert made.query_pre_attn_scalar ** -0.5 == pytest.approx(scale) and made.head_dim == 128
 
 
@@ -161,8 +161,7 @@ def test_heads_that_differ_between_layers_are_left_to_transformers():
     header = {"embedding_length": 2560, "attention.head_count": 8, "attention.key_length": 512, "block_count": 6,
               "attention.key_length_swa": 256, "rope.freq_base": 2e6}
     made = transformers.Gemma4TextConfig()
-    rest = gguf_file.apply_rope(made, "gemma4", gguf_file.apply_heads(made, "gemma4", header), {})
-    assert [*gguf_file.apply_named(made, rest)] == ["attention.key_length_swa"]
+    assert [*gguf_file.apply(made, "gemma4", header, {})] == ["attention.key_length_swa"]
     assert made.rope_parameters["full_attention"]["rope_theta"] == 2e6
     assert {each.head_dim for each in made.per_layer_config} == {256, 512}
 
