@@ -35,7 +35,7 @@ from clearhead.model.core.attention import (
 from clearhead.model.core.limits import on_own_pages, release_free_pages
 from clearhead.model.core.models import check_lengths
 from clearhead.model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, frozen, quiet
-from clearhead.model.core.record import Attends, Layer
+from clearhead.model.core.record import Layer
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -60,7 +60,7 @@ class Unsupported(Exception):
 
 
 @dataclass(eq=False)
-class Call(Attends):
+class Call:
     """The inputs and outputs of one attention call, with the fields of a `model.core.record.Layer`, and the call's
     location."""
 
@@ -237,7 +237,6 @@ class Session:
     report: Progress = quiet               # called at each attention layer
     # each patched head's output (q, d_v) in the other pass
     patched_outputs: "Mapping[Patch, Tensor]" = field(default_factory=dict)
-    mixed: "dict[tuple[Kind, int], Tensor] | None" = None   # if a dictionary, filled with (kind, layer): (q, head, d_v)
     # for passes that are not recorded, over several texts at once unless there are edits: receives each attention's
     # slot, its query, key and value (text, head, token, d) and its edited output (text, q, head, d_v), and returns the
     # output to continue with
@@ -342,8 +341,8 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
                           f"whole input")
     name, occurrence = session.identify(module)
     if session.slots:
-        session.report(len(session.calls) / len(session.slots),
-                       f"attention layer {len(session.calls) + 1} of {len(session.slots)}")
+        done, every = sum(session.counts.values()), len(session.slots)
+        session.report((done - 1) / every, f"attention layer {done} of {every}")
     slot = session.slots.get((name, occurrence))
     if session.tap is not None and not session.edits:
         output = native(query, mask, options)
@@ -371,8 +370,6 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
         call.replaced = as_array(output)[:, list(call.replaced_heads)].swapaxes(0, 1).copy()
     if session.tap is not None and slot is not None:
         output = session.tap(slot, tensors, output)
-    if session.mixed is not None and slot is not None:
-        session.mixed[slot.kind, slot.index] = output[0]
     session.output = output
     return output
 

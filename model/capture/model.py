@@ -131,9 +131,8 @@ class NetworkModel:
             return Pass(lambda: torch.cat([one.outputs() for one in each]), lambda row: each[row].answer(0), {})
         session, tensors = self.session(edits, asked.lengths, report), asked.tensors
         heads: dict[tuple[Kind, int], Tensor] = {}
-        session.mixed = heads
+        session.tap = partial(_with_rows, heads, rows or [])
         if rows is not None:
-            session.tap = partial(_with_rows, rows)
             tensors = {name: tensor.repeat(len(rows), *[1] * (tensor.ndim - 1)) for name, tensor in tensors.items()}
         with self.threads(asked):
             output = forward_pass.run(session, lambda: self.call(tensors, every))
@@ -232,13 +231,15 @@ class NetworkModel:
                 raise UserError(f"There is no {which}; choose one that is shown.")
 
 
-def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, _tensors: "tuple[Tensor, ...]",
-               output: "Tensor") -> "Tensor":
-    """Return the output (row, q, head, d_v) of one attention layer, with the heads of each row replaced."""
+def _with_rows(heads: "dict[tuple[Kind, int], Tensor]", rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot,
+               _tensors: "tuple[Tensor, ...]", output: "Tensor") -> "Tensor":
+    """Return the output (row, q, head, d_v) of one attention layer, with the heads of each row replaced; keep the first
+    row in `heads`."""
     for row, replaced in enumerate(rows):
         for (kind, layer, head), other in replaced.items():
             if (kind, layer) == (slot.kind, slot.index):
                 output[row, :, head] = other
+    heads[slot.kind, slot.index] = output[0]
     return output
 
 

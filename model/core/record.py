@@ -284,19 +284,51 @@ def _kept_additive(allowed: Mask, *ends: int) -> tuple[np.ndarray, np.ndarray] |
     return _additive(allowed, slice(*ends[:2]), slice(*ends[2:]))
 
 
-class Attends:
-    """Equation (1) for one layer. Only this class combines it with grouped heads, masks, biases, soft-caps,
-    temperatures and sinks."""
+# the axes of a layer's arrays: head, group of heads, query, key, dimension of keys, dimension of values, replaced head
+AXES = {"query": "hqd", "key": "gkd", "value": "gkv", "sink": "h", "temperature": "h", "gate": "hq", "replaced": "rqv"}
 
-    query: np.ndarray                # (head, q, d_k)
-    key: np.ndarray                  # (kv_head, k, d_k)
-    value: np.ndarray                # (kv_head, k, d_v)
-    scale: float
-    allowed: Mask
-    bias: Bias
-    softcap: float | None
-    sink: np.ndarray | None          # (head)
-    temperature: np.ndarray | None   # (head)
+
+@with_arrays
+class Layer:
+    """The inputs of equation (1) of Vaswani et al. 2017 in one layer, with the additions of later models. Only this
+    class combines it with grouped heads, masks, biases, soft-caps, temperatures and sinks.
+
+    scores = softcap(query keyᵀ · scale) + bias; weights = softmax(scores / temperature) over the allowed keys and the
+    sink. Query head h uses key and value head h // (heads / kv_heads). Arrays are float32 and finite.
+    """
+
+    index: int                              # the layer's number in the model
+    query: np.ndarray                       # (head, q, d_k), after rotary positions
+    key: np.ndarray                         # (kv_head, k, d_k), after rotary positions
+    value: np.ndarray                       # (kv_head, k, d_v)
+    scale: float                            # 1/√d_k in the paper
+    allowed: Mask                           # which keys each query may attend to
+    bias: Bias = None                       # added to the scores
+    softcap: float | None = None            # caps the scores: softcap · tanh(score / softcap)
+    sink: np.ndarray | None = None          # (head), an extra logit that belongs to no token
+    temperature: np.ndarray | None = None   # (head), set by the edit `Temper`
+    # (head, q), the length of a head's output after the gate that follows it, relative to that before; None without one
+    gate: np.ndarray | None = None
+    # heads whose output an edit replaced in this pass (`Silence`, `Patch`), in ascending order
+    replaced_heads: tuple[int, ...] = ()
+    replaced: np.ndarray | None = None      # (replaced head, q, d_v), their outputs; None without such heads
+
+    def __post_init__(self) -> None:
+        owner = f"layer {self.index}"
+        lengths, fits = {"r": len(self.replaced_heads)}, True
+        for name, axes in AXES.items():
+            if (array := getattr(self, name)) is not None:
+                _check_array(owner, name, array, len(axes))
+                fits &= all(lengths.setdefault(*axis) == axis[1] for axis in zip(axes, array.shape, strict=True))
+        heads, queries, keys = self.shape
+        shapes = ((heads, queries, keys), (queries, keys))
+        fits &= all(part.values.shape in shapes for part in (self.allowed, self.bias) if isinstance(part, Dense))
+        fits &= not isinstance(self.bias, Relative) or (*self.bias.by_offset.shape, self.bias.n_queries) == (
+            heads, queries + keys - 1, queries)
+        if not fits or heads % len(self.key):
+            raise ValueError(f"{owner}: expected a query (head, q, d_k), a key (kv_head, k, d_k), a value (kv_head, k, "
+                             f"d_v), heads a multiple of kv_heads, and all other arrays of these sizes, got "
+                             f"{self.query.shape}, {self.key.shape} and {self.value.shape}")
 
     def group(self, head: Head) -> Head:
         """Return the number of the key and the value that the queries of a head read, or of those of several heads."""
@@ -355,52 +387,6 @@ class Attends:
         if isinstance(rows, slice) and small and not isinstance(self.allowed, Dense | Hidden | Narrowed):
             return _kept_additive(self.allowed, rows.start, rows.stop, keys.start, keys.stop)
         return _additive(self.allowed, rows, keys)
-
-
-# the axes of a layer's arrays: head, group of heads, query, key, dimension of keys, dimension of values, replaced head
-AXES = {"query": "hqd", "key": "gkd", "value": "gkv", "sink": "h", "temperature": "h", "gate": "hq", "replaced": "rqv"}
-
-
-@with_arrays
-class Layer(Attends):
-    """The inputs of equation (1) of Vaswani et al. 2017 in one layer, with the additions of later models.
-
-    scores = softcap(query keyᵀ · scale) + bias; weights = softmax(scores / temperature) over the allowed keys and the
-    sink. Query head h uses key and value head h // (heads / kv_heads). Arrays are float32 and finite.
-    """
-
-    index: int                              # the layer's number in the model
-    query: np.ndarray                       # (head, q, d_k), after rotary positions
-    key: np.ndarray                         # (kv_head, k, d_k), after rotary positions
-    value: np.ndarray                       # (kv_head, k, d_v)
-    scale: float                            # 1/√d_k in the paper
-    allowed: Mask                           # which keys each query may attend to
-    bias: Bias = None                       # added to the scores
-    softcap: float | None = None            # caps the scores: softcap · tanh(score / softcap)
-    sink: np.ndarray | None = None          # (head), an extra logit that belongs to no token
-    temperature: np.ndarray | None = None   # (head), set by the edit `Temper`
-    # (head, q), the length of a head's output after the gate that follows it, relative to that before; None without one
-    gate: np.ndarray | None = None
-    # heads whose output an edit replaced in this pass (`Silence`, `Patch`), in ascending order
-    replaced_heads: tuple[int, ...] = ()
-    replaced: np.ndarray | None = None      # (replaced head, q, d_v), their outputs; None without such heads
-
-    def __post_init__(self) -> None:
-        owner = f"layer {self.index}"
-        lengths, fits = {"r": len(self.replaced_heads)}, True
-        for name, axes in AXES.items():
-            if (array := getattr(self, name)) is not None:
-                _check_array(owner, name, array, len(axes))
-                fits &= all(lengths.setdefault(*axis) == axis[1] for axis in zip(axes, array.shape, strict=True))
-        heads, queries, keys = self.shape
-        shapes = ((heads, queries, keys), (queries, keys))
-        fits &= all(part.values.shape in shapes for part in (self.allowed, self.bias) if isinstance(part, Dense))
-        fits &= not isinstance(self.bias, Relative) or (*self.bias.by_offset.shape, self.bias.n_queries) == (
-            heads, queries + keys - 1, queries)
-        if not fits or heads % len(self.key):
-            raise ValueError(f"{owner}: expected a query (head, q, d_k), a key (kv_head, k, d_k), a value (kv_head, k, "
-                             f"d_v), heads a multiple of kv_heads, and all other arrays of these sizes, got "
-                             f"{self.query.shape}, {self.key.shape} and {self.value.shape}")
 
     def head_outputs(self, rows: slice | np.ndarray) -> np.ndarray:
         """Return what the heads passed on in this pass at some rows, before any gate and W_O, (head, row, d_v): weights
