@@ -1,14 +1,15 @@
 """Plant small faults, one at a time, and see whether the tests notice: python -m benchmarks.mutants --seed 1 --n 60
 
-A fault changes an operator, a comparison, a constant or a negation in FOLDERS. For each, the tests of its file run,
-then those of its folder, then `pytest -m fast`, until the first failure or the end of the time. The faults are planted
-in copies of what is committed, one copy for each process.
+A fault changes an operator, a comparison, a constant or a negation in FOLDERS. For each, the tests that import its
+file run, then those of its folder, then `pytest -m fast`, until the first failure or the end of the time. The faults
+are planted in copies of what is committed, one copy for each process.
 """
 import argparse
 import ast
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -100,12 +101,16 @@ def drawn(seed: int, count: int) -> list[Fault]:
 
 
 def tests_of(path: str) -> list[list[str]]:
-    """Return the arguments of each run of pytest for a fault in this file."""
+    """Return the arguments of each run of pytest for a fault in this file: the tests of its folder that import it, the
+    others of the folder, and the fast ones elsewhere."""
     folder = Path("tests", path).parent
     while not (ROOT / folder).is_dir():
         folder = folder.parent
-    own = sorted(folder.rglob(f"test_{Path(path).stem}*.py"))
-    return [[*map(str, own)], [str(folder)], ["-m", "fast"]] if own else [[str(folder)], ["-m", "fast"]]
+    named = re.compile(rf"^(from|import) .*\b{Path(path).stem}\b", re.MULTILINE)
+    own = [str(each.relative_to(ROOT)) for each in sorted((ROOT / folder).rglob("test_*.py"))
+           if named.search(each.read_text(encoding="utf-8"))]
+    further = [[str(folder), *(f"--ignore={each}" for each in own)], ["-m", "fast", f"--ignore={folder}"]]
+    return [own, *further] if own else further
 
 
 def noticed(fault: Fault, checkout: Path, longest: float) -> dict[str, object]:
@@ -130,6 +135,7 @@ def noticed(fault: Fault, checkout: Path, longest: float) -> dict[str, object]:
         by = ""   # slowness alone proves nothing
     finally:
         path.write_bytes(content)
+        os.utime(path, (0, 0))   # or else the fault's bytecode, of the same second and size, would pass for the file's
     return asdict(fault) | {"by": by, "seconds": round(time.perf_counter() - began)}
 
 

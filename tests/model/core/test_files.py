@@ -1,6 +1,7 @@
 """Files are written completely or not at all, even where a system refuses to replace a file, as on Windows."""
 import os
 import re
+import stat
 import threading
 import time
 from contextlib import suppress
@@ -48,6 +49,16 @@ def test_file_replaces_the_old_one(tmp_path, held):
     held(4)
     files.write(place, b"three")
     assert place.read_bytes() == b"three" and list(tmp_path.iterdir()) == [place]
+
+
+def test_new_folders_follow_the_umask(tmp_path):
+    before = os.umask(0o027)
+    try:
+        files.make_folder(tmp_path / "a" / "b")
+        files.make_folder(tmp_path / "c", 0o700)
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "a/b", "c")] == [0o750, 0o750, 0o700]
 
 
 def test_file_held_open_is_refused_and_unchanged(tmp_path, held, monkeypatch):

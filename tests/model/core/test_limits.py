@@ -34,6 +34,22 @@ def test_plan_counts_what_a_pass_holds_and_computes():
     assert plan.operations_for(10) == 2 * 1000 * 10 + 2 * 100 * (4 * (8 + 6) + 3 * (5 + 5))
 
 
+@pytest.mark.parametrize("quadratic", [0.0, 2.0])
+@pytest.mark.parametrize(("room", "speed"), [(3e8, 1e30), (1e30, 3e9)], ids=["memory", "time"])
+def test_longest_text_that_fits_is_told(room, speed, quadratic, monkeypatch):
+    plan = limits.Plan(10**8, 4096, 0, (limits.Shape(64, 64, 64, 64, quadratic),), keeps_weights=False)
+    monkeypatch.setattr(limits, "memory_free", lambda: room)
+    monkeypatch.setattr(limits, "operations_per_second", lambda: speed)
+    most = next(n for n in range(10**5) if plan.bytes_for(n + 1) > room or plan.operations_for(n + 1) > 600 * speed)
+    limits.refuse_what_does_not_fit(plan, most, "it")
+    for n in (most + 1, 3 * most, 3 * most + 1):
+        with pytest.raises(UserError, match=rf"\(limit 600 s\); shorten the text to {most:,} tokens\.$"):
+            limits.refuse_what_does_not_fit(plan, n, "it")
+    small = replace(plan, parameters=1000, width=48, shapes=())   # so small that nothing is measured
+    monkeypatch.setattr(limits, "memory_free", None)
+    limits.refuse_what_does_not_fit(small, 100, "it")
+
+
 def test_exceeded_limit_is_named_with_its_setting():
     limits.Limits(tokens=5).refuse_above("tokens", 5, "mine.npz", "save fewer layers")
     with pytest.raises(UserError, match=r"^mine has 8,000 tokens and the limit is 5; x, or set CLEARHEAD_TOK"):

@@ -8,7 +8,7 @@ import pytest
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Causal, Full, Window
 from clearhead.model.core.query import Kind, UserError, quiet
-from clearhead.model.core.view import TokenRankingQuery, View, displayed_head, keep_mass, telling_token
+from clearhead.model.core.view import TokenRankingQuery, View, displayed_head, displayed_rows, keep_mass, telling_token
 from tests.fabricate import SENTENCE, record
 
 N = 7
@@ -31,7 +31,7 @@ def test_words_sum_keys_and_average_queries():
 def test_hidden_special_tokens_are_not_renormalised():
     shown = displayed_head(record(N), replace(PLAIN, hide_special=True))
     assert (shown.weights == whole()[1:, 1:]).all() and "no longer sum to 1" in shown.notes[0]
-    assert shown.row_of(0) is None
+    assert shown.row_of(0) is None and displayed_head(record(N), PLAIN).notes == ()
     again = displayed_head(record(N), replace(PLAIN, hide_special=True, renormalise=True))
     assert np.allclose(again.weights, whole()[1:, 1:] / whole()[1:, 1:].sum(1, keepdims=True))
     assert "renormalised" in again.notes[0]
@@ -53,6 +53,25 @@ def test_quadrants_cut_by_segment():
     assert (displayed_head(pair, replace(PLAIN, quadrant="AB")).weights == whole()[1:4, 4:]).all()
     with pytest.raises(UserError, match="nothing to show"):
         displayed_head(record(N), replace(PLAIN, quadrant="BB"))
+
+
+@pytest.mark.parametrize("allowed", [Causal(), Window(2), Full()], ids=str)
+@pytest.mark.parametrize("filters", [{}, {"hide_special": True}, {"keep": 0.6}, {"keep": 0.6, "renormalise": True},
+                                     {"hide_special": True, "renormalise": True}], ids=str)
+def test_row_of_every_head_equals_the_displayed_head(allowed, filters):
+    answer = record(N)
+    layers = tuple(replace(layer, allowed=allowed) for layer in answer.maps[0].layers)
+    answer = replace(answer, maps=(replace(answer.maps[0], layers=layers),))
+    for token in (1, 4, N - 1):
+        found = displayed_rows(answer.maps[0], View(token=token, **filters))
+        assert [rows.shape for rows in found] == [(layer.heads, N) for layer in layers]
+        for layer, rows in zip(layers, found):
+            seen = allowed.block(slice(0, N), slice(0, N))[token] & (np.arange(N) >= bool(filters.get("hide_special")))
+            for head, row in enumerate(rows):
+                shown = displayed_head(answer, View(layer=layer.index, head=head, **filters))
+                wanted = shown.weights[shown.row_of(token)]
+                np.testing.assert_allclose(np.nan_to_num(row)[-len(wanted):], wanted, atol=1e-6)
+                assert ((seen if "keep" not in filters else row > 0) == np.isfinite(row)).all()
 
 
 @pytest.mark.parametrize("allowed", [Causal(), Window(300), Full()], ids=str)

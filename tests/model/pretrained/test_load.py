@@ -156,14 +156,3 @@ def test_model_larger_than_memory_is_refused(tmp_path, monkeypatch):
             sources.ask(CardQuery(large, sources.revision(large))).result(60)
     record = sources.ask(sources.open_query(large, "the cat sat on mat")).result(60)
     assert record.verification.status == "verified"
-
-
-def test_fitting_length_is_named(opened, monkeypatch):
-    model = opened("llama")
-    monkeypatch.setattr(limits, "memory_free", lambda: model.plan.bytes_for(17) + 1)
-    monkeypatch.setattr(limits, "SMALL_BYTES", 0)
-    limits.refuse_what_does_not_fit(model.plan, 17, "it")
-    with pytest.raises(UserError, match="shorten the text to 17 tokens"):
-        limits.refuse_what_does_not_fit(model.plan, 40, "it")
-    with pytest.raises(UserError, match="GB"):
-        limits.refuse_weights(10**12, "it")

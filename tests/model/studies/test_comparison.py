@@ -9,11 +9,12 @@ from scipy.spatial.distance import jensenshannon
 
 from clearhead.model.ask import sources
 from clearhead.model.core import heads
-from clearhead.model.core.query import Kind, Patch, Silence, Temper, quiet
-from clearhead.model.core.record import Prediction
+from clearhead.model.core.query import Kind, Patch, Silence, Temper, UserError, quiet
+from clearhead.model.core.record import Prediction, patch_tokens
 from clearhead.model.studies import comparison
 from clearhead.model.studies.comparison import ComparisonQuery, cosine, same_heads
 from clearhead.model.studies.silencing import SilencingQuery, change
+from tests import fabricate
 from tests.headline import TIRED
 from tests.model import tiny
 from tests.model.studies.test_alignment import record
@@ -54,6 +55,20 @@ def test_predictions_equal_the_record():
     assert comparison.prediction_table(one, other) == [] and cosine(first, second) is None
     a, b = (each.prediction.vector for each in (one, other))
     assert cosine(one, other) == pytest.approx(float(np.dot(a, b) / np.linalg.norm(a) / np.linalg.norm(b)), abs=1e-6)
+
+
+    short = replace(other, prediction=replace(other.prediction, vector=b[:-1]))
+    assert cosine(one, short) is None and cosine(short, short) == pytest.approx(1)
+
+
+def test_patches_are_compared_only_on_the_same_grid():
+    def seen(*grid):
+        return fabricate.patterned(patch_tokens(*grid))
+
+    assert all(each.both for each in meet(seen(2, 3), seen(2, 3)).rows)
+    with pytest.raises(UserError, match="into 2 × 3 patches, the other into 3 × 2"):
+        meet(seen(2, 3), seen(3, 2))
+    assert len(meet(seen(2, 3), fabricate.record(4)).rows) >= 7   # a text has no grid
 
 
 def test_text_of_an_edited_translator_ends_where_it_differs(tmp_path):

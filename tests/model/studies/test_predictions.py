@@ -44,6 +44,9 @@ def test_translator_likelihood_equals_torch_cross_entropy():
     losses = functional.cross_entropy(logits, torch.tensor(found.ids), reduction="none")
     np.testing.assert_allclose(found.log_probabilities, -losses.numpy(), atol=1e-5)
     assert found.products[-1] == pytest.approx(-losses.sum().item(), abs=1e-4)
+    greedy = likelihood("translator")
+    following = predictions.NextWordQuery(sources.open_query("translator", TIRED, continuation=greedy.ids[:3]))
+    assert ask(following).ids[0] == greedy.ids[3]
     assert found.perplexity == pytest.approx(losses.mean().exp().item(), rel=1e-5)
 
 

@@ -73,8 +73,10 @@ def test_rule_with_too_many_pairs_is_refused_in_advance():
 
 def test_marks_in_the_cases_select_words_or_spans():
     cases = [{"text": "Old friends never really meet.", "verb": "meet", "subject": (4, 11)},
-             {"text": "She sings and he sings.", "verb": ["sings"], "subject": "he"}]
-    first, second = rule.mark(cases, ("verb", "subject"))
+             {"text": "She sings and he sings.", "verb": ["sings"], "subject": "he"},
+             {"text": "The cat sat.", "verb": (8, 11), "subject": (3, 8)}]   # the span ends where the verb begins
+    first, second, third = rule.mark(cases, ("verb", "subject"))
+    assert third.pairs == ((2, (1,)),) and rule.mark(cases, ("subject", "verb"))[2].pairs == ((1, (2,)),)
     assert first.pairs == ((4, (1,)),)
     assert second.pairs == ((1, (3,)), (4, (3,)))
     table = [{"text": "A cat sat.", "verb": "6:9", "subject": "cat"}, {"text": "A dog.", "verb": "", "subject": "dog"}]

@@ -59,8 +59,8 @@ def test_shipped_twins_have_opposite_answers():
     assert len(pairs) >= 100 and len({case.frame for case in cases}) >= 20
     assert len({case.sentence for case in cases}) == len(cases)
     for name, twins in pairs.items():
-        assert len(twins) == 2, name
         one, other = twins
+        assert coreference.twin_of(one) == other and coreference.twin_of(other) == one
         assert (one.word("correct"), one.word("wrong"), one.frame) == (other.word("wrong"), other.word("correct"),
                                                                        other.frame)
         assert all(max(case.correct[1], case.wrong[1]) < case.pronoun[0] for case in twins)
@@ -220,6 +220,10 @@ def test_baselines_by_hand():
     np.testing.assert_array_equal(coreference.nearest_noun_baseline((Case(text, (8, 11), first, second),)), [1])
 
 
-def test_equal_weights_count_one_half():
+def test_equal_weights_count_one_half_and_a_pair_needs_both():
     weights = np.array([[[0.2, 0.1]], [[0.1, 0.2]], [[0.3, 0.3]]], np.float32)
     np.testing.assert_array_equal(coreference.correctness(weights)[:, 0], [1, 0, 0.5])
+    pairs = np.array([0, 1, 0, 1, 2])   # the last one has no twin
+    correct = np.array([[1, 1, 0.5], [1, 0, 1], [1, 1, 1], [1, 1, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(coreference.both_right(correct, pairs), [1, 0.5, 0.5])
+    assert np.isnan(coreference.both_right(correct, np.arange(5))).all()
