@@ -1,6 +1,6 @@
 """Plant small faults, one at a time, and see whether the tests notice: python -m benchmarks.mutants --seed 1 --n 60
 
-A fault changes an operator, a comparison, a constant or a negation in FOLDERS. For each, the tests that import its
+A fault changes an operator, a comparison, a constant or a negation in FILES. For each, the tests that import its
 file run, then those of its folder, then `pytest -m fast`, until the first failure or the end of the time. The faults
 are planted in copies of what is committed, one copy for each process.
 """
@@ -22,7 +22,8 @@ from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("model/core", "model/capture", "model/studies", "model/module", "clearhead")
+PACKAGE = ROOT / "clearhead"
+FILES = ("model/core/**/*.py", "model/capture/**/*.py", "model/studies/**/*.py", "model/module/**/*.py", "*.py")
 IGNORED = "--ignore=tests/test_rules.py"   # the style of a fault is none
 SWAPPED: dict[type, str] = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*", ast.Pow: "*",
@@ -96,14 +97,15 @@ def changes(node: ast.expr, text: Callable[[ast.expr], str]) -> Iterator[str]:
 
 def drawn(seed: int, count: int) -> list[Fault]:
     """Draw faults at random, each expression with equal probability."""
-    every = [fault for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")) for fault in faults_in(path)]
+    every = [fault for pattern in FILES for path in sorted(PACKAGE.glob(pattern)) for fault in faults_in(path)]
     return random.Random(seed).sample(every, count)
 
 
 def tests_of(path: str) -> list[list[str]]:
     """Return the arguments of each run of pytest for a fault in this file: the tests of its folder that import it, the
     others of the folder, and the fast ones elsewhere."""
-    folder = Path("tests", path).parent
+    inside = Path(path).relative_to("clearhead").parent
+    folder = Path("tests", inside if inside.name else "clearhead")
     while not (ROOT / folder).is_dir():
         folder = folder.parent
     named = re.compile(rf"^(from|import) .*\b{Path(path).stem}\b", re.MULTILINE)
