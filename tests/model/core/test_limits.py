@@ -31,6 +31,7 @@ def test_plan_counts_what_a_pass_holds_and_computes():
     kept = 10 * (4 * 8 + 2 * (8 + 6)) + 10 * (3 * 5 + 3 * (5 + 5))   # queries, keys and values
     assert plan.bytes_for(10) == 4 * (kept + 3 * 2 * 100 + 10 * (48 + 70))
     assert replace(plan, keeps_weights=True).bytes_for(10) == plan.bytes_for(10) + 4 * (4 + 3) * 100
+    assert replace(plan, shapes=()).bytes_for(10) == 4 * 10 * (48 + 70)
     assert plan.operations_for(10) == 2 * 1000 * 10 + 2 * 100 * (4 * (8 + 6) + 3 * (5 + 5))
 
 

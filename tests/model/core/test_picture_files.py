@@ -50,6 +50,11 @@ def test_jpeg_and_webp_are_read_as_pillow_reads_them(form, options):
 def test_large_picture_is_resampled_as_pillow_does(monkeypatch):
     monkeypatch.setattr(pictures, "LIMITS", replace(LIMITS, picture_kept=12 * 16))   # 2.5 times smaller on each side
     assert (tones(packed(Image.fromarray(NOISE))) == Image.fromarray(NOISE).resize((16, 12), Image.LANCZOS)).all()
+    monkeypatch.setattr(pictures, "BAND", 400 * 60)   # other modes are averaged over squares, band by band
+    large = np.kron(NOISE, np.ones((10, 10, 1), np.uint8))
+    means = large.reshape(12, 25, 16, 25, 3).mean((1, 3))
+    assert np.abs(tones(packed(Image.fromarray(large).convert("RGBA"))) - means).max() <= 1
+    assert np.abs(tones(packed(Image.fromarray(large[..., 0] * np.uint16(257))))[..., 1] - means[..., 0]).max() <= 1
 
 
 def test_transparent_is_white_and_deep_channels_keep_their_tones():

@@ -71,7 +71,7 @@ def test_patches_are_row_by_row():
     tokens = patch_tokens(2, 3, before=("[CLS]", "[REG]0"), after=("[DET]",))
     assert tokens.texts == ("[CLS]", "[REG]0", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2", "[DET]")
     assert tokens.special == (True, True, *[False] * 6, True) and tokens.patches == tuple(range(2, 8))
-    assert tokens.grid == (2, 3)
+    assert tokens.grid == (2, 3) and tokens.words == (-1, -1, *range(6), -1)
     assert tokens.place(6) == (1, 1) and tokens.patch_at(1, 1) == 6
     assert tokens.place(0) is tokens.place(8) is tokens.patch_at(2, 0) is None
     assert tokens.boxes[6] == pytest.approx(Box(1 / 3, 1 / 2, 2 / 3, 1)) and tokens.boxes[0] is None
