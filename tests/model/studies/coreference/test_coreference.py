@@ -58,7 +58,7 @@ def test_shipped_twins_have_opposite_answers():
     pairs = {name: [case for case in cases if case.pair == name] for name in {case.pair for case in cases}}
     assert len(pairs) >= 100 and len({case.frame for case in cases}) >= 20
     assert len({case.sentence for case in cases}) == len(cases)
-    for name, twins in pairs.items():
+    for twins in pairs.values():
         one, other = twins
         assert coreference.twin_of(one) == other and coreference.twin_of(other) == one
         assert (one.word("correct"), one.word("wrong"), one.frame) == (other.word("wrong"), other.word("correct"),
