@@ -188,6 +188,20 @@ def classical(wanted: np.ndarray, dimensions: int = 2) -> np.ndarray:
     return vectors[:, ::-1][:, :dimensions] * np.sqrt(np.maximum(values[::-1][:dimensions], 0))
 
 
+def least_stress(wanted: np.ndarray) -> np.ndarray:
+    """Return points (point, 2) that minimise Σ (distance − wanted)² locally, starting from classical scaling."""
+    from scipy.optimize import minimize
+
+    def raw(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        points = flat.reshape(-1, 2)
+        apart = between(points)
+        pulls = np.divide(apart - wanted, apart, out=np.zeros_like(apart), where=apart > 0)
+        slope = 4 * (pulls.sum(1, keepdims=True) * points - pulls @ points)
+        return float(((apart - wanted) ** 2).sum()), slope.ravel()
+
+    return np.asarray(minimize(raw, classical(wanted).ravel(), jac=True, method="L-BFGS-B").x.reshape(-1, 2))
+
+
 MATRICES = ("query", "key", "value")
 DRAWS = 30      # number of pairs of random subspaces for comparison
 SEED = 0

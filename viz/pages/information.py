@@ -137,7 +137,7 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
         st.info(words["few"])
         return
     wanted = np.sqrt(pool.divergence)
-    points = information.classical(wanted)
+    points = information.least_stress(wanted)
     here, labels = pool.places.index(view.head_id), [head_label(*head) for head in pool.places]
     near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
     drawn, (same, other) = information.between(points), information.within_and_between(pool, wanted)
@@ -156,7 +156,7 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
                      height=300, kind="kept")
         words.table([[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"] for each in near],
                     head=labels[here])
-    words.explain(information.divergences, information.classical, information.stress)
+    words.explain(information.divergences, information.classical, information.least_stress, information.stress)
 
 
 @section

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.linalg import orth, subspace_angles
+from scipy.optimize import approx_fprime
 from scipy.spatial import procrustes
 from scipy.spatial.distance import jensenshannon
 from scipy.special import softmax
@@ -84,6 +85,14 @@ def test_points_of_a_plane_are_recovered_up_to_rotation():
     points = information.classical(wanted)
     assert information.stress(points, wanted) == pytest.approx(0, abs=1e-6)
     assert procrustes(FLAT, points)[2] == pytest.approx(0, abs=1e-9)
+
+
+def test_least_stress_has_no_way_down():
+    wanted = information.between(np.random.default_rng(6).standard_normal((9, 5)))   # distances that no plane has
+    points = information.least_stress(wanted)
+    raw = lambda flat: ((information.between(flat.reshape(-1, 2)) - wanted) ** 2).sum()
+    assert raw(points) < raw(information.classical(wanted))
+    assert approx_fprime(points.ravel(), raw, 1e-6) == pytest.approx(0, abs=1e-3)
 
 
 @pytest.fixture(scope="module", params=[("minilm", Kind.SELF, 3), ("translator", Kind.CROSS, 1)])
