@@ -2,7 +2,6 @@
 tokenizers."""
 import difflib
 import itertools
-import operator
 import re
 from collections.abc import Sequence
 
@@ -50,8 +49,8 @@ def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, li
     return pieces, spans
 
 
-def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool, Span, Span]]:
-    """Return runs of equal words and the gaps between them, in order, as (equal, range in first, range in second).
+def equal_words(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the indices of the equal words that correspond, in order.
 
     Minimises the edit distance (Levenshtein 1966; Wagner and Fischer 1974). A diff by longest blocks would misalign
     repetitive texts.
@@ -64,37 +63,38 @@ def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool,
         costs[i, 0] = i
         costs[i, 1:] = np.minimum(costs[i - 1, :-1] + (other != number), costs[i - 1, 1:] + 1)
         costs[i] = np.minimum.accumulate(costs[i] - along) + along
-    steps, i, j = [], len(one), len(other)
-    while i or j:
-        both = i > 0 and j > 0 and costs[i, j] == costs[i - 1, j - 1] + (one[i - 1] != other[j - 1])
-        down = both or (i > 0 and costs[i, j] == costs[i - 1, j] + 1)
+    pairs, i, j = [], len(one), len(other)
+    while i and j:
+        both = costs[i, j] == costs[i - 1, j - 1] + (one[i - 1] != other[j - 1])
+        down = both or costs[i, j] == costs[i - 1, j] + 1
         i, j = i - int(down), j - int(both or not down)
-        steps.append((bool(both and one[i] == other[j]), i, j))
-    runs = [next(run) for _, run in itertools.groupby(reversed(steps), operator.itemgetter(0))]   # steps are backwards
-    return [(equal, (i, i_end), (j, j_end)) for (equal, i, j), (_, i_end, j_end) in itertools.pairwise(
-        [*runs, (False, len(one), len(other))])]
+        if both and one[i] == other[j]:
+            pairs.append((i, j))
+    return pairs[::-1]
 
 
 def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
     """Return an int for every character of both texts: matching characters share a number, unmatched ones have −1."""
-    words = [[(each.group().casefold(), each.span()) for each in WORD.finditer(text)] for text in (first, second)]
-    numbers = np.full(len(first), -1), np.full(len(second), -1)
-    for equal, (i, i_end), (j, j_end) in edit_blocks(*([word for word, _ in side] for side in words)):
-        ones, others = ([span for _, span in side[start:end]]
-                        for side, start, end in zip(words, (i, j), (i_end, j_end), strict=True))
-        if ones and others:
-            if len(ones) != len(others):
-                ones, others = [(ones[0][0], ones[-1][1])], [(others[0][0], others[-1][1])]
-            for (start, end), (begin, stop) in zip(ones, others, strict=True):
-                same = equal and end - start == stop - begin
-                marks = (np.arange(start, end),) * 2 if same else _changed(first[start:end], second[begin:stop], start)
-                numbers[0][start:end], numbers[1][begin:stop] = marks
+    words = [list(WORD.finditer(text)) for text in (first, second)]
+    texts = [[word.group().casefold() for word in side] for side in words]
+    spans = [[word.span() for word in side] for side in words]
+    numbers, i, j = (np.full(len(first), -1), np.full(len(second), -1)), 0, 0
+    for i_end, j_end in [*equal_words(*texts), (len(texts[0]), len(texts[1]))]:
+        ones, others = spans[0][i:i_end], spans[1][j:j_end]   # what differs before the next equal word
+        if len(ones) != len(others):
+            ones, others = ([(side[0][0], side[-1][1])] if side else [] for side in (ones, others))
+        i, j = i_end + 1, j_end + 1
+        for (start, end), (begin, stop) in [*zip(ones, others, strict=False),
+                                            *zip(spans[0][i_end:i], spans[1][j_end:j], strict=True)]:
+            numbers[0][start:end], numbers[1][begin:stop] = _changed(first[start:end], second[begin:stop], start)
     return numbers
 
 
 def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
-    """Number the characters of a word and of its changed form, from `start`. Matching characters share a number if the
-    two forms are similar; otherwise all characters have the number `start`."""
+    """Number the characters of a word and of its form in the other text, from `start`. Matching characters share a
+    number if the two forms are equal, in either case, or similar; otherwise all characters have the number `start`."""
+    if one.casefold() == other.casefold() and len(one) == len(other):
+        return (np.arange(start, start + len(one)),) * 2
     marks = np.full(len(one), start), np.full(len(other), start)
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     if matcher.ratio() < ALIKE:

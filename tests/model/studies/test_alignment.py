@@ -1,12 +1,13 @@
 """Tokens of two records are aligned where they share characters."""
 import functools
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.model.ask import sources
 from clearhead.model.core.query import Kind
-from clearhead.model.studies.alignment import align, edit_blocks
+from clearhead.model.studies.alignment import align, equal_words
 from tests.headline import TIRED
 
 
@@ -59,7 +60,7 @@ def test_single_characters_are_followed_where_most_are_kept():
 
 
 @given(st.text("abc", max_size=8), st.text("abc", max_size=8))
-def test_edit_blocks_are_minimal(one, other):
+def test_equal_words_leave_the_fewest_edits(one, other):
     @functools.cache
     def distance(i, j):
         if not i or not j:
@@ -67,9 +68,8 @@ def test_edit_blocks_are_minimal(one, other):
         return min(distance(i - 1, j - 1) + (one[i - 1] != other[j - 1]), distance(i - 1, j) + 1,
                    distance(i, j - 1) + 1)
 
-    found = edit_blocks(one, other)
-    assert "".join(one[i:end] for _, (i, end), _ in found) == one
-    assert "".join(other[j:end] for _, _, (j, end) in found) == other
-    assert all((one[slice(*ones)] == other[slice(*others)]) or not equal for equal, ones, others in found)
-    assert sum(max(i_end - i, j_end - j) for equal, (i, i_end), (j, j_end) in found
-               if not equal) == distance(len(one), len(other))
+    found = equal_words(one, other)
+    assert all(one[i] == other[j] for i, j in found)
+    ends = [(-1, -1), *found, (len(one), len(other))]
+    assert sum(max(i_end - i, j_end - j) - 1 for (i, j), (i_end, j_end) in pairwise(ends)) == distance(len(one),
+                                                                                                      len(other))
