@@ -91,6 +91,16 @@ def sentence_tests(pairs, looked):
     return rule._Tests(heads, right, right * 0.5, looked, places, [(wanted,) for _, wanted in pairs], len(looked), 0)
 
 
+@pytest.mark.parametrize("offset", [-11, -10, -1, 1, 10, 11])
+def test_baselines_are_offsets_of_up_to_ten_words(offset):
+    """The word itself is none of them."""
+    places, looked = range(max(0, -offset), 24 - max(0, offset)), np.zeros((24, 2), int)
+    report = rule.summary([sentence_tests([(place, place + offset) for place in places], looked)] * 2, ["a", "b"], 0)
+    assert report.offset == (offset, 1.0) if abs(offset) <= 10 else report.offset[1] == 0
+    same = [sentence_tests([(place, place) for place in places], looked)] * 2
+    assert rule.summary(same, ["a", "b"], 0).offset[1] == 0
+
+
 def test_head_made_for_a_rule_beats_its_null():
     """One of three heads always looks at the wanted word, wherever it is; the others look at random."""
     rng, tests = np.random.default_rng(5), []

@@ -97,6 +97,16 @@ def test_cells_are_where_measures_are_largest(both):
         assert row(found, attention_map.kind, "confidence")[found.heads[at]] == pytest.approx(numbers.max(1).mean())
 
 
+def test_cross_attention_has_the_numbers_that_compare_no_positions():
+    names = [number.name for number in measured.numbers_of(Kind.CROSS)]
+    assert set(names) == {"entropy", "first", "special", "fit_first", "fit_end", "fit_even", "confidence"}
+    assert set(names) < {number.name for number in measured.numbers_of(Kind.SELF)} >= {"distance", "detect_previous"}
+    cross = fabricate.record(4, Kind.CROSS, list("abcdef"))[Kind.CROSS]
+    whole = heads.measure(cross)
+    for name in names[:3]:
+        assert row(measure_text(cross), Kind.CROSS, name) == pytest.approx(dict(whole.by_head(name)), rel=1e-5)
+
+
 @pytest.mark.parametrize("bins", [measured.SHARE, measured.BITS, measured.TOKENS, measured.Bins(0, 8, 4)])
 def test_every_value_is_within_its_bin(bins):
     values = np.concatenate([np.linspace(bins.low, bins.high, 999), [bins.low, bins.high]])
