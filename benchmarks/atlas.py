@@ -20,8 +20,8 @@ from typing import Any
 
 import torch
 
-from clearhead.model.ask import sources
-from clearhead.model.ask.sources import models
+from clearhead.model import sources
+from clearhead.model.ask.desk import models
 from clearhead.model.cli.atlas import open_worker
 from clearhead.model.core.files import write as write_file
 from clearhead.model.core.limits import one_thread

@@ -14,8 +14,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.tasks_table import table
-from clearhead.model.ask import sources
-from clearhead.model.ask.sources import models
+from clearhead.model import sources
+from clearhead.model.ask import desk
+from clearhead.model.ask.desk import models
 from clearhead.model.core.files import write as write_file
 from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import UserError, quiet
@@ -38,7 +39,7 @@ def measured(row: Row, again: bool) -> dict:
     begun, revision, answer, error = time.perf_counter(), sources.revision(row.model) if row.model else None, None, ""
     if revision is not None:
         question = ClaimQuery(row.claim.name, row.model, revision)
-        known = sources.shipped(question)
+        known = desk.shipped(question)
         if known is not None and not (known.stale or again):
             answer, begun = known.answer, time.perf_counter() - known.seconds
         else:

@@ -161,14 +161,15 @@ async def emptied(watch: Watch) -> tuple[int, int]:
 
 def wrong_numbers(people: list[Person]) -> int:
     """Count the pictures that differ from this process's own answer by more than one step of 255."""
-    from clearhead.model.ask import sources
+    from clearhead.model import sources
+    from clearhead.model.ask import desk
     from clearhead.model.core.heads import OverviewQuery
     from clearhead.model.core.query import Kind
 
     wrong = 0
     for person in people:
         for text, cells in person.pictures if person.tokens == SHORT else person.pictures[:1]:
-            own = sources.ask(OverviewQuery(sources.open_query("minilm", text), Kind.SELF), "benchmark").result()
+            own = desk.ask(OverviewQuery(sources.open_query("minilm", text), Kind.SELF), "benchmark").result()
             wrong += int(np.abs(np.concatenate(own.cells).astype(int) - cells).max()) > 1
     return wrong
 

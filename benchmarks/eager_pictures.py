@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearhead.model.ask import sources
-from clearhead.model.ask.sources import models
+from clearhead.model import sources
+from clearhead.model.ask.desk import models
 from clearhead.model.core import heads, pictures
 from clearhead.model.core.query import Kind, quiet
 from clearhead.model.pretrained import load

@@ -18,8 +18,9 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from clearhead.model.ask import sources
-from clearhead.model.ask.sources import text_set
+from clearhead.model import sources
+from clearhead.model.ask import desk
+from clearhead.model.ask.desk import text_set
 from clearhead.model.core.files import write as write_file
 from clearhead.model.core.query import UserError
 from clearhead.model.studies.faithfulness import COLUMNS, SETS, by_layer, questions, report, texts
@@ -58,7 +59,7 @@ def measured(model: str, kind: str, which: str) -> dict:
     start, found, groups, left_out = time.perf_counter(), [], [], 0
     for question, text in zip(questions(model, sources.revision(model), kind, which), texts(which), strict=True):
         try:
-            found.append(sources.ask(question).result())
+            found.append(desk.ask(question).result())
             groups.append(text.group)
         except UserError as error:
             left_out += 1

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.files import write as write_file
 from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import Query, UserError, head_label, quiet
@@ -45,8 +46,8 @@ are exchanged at random.
 def table(model: str, again: bool) -> Iterator[str]:
     """Yield the rows of one model's findings."""
     asked = KnownCircuitsQuery(model, sources.revision(model))
-    known = None if again else sources.measured_before(asked)
-    for finding in (known or asked.answer(sources.models, quiet)).findings:
+    known = None if again else desk.measured_before(asked)
+    for finding in (known or asked.answer(desk.models, quiet)).findings:
         heads = ", ".join(head_label(*head) for head in finding.heads)
         interval = "" if np.isnan(finding.low) else f"{finding.low:.3f} to {finding.high:.3f}"
         chance = "" if np.isnan(finding.chance) else f"{finding.chance:.3f}"
@@ -58,8 +59,8 @@ def compositions(again: bool) -> Iterator[str]:
     """Yield the rows of each model's composing pairs, observed and by chance."""
     for model in COMPOSED:
         asked = MechanismsQuery(model, sources.revision(model))
-        known = None if again else sources.measured_before(asked)
-        found = known or asked.answer(sources.models, quiet)
+        known = None if again else desk.measured_before(asked)
+        found = known or asked.answer(desk.models, quiet)
         for kind, null in found.null.items():
             pairs = int(np.isfinite(found.composition[kind]).sum())
             yield (f"| {model} | {kind} | {pairs:,} | {null.mean:.3f} | {null.high:.3f} | {null.chance:.1%} | "
@@ -69,7 +70,7 @@ def compositions(again: bool) -> Iterator[str]:
 def errors(query: Query) -> tuple[float, float]:
     """Return the largest error in decomposing scores of random cells, and logits at the last PLACES positions, or the
     cosine with OTHER without an unembedding (NaN without a sentence vector)."""
-    record, rng, worst = sources.models.record(query, quiet), np.random.default_rng(1), 0.0
+    record, rng, worst = desk.models.record(query, quiet), np.random.default_rng(1), 0.0
     for _ in range(CELLS):
         attention_map = record.maps[int(rng.integers(len(record.maps)))]
         layer = attention_map.layers[int(rng.integers(len(attention_map.layers)))]
@@ -77,16 +78,16 @@ def errors(query: Query) -> tuple[float, float]:
         head, looking, looked_at = (int(rng.integers(size)) for size in layer.shape)
         try:
             found = WhyQuery(query, attention_map.kind, layer.index, head, looking, looked_at).answer(
-                sources.models, quiet)
+                desk.models, quiet)
         except UserError:   # a masked cell
             continue
         worst = max(worst, abs(found.score - found.total))
-    if sources.models.trace(query, quiet).unembedding is None:
+    if desk.models.trace(query, quiet).unembedding is None:
         if getattr(record.prediction, "vector", None) is None:
             return worst, float("nan")
-        cosine = CosineQuery(query, replace(query, text=OTHER)).answer(sources.models, quiet)
+        cosine = CosineQuery(query, replace(query, text=OTHER)).answer(desk.models, quiet)
         return worst, abs(cosine.total - cosine.difference)
-    parts = [WritesQuery(query, position, 7, 12).answer(sources.models, quiet)
+    parts = [WritesQuery(query, position, 7, 12).answer(desk.models, quiet)
              for position in range(len(record.maps[-1].queries))[-PLACES:]]
     return worst, max(abs(part.total - part.difference) for part in parts)
 
@@ -108,18 +109,18 @@ def queries() -> Iterator[tuple[str, Query]]:
 def seconds(length: int) -> Iterator[str]:
     """Yield table rows with the seconds of each answer by SmolLM2 for a text of `length` tokens."""
     text = " ".join(["the cat sat on the mat and"] * length)
-    opened = sources.models.open(sources.open_query("smollm2", text[:20]), quiet)
+    opened = desk.models.open(sources.open_query("smollm2", text[:20]), quiet)
     ids = opened.tokenizer(text)["input_ids"][:length]
     query = sources.open_query("smollm2", opened.tokenizer.decode(ids))
-    record = sources.models.record(query, quiet)
+    record = desk.models.record(query, quiet)
     kind, last = record.kinds[0], len(record.maps[0].queries) - 1
-    sources.models.trace(query, quiet)
+    desk.models.trace(query, quiet)
     questions: dict[str, WhyQuery | WritesQuery | AddsQuery | LensQuery] = {
         "why": WhyQuery(query, kind, 20, 3, last, last // 2), "writes": WritesQuery(query, last, 7),
         "adds": AddsQuery(query, kind, 20, 3, last), "lens": LensQuery(query, last)}
     for name, question in questions.items():
         begun = time.perf_counter()
-        question.answer(sources.models, quiet)
+        question.answer(desk.models, quiet)
         yield f"| {name} | {last + 1} | {time.perf_counter() - begun:.2f} |"
 
 

@@ -12,7 +12,8 @@ from datetime import date
 from importlib.metadata import version
 from typing import Any
 
-from clearhead.model.ask import kept, shipped, sources
+from clearhead.model import sources
+from clearhead.model.ask import desk, kept, shipped
 from clearhead.model.core.files import write as write_file
 from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import UserError, quiet
@@ -107,7 +108,7 @@ def records() -> None:
     example = examples()[0]
     for text in filter(None, (example.text, example.twin)):
         query = sources.open_query(State().model, text)
-        write_file(kept.SHIPPED / kept.name_of(query), kept.encode(sources.models.record(query, quiet)))
+        write_file(kept.SHIPPED / kept.name_of(query), kept.encode(desk.models.record(query, quiet)))
 
 
 def main(names: list[str]) -> None:
@@ -123,7 +124,7 @@ def main(names: list[str]) -> None:
             for question in NAMES[name]():
                 begun = time.perf_counter()
                 try:
-                    answer = question.answer(sources.models, quiet)
+                    answer = question.answer(desk.models, quiet)
                 except UserError as error:
                     print(f"{name} {question.model}: {error}", flush=True)
                     continue

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from benchmarks.tasks_table import table
-from clearhead.model.ask import sources
-from clearhead.model.ask.sources import models
+from clearhead.model import sources
+from clearhead.model.ask.desk import models
 from clearhead.model.core.files import write as write_file
 from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import quiet

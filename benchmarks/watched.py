@@ -11,11 +11,10 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime import Runtime
 
+from clearhead.model.ask.desk import queue
 from server import parts  # must precede imports from model, which read its settings
 
-from clearhead.model.ask.sources import desk  # isort: skip
-
-compute = desk._compute
+compute = queue._compute
 
 
 def noted(question, report):
@@ -34,10 +33,10 @@ def tell() -> None:
     while True:
         sessions = Runtime.instance()._session_mgr
         active, every = sessions.num_active_sessions(), len(sessions.list_sessions())
-        print(f"state {time.time():.1f} {active} {every - active} {len(desk._jobs)}\n", end="", flush=True)
+        print(f"state {time.time():.1f} {active} {every - active} {len(queue._jobs)}\n", end="", flush=True)
         time.sleep(1)
 
 
-desk._compute = noted
+queue._compute = noted
 telling = threading.Thread(target=tell, daemon=True)
 app = st.App(Path(__file__).parents[1] / "app.py", **parts)

@@ -6,7 +6,8 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.cli.commands import answer_to
 from clearhead.model.core import pictures
 from clearhead.model.core.models import OpenModel
@@ -39,7 +40,7 @@ class Model:
 
     @property
     def _opened(self) -> OpenModel:
-        self._behind = sources.models.open(Query(self.name, self.revision, "."), quiet)
+        self._behind = desk.models.open(Query(self.name, self.revision, "."), quiet)
         return self._behind
 
     def __repr__(self) -> str:
@@ -73,7 +74,7 @@ class Model:
         """
         picture = None if image is None else _kept(image)
         plain = sources.open_query(self.name, text, text_b, target, image=picture)
-        opened = self._behind = sources.models.open(plain, quiet)
+        opened = self._behind = desk.models.open(plain, quiet)
         try:   # around what the caller gave alone, so that no error of the model is blamed on it
             modes = silence if isinstance(silence, Mapping) else {}
             silenced = [(*head_of(head), modes.get(head, "zero")) for head in silence]
@@ -94,7 +95,7 @@ class Model:
         query = replace(plain, edits=frozenset(edits))
         answer = answer_to(query)
         if answer.verification.status == "kept":   # a cached record, which the open model verifies in one pass
-            answer = answer_to(sources.CheckQuery(query))
+            answer = answer_to(desk.CheckQuery(query))
         return Record(answer, opened)
 
     def circuits(self) -> Mechanisms:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.cli.commands import answer_to
 from clearhead.model.core import heads
 from clearhead.model.core.models import OpenModel

@@ -3,7 +3,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.cli.commands import answer_to
 from clearhead.model.core.query import HeadId, UserError, quoted
 from clearhead.model.studies import rule

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.cli.atlas import atlas_command
 from clearhead.model.cli.circuits import circuits_command, lens_command, paths_command, why_command, writes_command
 from clearhead.model.cli.commands import (
@@ -121,7 +122,7 @@ def verify(model_id: str) -> None:
     The exit code is 0 if it is verified, 3 if it is only reported (with the reason), 1 if it is refused.
     """
     try:
-        record = answer_to(sources.CheckQuery(sources.open_query(*_probe(model_id))))
+        record = answer_to(desk.CheckQuery(sources.open_query(*_probe(model_id))))
     except UserError as error:
         raise RefusedModel(str(error)) from error
     click.echo(_verdict(record))

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.cli.commands import answer_to
 from clearhead.model.core import heads
 from clearhead.model.core.heads import measure

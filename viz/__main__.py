@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.cli.commands import READ, WRITE, Commands, answer_to, kept_picture, run
 from clearhead.model.core.files import refuse_overwriting, write
 from clearhead.model.core.query import HeadId, Query, UserError, Window

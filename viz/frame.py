@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.query import UserError
 from clearhead.viz.components.component import component_value, registered
@@ -36,7 +36,7 @@ STYLE = Path(__file__).with_name("page.css")
 def badge_drawn(place: DeltaGenerator, page: PageContext) -> bool:
     """Draw the verification badge if the record is available, and return whether it is."""
     try:
-        record = sources.cached(page.query())
+        record = desk.cached(page.query())
     except UserError:   # the page shows the error
         return False
     if record is not None:
@@ -52,8 +52,8 @@ def watch_check(page: PageContext) -> None:
     visitor = session().id
     with suppress(UserError):
         query = page.query()
-        if (record := sources.cached(query)) is not None and record.verification.status == "kept":
-            rerun_when(CHECK_AFTER, lambda: sources.check(query, visitor))
+        if (record := desk.cached(query)) is not None and record.verification.status == "kept":
+            rerun_when(CHECK_AFTER, lambda: desk.check(query, visitor))
 
 
 def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:

@@ -16,7 +16,8 @@ import html
 import uuid
 from typing import Any
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View, checked_view
 from clearhead.model.module.look import look
@@ -28,7 +29,7 @@ __all__ = ["Figure", "ask", "look", "show"]
 
 def ask(model: str, text: str, text_b: str | None = None, target: str | None = None) -> AttentionRecord:
     """Return the record of a text. Raises UserError for a model that is not on this disk or cannot read the text."""
-    return sources.ask(sources.open_query(model, text, text_b, target)).result()
+    return desk.ask(sources.open_query(model, text, text_b, target)).result()
 
 
 class Figure:

@@ -6,7 +6,7 @@ render(page: PageContext) -> None`. Its title and menu position are in assets/te
 import functools
 import importlib
 import pkgutil
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, Literal
@@ -14,12 +14,14 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from clearhead.model.ask import sources
-from clearhead.model.ask.sources import Entry
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.models import A, Question
 from clearhead.model.core.query import Edit, Query, UserError, frozen
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
+from clearhead.model.sources import Entry
 from clearhead.viz import waiting
 from clearhead.viz.link import PASSING, address, from_params, left_out, to_params
 from clearhead.viz.page_controls import Control
@@ -139,22 +141,22 @@ class PageContext:
         """Wait for the record and return the complete view."""
         return complete_view(self.state, self.record())
 
-    def ask(self, question: Hashable, height: int = 420) -> Any:
+    def ask(self, question: Question[A], height: int = 420) -> A:
         """Wait for the answer to any question and return it. Raises UserError if there is none, and UnknownWords if the
         text has words that a small model does not know. height: height of the skeleton shown meanwhile, in pixels; 0
         for none."""
         answer = waiting.ask(question, height)
-        if isinstance(question, Query) and sources.vocabulary(question.model):
+        if isinstance(question, Query) and desk.vocabulary(question.model):
             refuse_unknown(answer)
         return self._read(answer)
 
-    def _read(self, answer: Any) -> Any:
+    def _read(self, answer: A) -> A:
         """Note what a record's model cannot read, for a warning above the part that asked first."""
         if isinstance(answer, AttentionRecord) and answer.unread:
             self.unread.setdefault(answer.unread, self.part)
         return answer
 
-    def ask_each(self, questions: Iterable[Hashable], **how: Any) -> Generator[Any, None, None]:
+    def ask_each(self, questions: Iterable[Question[A]], **how: Any) -> Generator[A, None, None]:
         """Yield the answers to several questions, each as soon as it is available. how: see `viz.waiting.ask_each`."""
         with closing(waiting.ask_each(questions, **how)) as answers:
             yield from map(self._read, answers)
@@ -198,7 +200,7 @@ class PageContext:
     def _with_open_head(self) -> State:
         """Return the state in which the currently open head, if any, counts as the user's choice."""
         try:
-            record = sources.cached(self.query())
+            record = desk.cached(self.query())
         except UserError:
             return self.state
         if record is None:

@@ -18,7 +18,8 @@ def start() -> None:
     """Import the pages and ask the default page's question, whose job the first visitor shares. Then exclude imported
     objects from garbage collection."""
     import clearhead.viz.frame
-    from clearhead.model.ask import sources
+    from clearhead.model import sources
+    from clearhead.model.ask import desk
     from clearhead.viz.glossary import terms
     from clearhead.viz.page import pages
     from clearhead.viz.state import State
@@ -26,7 +27,7 @@ def start() -> None:
     pages()[clearhead.viz.frame.HOME]   # other pages are imported when opened
     terms()
     try:
-        sources.ask(sources.open_query(*State().question), "the server's start").result()
+        desk.ask(sources.open_query(*State().question), "the server's start").result()
     except UserError as error:
         log.warning("the first page has no answer: %s", error)
     leave_out_imports()

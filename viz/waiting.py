@@ -1,12 +1,13 @@
 """Wait for an answer and draw its progress over a skeleton; another click ends the wait."""
 import time
-from collections.abc import Callable, Generator, Hashable, Iterable
-from typing import Any
+from collections.abc import Callable, Generator, Iterable
+from typing import cast
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.model.ask.jobs import Job
+from clearhead.model.core.models import A, Question
 from clearhead.model.core.query import UserError
 from clearhead.viz.session import session
 from clearhead.viz.streamlit_patch import DeltaGenerator, rerun_for_click
@@ -16,15 +17,16 @@ POLL, SLOWEST = 0.05, 0.5
 PATIENCE = 0.25             # seconds before progress appears, so that quick answers do not flicker
 
 
-def ask(question: Hashable, height: int = 420) -> Any:
+def ask(question: Question[A], height: int = 420) -> A:
     """Wait for the answer to a question and return it. Raises UserError if there is none. Each poll is a Streamlit
     call, so a newer click interrupts the wait. height: height of the skeleton shown meanwhile, in pixels; 0 for
     none."""
     return next(ask_each([question], height))
 
 
-def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
-             on_error: Callable[[int, UserError], None] | None = None) -> Generator[Any, None, None]:
+def ask_each(questions: Iterable[Question[A]], height: int = 0,
+             say: Callable[[int, str], str] = lambda number, text: text,
+             on_error: Callable[[int, UserError], None] | None = None) -> Generator[A, None, None]:
     """Ask all questions at once and yield each answer as soon as it is available.
 
     The questions share one progress bar, labelled say(number, text). Callers must close the generator
@@ -35,7 +37,7 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
     # always create the placeholder: later elements then have the same position in every run, and the browser updates
     # them instead of rebuilding them
     place, bar = st.empty(), None
-    jobs = [sources.ask(question, who) for question in questions]
+    jobs = [desk.ask(question, who) for question in questions]
     try:
         for number, job in enumerate(jobs):
             answered = False
@@ -68,11 +70,11 @@ def _start_bar(place: DeltaGenerator, height: int, **options: object) -> DeltaGe
     return bar
 
 
-def _answer(job: Job, number: int, on_error: Callable[[int, UserError], None] | None) -> Any:
+def _answer(job: Job[A], number: int, on_error: Callable[[int, UserError], None] | None) -> A:
     try:
         return job.result()
     except UserError as error:
         if on_error is None:
             raise
         on_error(number, error)
-        return None
+        return cast(A, None)

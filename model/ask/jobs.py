@@ -10,23 +10,24 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Generic, cast
 
-from clearhead.model.core.limits import Cancelled, byte_cache, stoppable
+from clearhead.model.core.limits import Cancelled, stoppable
+from clearhead.model.core.models import A, Question
 from clearhead.model.core.query import Progress, UserError, first_line
+from clearhead.model.sources import MISSING, Cache
 
 log = logging.getLogger("clearhead")
-MISSING = object()   # returned for a missing cache entry, since an answer may be None
 
 # created in advance, because there may be no memory left to format a message
 LOST = UserError("The computation ended before there was an answer; ask again, or shorten the text or choose a smaller "
                  "model.")
 
 
-class Job:
+class Job(Generic[A]):
     """A question and its computation. `fraction` (0 to 1) and `text` describe its progress."""
 
-    def __init__(self, question: Hashable, lock: "threading.Lock | None" = None) -> None:
+    def __init__(self, question: Question[A], lock: "threading.Lock | None" = None) -> None:
         self.question, self.due = question, 0.0
         self.fraction, self.text = 0.0, "waiting"
         # a session is counted for each of its runs that waits: when a click starts a new run, the old one still ends
@@ -50,14 +51,14 @@ class Job:
         """Wait until the job is done. Return True as soon as it is, False after `seconds`."""
         return self._done.wait(seconds)
 
-    def result(self, timeout: float | None = None) -> Any:
+    def result(self, timeout: float | None = None) -> A:
         """Wait for the answer and return it. Raises UserError if there is none, or TimeoutError after `timeout`
         seconds."""
         if not self._done.wait(timeout):
             raise TimeoutError(f"no answer within {timeout} s")
         if self._error is not None:
             raise self._error
-        return self._answer
+        return cast(A, self._answer)
 
     def withdraw(self, session: str = "") -> None:
         """Stop waiting on behalf of one run of this session. A job that nobody waits for is cancelled at its next
@@ -83,34 +84,6 @@ class Job:
         self._done.set()
 
 
-class Cache:
-    """A thread-safe cache of answers by question, limited in bytes."""
-
-    def __init__(self, most: int) -> None:
-        self._answers = byte_cache(most, more=1000)
-        self._lock = threading.Lock()
-
-    def get(self, question: Hashable, default: Any = None) -> Any:
-        """Return the answer, or `default` if it is not cached."""
-        with self._lock:
-            return self._answers.get(question, default)
-
-    def put(self, question: Hashable, answer: Any) -> None:
-        """Store an answer, evicting others until all remaining ones fit."""
-        with self._lock:
-            self._answers[question] = answer
-
-    def drop(self, question: Hashable) -> None:
-        """Remove one answer, if cached."""
-        with self._lock:
-            self._answers.pop(question, None)
-
-    def clear(self) -> None:
-        """Remove every answer."""
-        with self._lock:
-            self._answers.clear()
-
-
 class JobQueue:
     """A queue of questions from many sessions. One worker computes `answer(question, report)`.
 
@@ -127,7 +100,7 @@ class JobQueue:
         self._work = threading.Condition(self._lock)
         self._worker: threading.Thread | None = None
 
-    def ask(self, question: Hashable, session: str = "") -> Job:
+    def ask(self, question: Question[A], session: str = "") -> Job[A]:
         """Return the job that answers this question. The job is already done if the answer is cached."""
         cached = self.cache.get(question, MISSING)
         if cached is not MISSING:

@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 import psutil
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.cli.commands import FOLDER, JSON, KIND, LIMIT, MODEL, READ, Commands, as_json, tell
 from clearhead.model.core.files import ASSETS, make_folder, refuse_overwriting
 from clearhead.model.core.query import Kind, UserError, quiet
@@ -27,7 +28,7 @@ def open_worker(task: Task) -> ShardWorker:
     """Open the model and return a worker for this process or machine. Raises UserError if its model or software differs
     from those of the machine that builds the atlas."""
     task.check(sources.revision(task.model))
-    return ShardWorker(task, sources.models.open(task, quiet))
+    return ShardWorker(task, desk.models.open(task, quiet))
 
 
 @click.group("atlas", cls=Commands)

@@ -2,7 +2,7 @@
 weights."""
 import click
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.cli.commands import JSON, KIND, MODEL, answer_to, as_json, echo_table, show, tell_unread
 from clearhead.model.core.query import Kind, Query, UserError
 from clearhead.model.studies import circuits, contributions

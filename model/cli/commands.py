@@ -8,16 +8,17 @@ import json
 import re
 import sys
 import traceback
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.model.core import pictures
 from clearhead.model.core.limits import LIMITS, as_rows
+from clearhead.model.core.models import A, Question
 from clearhead.model.core.query import ISOLATES, Kind, Query, UserError
 from clearhead.model.core.record_file import plain
 
@@ -141,10 +142,10 @@ def kept_picture(path: Path) -> str:
     return pictures.keep(path.read_bytes(), path.name).sha256
 
 
-def answer_to(question: Hashable) -> Any:
+def answer_to(question: Question[A]) -> A:
     """Wait for the answer and return it, with progress on standard error if that is a terminal. Raises UserError if
     there is no answer."""
-    job = sources.ask(question, "command line")
+    job = desk.ask(question, "command line")
     while not job.wait(0.2):
         tell(f"\r{job.fraction:4.0%} {job.text:<60.60}")
     tell("\r" + " " * 66 + "\r")

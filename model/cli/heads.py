@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.cli.commands import JSON, KIND, LIMIT, MODEL, READ, answer_to, as_json, echo_table, tell_unread
 from clearhead.model.core.query import Kind
 from clearhead.model.core.record import unread

@@ -1,15 +1,16 @@
 """clearhead coref | claims | syntax | train: test heads on coreference, claims and grammar; train models."""
 import sys
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, echo_table
 from clearhead.model.core.files import make_folder
+from clearhead.model.core.models import Question
 from clearhead.model.core.query import UserError, errors_at
 from clearhead.model.core.record import unread
 from clearhead.model.core.statistics import accuracy_intervals, too_few
@@ -78,7 +79,7 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
         click.echo("\n  ".join([f"{len(left_out)} rows left out:", *left_out[:SHOWN]]))
 
 
-def _or_reason(question: Hashable, found: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+def _or_reason(question: Question[Any], found: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """Return `found` of the answer to the question, or the reason why the model has none."""
     try:
         return found(answer_to(question))

@@ -1,17 +1,17 @@
 """The interfaces that questions use: open models, the answers to other questions, and the trace, which holds the
 computations around a model's attention: embeddings, residual stream, projections per head, norms and feed-forward.
 
-A question is a frozen dataclass with `answer(models, report)`. `Models` is implemented by model/ask/sources.py;
+A question is a frozen dataclass with `answer(models, report)`. `Models` is implemented by model/ask/desk.py;
 `OpenModel` by model/capture/model.py for every network and by model/imported/source.py for imported files.
 
 A `Trace` answers a `TraceQuery`. It comes from the same pass as the query's record, so the two agree to the last bit.
 Rows are tokens and vectors are rows, y = x · W + b; layers and heads count from 0. Weights are read-only views of the
 model's memory; `nbytes` counts only what belongs to the trace.
 """
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -500,6 +500,17 @@ class Models(Protocol):
 
     def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
         """Return the answer to its TraceQuery; if that is too large, one that holds these tokens alone."""
+
+
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
+
+
+class Question(Hashable, Protocol[A_co]):
+    """A frozen value that can be asked: in the library it answers itself, the app asks it through its queue."""
+
+    def answer(self, models: Models, report: Progress) -> A_co:
+        """Return the answer. Raises UserError if there is none."""
 
 
 @frozen

@@ -2,7 +2,7 @@
 import numpy as np
 from playwright.sync_api import expect
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind
 from clearhead.viz.text import strings

@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress
 from clearhead.model.core.record import Card
@@ -29,7 +29,7 @@ class Only:
 
 def ask(question: Any) -> Any:
     """Return the answer to a question."""
-    return sources.ask(question, "test").result(120)
+    return desk.ask(question, "test").result(120)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from clearhead.model.ask import sources
-from clearhead.model.ask.sources import source_of
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import Hide, Kind, Query, Silence, UserError, quiet
+from clearhead.model.sources import source_of
 from clearhead.model.studies.attribution import LONGEST
 from clearhead.model.studies.patching import PatchQuery
 from clearhead.model.studies.predictions import NextWordQuery
@@ -114,13 +115,13 @@ def test_decoders_tokenizer_is_refused(tmp_path):
     tokenizer.add_tokens([f"w{number}" for number in range(88 - len(tokenizer))])
     tokenizer.save_pretrained(folder)
     with pytest.raises(UserError, match=r"with 88 pieces, is the decoder's.*save the encoder's tokenizer"):
-        sources.ask(sources.open_query(str(folder), TEXT)).result(60)
+        desk.ask(sources.open_query(str(folder), TEXT)).result(60)
     tiny.tokenizer().save_pretrained(folder)
-    assert sources.ask(sources.open_query(str(folder), TEXT)).result(60).verification.status == "verified"
+    assert desk.ask(sources.open_query(str(folder), TEXT)).result(60).verification.status == "verified"
 
 
 def test_server_without_downloads_says_so(monkeypatch):
     monkeypatch.setenv("CLEARHEAD_FETCH", "0")
     with pytest.raises(UserError, match="does not download models; choose one that is marked as on disk"):
-        sources.fetch("smollm2")
+        desk.fetch("smollm2")
     assert any(offer.on_disk for offer in sources.catalogue().values())

@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.ask.jobs import Job
 from clearhead.model.core.query import Kind
 from clearhead.viz.__main__ import main
@@ -33,7 +34,7 @@ def run(monkeypatch, tmp_path):
         return text
 
     monkeypatch.setattr(sources, "open_query", open_query)
-    monkeypatch.setattr(sources, "ask", ask)
+    monkeypatch.setattr(desk, "ask", ask)
 
     def invoke(*words, name="out.png"):
         found = CliRunner().invoke(

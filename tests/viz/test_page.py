@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 import clearhead.viz.pages
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.viz import frame as app
 from clearhead.viz import page as page_contract
 from clearhead.viz.page import PageContext, page_after, pages
@@ -35,8 +35,8 @@ def test_kept_record_is_checked(monkeypatch):
     watched, asked = [], []
     page, proof = SimpleNamespace(query=lambda: "the question"), SimpleNamespace(status="kept")
     monkeypatch.setattr(app, "session", Session)
-    monkeypatch.setattr(app.sources, "cached", lambda query: SimpleNamespace(verification=proof))
-    monkeypatch.setattr(app.sources, "check", lambda query, who: asked.append(query) or True)
+    monkeypatch.setattr(app.desk, "cached", lambda query: SimpleNamespace(verification=proof))
+    monkeypatch.setattr(app.desk, "check", lambda query, who: asked.append(query) or True)
     monkeypatch.setattr(app, "rerun_when", lambda seconds, done: watched.append(done))
     app.watch_check(page)
     assert watched[0]() and asked == ["the question"]
@@ -74,7 +74,7 @@ def heads_page(monkeypatch):
     monkeypatch.setattr(page_contract, "session", lambda: visitor)
     monkeypatch.setattr(page_contract.st, "query_params", address)
     page = PageContext("heads", pages()["heads"][0], {})
-    record = sources.ask(page.query(), "tests").result()
+    record = desk.ask(page.query(), "tests").result()
     monkeypatch.setattr(page_contract.waiting, "ask", lambda question, height: record)
     page.visitor, page.address = visitor, address
     return page

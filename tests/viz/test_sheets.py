@@ -4,7 +4,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.query import Kind
 from clearhead.model.studies import coreference as coref_report
 from clearhead.model.studies.coreference import Case, CasesQuery, map_of, noun_weights, shipped_cases, words_of

@@ -11,8 +11,8 @@ import pytest
 import streamlit as st
 from streamlit.web.server.app_discovery import discover_asgi_app
 
-from clearhead.model.ask import sources
-from clearhead.model.ask.sources import desk
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.viz import startup, streamlit_patch
 from clearhead.viz.server import log, settings
 from clearhead.viz.state import State
@@ -27,7 +27,7 @@ def test_first_page_finds_its_answer_and_imports_are_not_collected():
         assert gc.get_freeze_count() > before
     finally:
         gc.unfreeze()
-    assert sources.cached(sources.open_query(*State().question)) is not None
+    assert desk.cached(sources.open_query(*State().question)) is not None
 
 
 @pytest.mark.parametrize(("name", "begins"), [("app", startup.local_lifespan), ("server", startup.lifespan),
@@ -36,7 +36,7 @@ def test_streamlit_finds_the_app_that_checks_requests(name, begins, monkeypatch)
     assert discover_asgi_app(ROOT / f"{name}.py").import_string == f"{Path(name).name}:app"
     made = []
     monkeypatch.delitem(sys.modules, "server", raising=False)
-    monkeypatch.setattr(desk, "_compute", desk._compute)   # what is computed is noted in the watched server alone
+    monkeypatch.setattr(desk.queue, "_compute", desk.queue._compute)   # noted in the watched server
     monkeypatch.setattr(st, "App", lambda *_, **options: made.append(options["lifespan"]))
     monkeypatch.setattr(os, "environ", dict(os.environ))   # the server's limits are not this test's
     monkeypatch.setattr(settings, "hold", lambda: None)

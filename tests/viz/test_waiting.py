@@ -27,7 +27,7 @@ def asked(monkeypatch, seconds: float, count: int) -> list[Job]:
     for job in jobs:
         job.waiters["me"] += 1
         threading.Timer(seconds * (job.question + 1), job.finish, (job.question,)).start()
-    monkeypatch.setattr(waiting.sources, "ask", lambda question, who: jobs[question])
+    monkeypatch.setattr(waiting.desk, "ask", lambda question, who: jobs[question])
     return jobs
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.ask.shipped import Shipped
 from clearhead.model.core.heads import OverviewQuery
 from clearhead.model.core.query import HeadId, Kind, UserError
@@ -233,8 +234,8 @@ def _shipped(model: str) -> Shipped | None:
     try:
         asked = dataclasses.replace(asked, revision=sources.revision(model))
     except UserError:
-        return sources.shipped(asked)
-    known = sources.shipped(asked)
+        return desk.shipped(asked)
+    known = desk.shipped(asked)
     return None if known is None or known.stale else known
 
 

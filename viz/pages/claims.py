@@ -7,7 +7,8 @@ from typing import cast
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.ask.shipped import COMMAND, Shipped
 from clearhead.model.core.query import Kind, UserError, frozen, head_label
 from clearhead.model.studies.claims import claim as rule
@@ -82,7 +83,7 @@ def render(page: PageContext) -> None:
 def all_rows() -> list[Row]:
     """Return every claim paired with each model that is on this disk or has a shipped result."""
     here = {offer.id for offer in sources.catalogue().values() if offer.on_disk}
-    return [row for claim in CLAIMS for row in rows(here | {model for model in claim.models if sources.shipped(
+    return [row for claim in CLAIMS for row in rows(here | {model for model in claim.models if desk.shipped(
         ClaimQuery(claim.name, model, ""))}) if row.claim is claim]
 
 
@@ -96,7 +97,7 @@ def _controls(page: PageContext, table: list[Row]) -> list[Row]:
         page.set(all=False)
 
     waiting = [row for row in there if (every or question(row) in ASKED.value) and question(row) not in ERRORS.value
-               and sources.cached(question(row)) is None]
+               and desk.cached(question(row)) is None]
     with flex_row("center"):
         st.button(WORDS["measure_all"], key="claims-all", disabled=every, on_click=page.set,
                   kwargs={"all": True}, help=WORDS("measure_all_help", count=len(there)))
@@ -138,10 +139,10 @@ def result_of(row: Row) -> Result:
     asked = question(row)
     if asked in ERRORS.value:
         return Result(None, ERRORS.value[asked])
-    measured = sources.cached(asked)
+    measured = desk.cached(asked)
     if measured is not None:
         return Result(measured)
-    known = sources.shipped(asked)
+    known = desk.shipped(asked)
     return Result(None if known is None else known.answer, open=known is None, shipped=known, here=bool(asked.revision))
 
 
@@ -168,7 +169,7 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collectio
 def _wait_for(page: PageContext, row: Row, places: Places) -> None:
     """Measure a row, and show the progress in its placeholder."""
     body, heads = places
-    sources.measure_again(question(row))
+    desk.measure_again(question(row))
     with body.container():
         try:
             page.ask(question(row), 0)

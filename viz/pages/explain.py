@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core import heads
 from clearhead.model.core.query import UserError, isolated
 from clearhead.model.core.record import AttentionMap, AttentionRecord
@@ -306,7 +307,7 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
     """Draw the set of texts, the question about it, and the result. Each text is one query, so that a click can stop
     the run and other visitors are served in between."""
     words, model = WORDS["set"], page.model
-    which = sources.text_set(model, kind, page["set"])
+    which = desk.text_set(model, kind, page["set"])
     heading(words["title"])
     st.markdown(words["lead"], width=READABLE)
     if which == page["set"]:

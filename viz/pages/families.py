@@ -7,7 +7,7 @@ from contextlib import closing
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import Hide, Kind, Query, isolated
 from clearhead.model.core.record import AttentionRecord, Tokens

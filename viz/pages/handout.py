@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.files import name_for
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError
@@ -97,7 +97,7 @@ def render(frame: PageContext) -> None:
 def _say_how_much(figures: Handout) -> None:
     minutes = sum(item.said.get("minutes", 0) for item in figures.items)
     much = WORDS("total" if minutes else "count", count=len(figures.items), minutes=minutes)
-    kept = "" if stored().unsaved else WORDS["memory" if sources.handout_folder() is None else "disk"]
+    kept = "" if stored().unsaved else WORDS["memory" if desk.handout_folder() is None else "disk"]
     st.caption(f"{much}. {kept}")
 
 

@@ -3,7 +3,7 @@ subspaces, and a bound that training raises."""
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.statistics import entropy, x_log_x
 from clearhead.model.lessons import information
 from clearhead.model.lessons.information import Information

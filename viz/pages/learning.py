@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.statistics import entropy, x_log_x
 from clearhead.model.lessons import learning
 from clearhead.model.lessons.learning import STEPS, TARGETS, WIDTH, RunQuery

@@ -3,7 +3,7 @@ with a temperature, top-k and top-p."""
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core import heads
 from clearhead.model.core.heads import OverviewQuery
 from clearhead.model.core.query import Kind, NoNextWord, NotOnDisk, Query

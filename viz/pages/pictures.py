@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core import heads, pictures
 from clearhead.model.core.models import Trace, TraceQuery
 from clearhead.model.core.query import Kind, NotOnDisk, UserError

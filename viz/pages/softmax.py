@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, Temper, with_arrays
 from clearhead.model.core.record import Layer
@@ -224,7 +224,7 @@ def _inside(page: PageContext, words: Section) -> None:
     edits = [Temper(view.kind, layer.index, head, temperature) for layer in layers
              for head in ([view.head] if scope == "head" else range(layer.heads))]
     asked = page.query(edits if temperature != 1 else ())
-    if Kind.CROSS in record.kinds and asked.target is None and sources.vocabulary(asked.model):
+    if Kind.CROSS in record.kinds and asked.target is None and desk.vocabulary(asked.model):
         # our translator would write another target, whose rows could not be compared
         asked = replace(asked, continuation=record[Kind.CROSS].queries.ids[1:])
     after = page.ask(asked)

@@ -5,7 +5,8 @@ from functools import cache
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.lessons.story import Story, StoryQuery, clearest_head, lengths, looks_back, strongest_share
 from clearhead.viz.components.story import CELLS, STEPS, Event, Scene, Step, story
 from clearhead.viz.format import format_number, true_minus, visible_token
@@ -136,7 +137,7 @@ def _notes(page: PageContext, words: Texts, answer: Story, ended: bool, may_writ
 @cache
 def _scores() -> dict[str, float]:
     """Return the small decoder's scores on held-out stories."""
-    return sources.scores("stories")
+    return desk.scores("stories")
 
 
 def percent(share: float) -> str:

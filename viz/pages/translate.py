@@ -6,7 +6,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, KindHeadId, with_arrays
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
@@ -74,7 +75,7 @@ def render(page: PageContext) -> None:
     if model != state.model:
         st.caption(words("another", model=escape_markdown(sources.title_of(state.model)),
                          ours=escape_markdown(record.card.title)))
-    swap = sources.swap(state.text) if model == OURS else None
+    swap = desk.swap(state.text) if model == OURS else None
     if swap is not None:
         _twins(page, model, swap, record)
     now = selected_word(page, record)
@@ -92,7 +93,7 @@ def render(page: PageContext) -> None:
         repeat(WORD_SECONDS, partial(_next, page, now))
 
 
-def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionRecord) -> None:
+def _twins(page: PageContext, model: str, swap: desk.Swap, record: AttentionRecord) -> None:
     """Draw the choice of adjectives, and the twins' translations below each other."""
     other: AttentionRecord = page.ask(sources.open_query(model, swap.twin))
 

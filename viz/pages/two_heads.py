@@ -2,7 +2,7 @@
 that they share."""
 import numpy as np
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.query import Kind
 from clearhead.model.core.record import Layer
 from clearhead.model.lessons import two_heads

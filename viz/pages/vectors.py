@@ -4,7 +4,7 @@ one word in two contexts."""
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core import statistics
 from clearhead.model.lessons import vectors
 from clearhead.model.lessons.vectors import LARGEST, MODELS

@@ -2,13 +2,15 @@
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
+from clearhead.model.core.models import Question
 from clearhead.model.core.query import NotOnDisk, UserError
 from clearhead.viz.page import PageContext, UnknownWords
 from clearhead.viz.session import Kept, session
@@ -20,7 +22,7 @@ WORDS = strings("frame")
 
 FETCHING = Kept(("", ""))   # (model, adapter or ""): the download in progress
 OPENED = Kept("")           # the last model that could be opened
-_RUNNING = Kept[Hashable | None](None)   # the expensive question last requested
+_RUNNING = Kept[Question[Any] | None](None)   # the expensive question last requested
 log = logging.getLogger("clearhead")
 
 
@@ -123,7 +125,7 @@ def offer_smollm2(key: str) -> None:
 def show_fetching(model: str) -> None:
     """Draw a download's progress and a stop button, and rerun the page when the model is on disk. Raises UserError if
     the download failed."""
-    job = sources.fetch(model, session().id)
+    job = desk.fetch(model, session().id)
     place = st.empty()
     with place.container():
         bar = st.progress(0.0, text=WORDS["fetching"])
@@ -195,13 +197,13 @@ def pause() -> None:
     PLAYING.value = False
 
 
-def asked_on_click(page: PageContext, question: Hashable, words: Mapping[str, str], key: str) -> Any:
+def asked_on_click(page: PageContext, question: Question[Any], words: Mapping[str, str], key: str) -> Any:
     """Return the answer to an expensive question, or None until it is requested with a button, which then stops the
     computation. words: the labels `run` and `stop`. key: of the button, the same for both labels, so that it stays in
     its place."""
     place, runs = st.empty(), _RUNNING.value == question
     with place.container():
-        if sources.cached(question) is None:
+        if desk.cached(question) is None:
             st.button(words["stop" if runs else "run"], key=key, on_click=_run, args=(None if runs else question,))
             if not runs:
                 return None
@@ -214,7 +216,7 @@ def asked_on_click(page: PageContext, question: Hashable, words: Mapping[str, st
     return answer
 
 
-def _run(question: Hashable | None) -> None:
+def _run(question: Question[Any] | None) -> None:
     _RUNNING.value = question
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import UserError
 from clearhead.model.core.record import AttentionRecord
 from clearhead.viz.components.component import Picture, component_value, registered
@@ -34,7 +34,7 @@ _TOAST = Kept("")   # the result of adding to the handout, shown once
 COOKIE = "clearhead_handout"
 BETWEEN = " · "   # separates the parts of a figure's origin: page title, model, text
 TABLE_HEIGHT = 460   # most pixels of a table; a longer one scrolls
-STORE = HandoutStore(folder=sources.handout_folder)
+STORE = HandoutStore(folder=desk.handout_folder)
 
 
 def _name() -> str:

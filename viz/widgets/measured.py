@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.model.ask.shipped import COMMAND
 from clearhead.viz.text import strings
 from clearhead.viz.widgets.layout import flex_row
@@ -11,19 +11,19 @@ from clearhead.viz.widgets.layout import flex_row
 
 def is_shipped(question: object) -> bool:
     """Return whether the answer for this exact model is shipped, so that it needs no computing."""
-    return sources.measured_before(question) is not None and not sources.measured_here(question)
+    return desk.measured_before(question) is not None and not desk.measured_here(question)
 
 
 def measured_line(question: object, key: str, name: str, again: Callable[[], None] | None = None) -> None:
     """Draw a shipped answer's date and machine, and a button that measures it on this machine. name: the answer's set
     in its benchmark. again: called on click."""
-    known = sources.shipped(question)
+    known = desk.shipped(question)
     if known is None or not is_shipped(question):
         return
     words = strings("frame")["measured"]
 
     def measure() -> None:
-        sources.measure_again(question)
+        desk.measure_again(question)
         if again is not None:
             again()
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core import pictures
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError

@@ -3,10 +3,10 @@ from typing import Any
 
 import streamlit as st
 
-from clearhead.model.ask import sources
-from clearhead.model.ask.sources import Entry
+from clearhead.model import sources
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError
+from clearhead.model.sources import Entry
 from clearhead.viz.examples import examples
 from clearhead.viz.link import left_out
 from clearhead.viz.page import PageContext

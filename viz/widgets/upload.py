@@ -1,15 +1,16 @@
 """Files and texts that a visitor uploads, read in batches that can be stopped."""
 import io
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import islice, takewhile
 from typing import Any
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.limits import MB
+from clearhead.model.core.models import Question
 from clearhead.model.core.query import UserError
 from clearhead.model.studies.corpus import FIELD, SUFFIXES, columns, texts
 from clearhead.viz.session import Kept
@@ -95,7 +96,7 @@ def texts_of(given: Given, key: str) -> Texts | None:
     return found
 
 
-def answers_over_texts(key: str, question: Callable[[str, Texts], Hashable]) -> tuple[str, int, list[Any]] | None:
+def answers_over_texts(key: str, question: Callable[[str, Texts], Question[Any]]) -> tuple[str, int, list[Any]] | None:
     """Draw the fields for texts and ask question(name, texts) for every BATCH of them, with progress and a stop button.
     Return the name of what was given, the number of texts, and the answers; if stopped, those finished so far, which
     stay cached. Return None while there are no texts. Raises UserError if there are too many."""
@@ -108,7 +109,7 @@ def answers_over_texts(key: str, question: Callable[[str, Texts], Hashable]) -> 
     place.button(WORDS["many_go_on" if stopped else "many_stop"], key=f"{key}-stop", on_click=_stop,
                  args=(key, not stopped))
     if stopped:
-        answers = list(takewhile(lambda answer: answer is not None, map(sources.cached, questions)))
+        answers = list(takewhile(lambda answer: answer is not None, map(desk.cached, questions)))
         if len(answers) < len(questions):
             st.caption(WORDS("many_stopped", done=BATCH * len(answers), total=total))
             return given[1], total, answers

@@ -3,7 +3,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.record import AttentionRecord
 from clearhead.viz.format import token_markdown
 from clearhead.viz.page import PageContext
@@ -51,7 +52,7 @@ def _read(page: PageContext, text: str) -> None:
 def vocabulary(model: str, title: str, use: Callable[[str], None], expanded: bool = False) -> None:
     """Draw an expander with every phrase that the model knows; draws nothing for a model that reads any word.
     use(text): called with the sentence to read. expanded: whether it is initially open."""
-    groups = sources.vocabulary(model)
+    groups = desk.vocabulary(model)
     if not groups:
         return
     draft = _DRAFT.value
@@ -62,7 +63,7 @@ def vocabulary(model: str, title: str, use: Callable[[str], None], expanded: boo
             st.session_state[key] = None
             st.pills(WORDS["groups"].get(name, name), phrases, format_func=escape_markdown, key=key, wrap=True,
                      on_change=_add, args=(key,))
-        text = sources.join_phrases(model, draft)
+        text = desk.join_phrases(model, draft)
         st.markdown(f"> {escape_markdown(text)}" if draft else f"> *{WORDS['empty']}*")
         with flex_row():
             st.button(WORDS["use"], key="draft-use", type="primary", disabled=not draft, on_click=_use,

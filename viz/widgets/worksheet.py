@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.heads import head_ids
 from clearhead.model.core.query import UserError
 from clearhead.viz.format import head_label

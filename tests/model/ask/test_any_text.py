@@ -9,12 +9,12 @@ import transformers
 from hypothesis import given
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from clearhead.model.ask import sources
-from clearhead.model.ask.sources import source_of
+from clearhead.model import sources
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, UserError, quiet
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.pretrained import catalogue
+from clearhead.model.sources import source_of
 from tests.hostile import TEXTS, examples
 
 # examples per 100 of the profile's

@@ -136,7 +136,7 @@ def test_dead_worker_leaves_nobody_waiting(place, monkeypatch):
         elif place == "schedule":
             patch.setattr(desk, "_schedule", lambda job: thrown(MemoryError())())
         else:
-            patch.setattr("clearhead.model.ask.sources.Job.finish", _finish_fails_once())
+            patch.setattr("clearhead.model.ask.desk.Job.finish", _finish_fails_once())
         gate.release(4)
         ended = [job.wait(LONG) for job in waiting]
     assert all(ended)

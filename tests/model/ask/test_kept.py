@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clearhead.model.ask import kept, sources
+from clearhead.model import sources
+from clearhead.model.ask import desk, kept
 from clearhead.model.core import heads
 from clearhead.model.core import record as record_model
 from clearhead.model.core.limits import Limits
@@ -26,19 +27,19 @@ MODEL, TEXT = "resolver-narrow", "The dog chased the cat because it was tired ."
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path))
     monkeypatch.setenv("CLEARHEAD_RECORDS", "1")
-    sources.cache.clear()
-    sources._doubted.clear()
+    desk.cache.clear()
+    desk._doubted.clear()
     yield tmp_path
-    sources.cache.clear()
-    sources._doubted.clear()
+    desk.cache.clear()
+    desk._doubted.clear()
 
 
 @pytest.fixture
 def record(home):
     """A record that was asked for and is on disk."""
-    found = sources.models.record(sources.open_query(MODEL, TEXT), quiet)
+    found = desk.models.record(sources.open_query(MODEL, TEXT), quiet)
     kept.keep(found)
-    sources.cache.clear()
+    desk.cache.clear()
     return found
 
 
@@ -47,7 +48,7 @@ def file_of(record):
 
 
 def test_kept_record_equals_the_live_one(record):
-    again = sources.ask(record.query).result()
+    again = desk.ask(record.query).result()
     assert again.verification.status == "kept" and kept.difference(again, record) == 0
     assert vars(again.prediction) == vars(record.prediction)
     assert again.card == record.card and again.notes == record.notes
@@ -56,11 +57,11 @@ def test_kept_record_equals_the_live_one(record):
 
 
 def test_check_puts_the_live_record_in_its_place(record):
-    sources.ask(record.query).result()
-    assert not sources.check(record.query) or sources.cached(record.query).verification.status == "verified"
-    live = sources.ask(sources.CheckQuery(record.query)).result()
-    assert live.verification.status == "verified" and sources.check(record.query)
-    assert sources.REPLACED not in live.notes
+    desk.ask(record.query).result()
+    assert not desk.check(record.query) or desk.cached(record.query).verification.status == "verified"
+    live = desk.ask(desk.CheckQuery(record.query)).result()
+    assert live.verification.status == "verified" and desk.check(record.query)
+    assert desk.REPLACED not in live.notes
 
 
 def test_wrong_record_is_replaced_with_a_sentence(record):
@@ -68,12 +69,12 @@ def test_wrong_record_is_replaced_with_a_sentence(record):
     wrong = replace(record.maps[0], layers=(replace(layer, query=layer.query + 1), *record.maps[0].layers[1:]))
     kept.keep(replace(record, maps=(wrong, *record.maps[1:])))
     overview = heads.OverviewQuery(record.query, record.kinds[0])
-    sources.ask(record.query).result()
-    drawn = sources.ask(overview).result()
-    live = sources.ask(sources.CheckQuery(record.query)).result()
-    assert sources.REPLACED in live.notes and kept.difference(live, record) == 0
+    desk.ask(record.query).result()
+    drawn = desk.ask(overview).result()
+    live = desk.ask(desk.CheckQuery(record.query)).result()
+    assert desk.REPLACED in live.notes and kept.difference(live, record) == 0
     assert not file_of(record).exists()
-    assert any((one != other).any() for one, other in zip(sources.ask(overview).result().cells, drawn.cells))
+    assert any((one != other).any() for one, other in zip(desk.ask(overview).result().cells, drawn.cells))
 
 
 WRONG_ANSWERS = {
@@ -87,9 +88,9 @@ WRONG_ANSWERS = {
 @pytest.mark.parametrize("change", WRONG_ANSWERS.values(), ids=WRONG_ANSWERS)
 def test_record_with_a_wrong_answer_is_replaced(record, change):
     kept.keep(replace(record, prediction=change(record.prediction)))
-    sources.ask(record.query).result()
-    live = sources.ask(sources.CheckQuery(record.query)).result()
-    assert sources.REPLACED in live.notes and not file_of(record).exists()
+    desk.ask(record.query).result()
+    live = desk.ask(desk.CheckQuery(record.query)).result()
+    assert desk.REPLACED in live.notes and not file_of(record).exists()
 
 
 def test_changed_vector_is_a_difference(record):
@@ -127,7 +128,7 @@ def test_damaged_file_is_ignored_and_rewritten(record, damage):
     place = file_of(record)
     place.write_bytes(damage(place.read_bytes()))
     assert kept.read(record.query) is None
-    sources.ask(record.query).result()
+    desk.ask(record.query).result()
     for thread in threading.enumerate():
         if thread.name == "clearhead-keep":
             thread.join()
@@ -149,10 +150,11 @@ def test_least_recently_used_go_first(record, monkeypatch):
 
 SHIPPED = f"""
 import json, sys
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core import heads
 from clearhead.model.core import record as record_model
-record = sources.ask(sources.open_query("minilm", {headline.TIRED!r})).result()
+record = desk.ask(sources.open_query("minilm", {headline.TIRED!r})).result()
 heads.overview(record.maps[0])
 print(json.dumps([record.verification.status, [name for name in ("torch", "transformers") if name in sys.modules]]))
 """

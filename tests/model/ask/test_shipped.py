@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from clearhead.model.ask import kept, shipped, sources
+from clearhead.model import sources
+from clearhead.model.ask import desk, kept, shipped
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.query import Kind, quiet
 from clearhead.model.studies.atlas.files import open_atlas
@@ -41,13 +42,13 @@ class Asked:
 def question(tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "RESULTS", tmp_path / "results")
     shipped._read.cache_clear()
-    sources.cache.clear()
+    desk.cache.clear()
     asked = Asked(MODEL, "a" * 16)
     shipped.save(asked, asked.answer(None, quiet), 12.34, "2026-11-26", "a desk")
     yield asked
     shipped._read.cache_clear()
-    sources._doubted.clear()
-    sources.cache.clear()
+    desk._doubted.clear()
+    desk.cache.clear()
 
 
 def test_stored_answer_keeps_its_types(question):
@@ -62,13 +63,13 @@ def test_stored_answer_keeps_its_types(question):
 def test_stale_answer_of_another_model(question):
     assert shipped.find(replace(question, of="else")) is None
     assert shipped.find(replace(question, revision="b" * 16)).stale
-    assert sources.measured_before(replace(question, revision="b" * 16)) is None
+    assert desk.measured_before(replace(question, revision="b" * 16)) is None
 
 
 def test_shipped_answer_is_used_until_remeasured(question):
-    assert sources.ask(question).result() is shipped.find(question).answer
-    sources.measure_again(question)
-    assert sources.ask(question).result(30) is not shipped.find(question).answer
+    assert desk.ask(question).result() is shipped.find(question).answer
+    desk.measure_again(question)
+    assert desk.ask(question).result(30) is not shipped.find(question).answer
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"answer": {"kind": "no"}, "measured": "", "machine": ""}'])

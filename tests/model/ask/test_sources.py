@@ -3,12 +3,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from clearhead.model.ask import sources
-from clearhead.model.ask import sources as asked
-from clearhead.model.ask.jobs import Cache
-from clearhead.model.ask.sources import CachedModels, source_of
+from clearhead.model import sources
+from clearhead.model.ask import desk as asked
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import NotOnDisk, Query, UnknownModel, UserError, quiet
+from clearhead.model.sources import Cache, CachedModels, source_of
 from tests.model import tiny
 
 TEXT = "the cat saw the dog ."

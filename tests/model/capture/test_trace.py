@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from clearhead.model.ask.jobs import Cache
-from clearhead.model.ask.sources import CachedModels
 from clearhead.model.capture import trace
 from clearhead.model.capture.trace import pairs_of
 from clearhead.model.core.models import TooLarge, turned
@@ -14,6 +13,7 @@ from clearhead.model.core.query import Kind, Query, UserError
 from clearhead.model.lessons.block import boxes
 from clearhead.model.pretrained import load
 from clearhead.model.scratch import transformer
+from clearhead.model.sources import CachedModels
 from tests.model import tiny
 
 TEXT = "the animal didn't cross the street because it was too tired."

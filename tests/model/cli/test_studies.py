@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from clearhead.model import sources
 from clearhead.model.__main__ import main
-from clearhead.model.ask import sources
 from clearhead.model.studies.claims.catalogue import words
 from clearhead.model.studies.coreference import shipped_cases
 from tests.model import tiny

@@ -6,7 +6,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.cli.commands import answer_to
 from clearhead.model.core import heads, record_file
 from clearhead.model.core.attention import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.heads import MeasuresQuery
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import Kind, Silence, UserError
@@ -65,11 +66,11 @@ def test_all_sessions_together_are_bounded(store):
 def test_imported_file_answers_like_a_model():
     model, text = sources.import_file(saved(0, side=5), "mine.npz")
     query = sources.open_query(model, text)
-    record = sources.ask(query).result(60)
+    record = desk.ask(query).result(60)
     assert record.verification.status == "imported" and record.prediction is None
     assert sources.imported_name(model) == "mine.npz"
     assert record.verification.rows_checked == 5 and record.verification.row_sum_error < 1e-6
-    assert sources.ask(MeasuresQuery(query, Kind.SELF)).result(60).by_head("entropy")[0, 0] > 0
+    assert desk.ask(MeasuresQuery(query, Kind.SELF)).result(60).by_head("entropy")[0, 0] > 0
     assert all(export(suffix, record, View(token=1)) for suffix in (".png", ".svg", ".pdf", ".csv", ".npz"))
 
 
@@ -80,9 +81,9 @@ def test_operations_on_the_model_itself_are_refused():
                      NextWordQuery(query),
                      LikelihoodQuery(query), CasesQuery(model, query.revision, shipped_cases("coreference"))):
         with pytest.raises(UserError, match="choose a model"):
-            sources.ask(question).result(60)
+            desk.ask(question).result(60)
     with pytest.raises(UserError, match="of one text only"):
-        sources.ask(sources.open_query(model, "another text")).result(60)
+        desk.ask(sources.open_query(model, "another text")).result(60)
 
 
 class File(NamedTuple):

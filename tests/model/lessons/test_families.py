@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import Kind
 from clearhead.model.lessons import families

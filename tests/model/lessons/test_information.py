@@ -8,7 +8,7 @@ from scipy.spatial import procrustes
 from scipy.spatial.distance import jensenshannon
 from scipy.special import softmax
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core import heads
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import Kind, quiet

@@ -4,7 +4,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.limits import home
 from clearhead.model.core.query import NoNextWord, UserError
 from clearhead.model.lessons.story import StoryQuery, clearest_head, looks_back
@@ -14,7 +15,7 @@ RABBIT = "The rabbit near the houses hears the dogs. It is hungry and eats"
 
 
 def asked(model: str, text: str, continuation: tuple[int, ...] = ()):
-    return sources.ask(StoryQuery(sources.open_query(model, text, continuation=continuation)), "test").result(120)
+    return desk.ask(StoryQuery(sources.open_query(model, text, continuation=continuation)), "test").result(120)
 
 
 def rows_of(attention, x):

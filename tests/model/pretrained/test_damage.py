@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as draws
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import Query, UserError, quiet
 from clearhead.model.pretrained import load
 from tests.model.pretrained import damage
@@ -59,7 +60,7 @@ def test_tokenizer_panic_is_one_sentence(tmp_path):
         "type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}],
         "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "[X]", "type_id": 0}},
                  {"Sequence": {"id": "B", "type_id": 1}}], "special_tokens": {}}})
-    pair = sources.ask(sources.open_query(str(folder), TEXT, text_b="a cat"))
+    pair = desk.ask(sources.open_query(str(folder), TEXT, text_b="a cat"))
     with pytest.raises(UserError, match=r"^The model's tokenizer cannot read that text \(no entry found for key\)"):
         pair.result(60)
-    assert sources.ask(sources.open_query(str(folder), TEXT)).result(60).verification.status == "verified"
+    assert desk.ask(sources.open_query(str(folder), TEXT)).result(60).verification.status == "verified"

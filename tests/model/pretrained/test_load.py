@@ -5,7 +5,8 @@ import shutil
 import pytest
 from safetensors.torch import load_file, save_file
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core import limits
 from clearhead.model.core.query import UserError
 from clearhead.model.pretrained import catalogue, files, load
@@ -153,6 +154,6 @@ def test_model_larger_than_memory_is_refused(tmp_path, monkeypatch):
     with monkeypatch.context() as small:
         small.setattr(limits, "memory_free", lambda: 1000.0)
         with pytest.raises(UserError, match="large has"):
-            sources.ask(CardQuery(large, sources.revision(large))).result(60)
-    record = sources.ask(sources.open_query(large, "the cat sat on mat")).result(60)
+            desk.ask(CardQuery(large, sources.revision(large))).result(60)
+    record = desk.ask(sources.open_query(large, "the cat sat on mat")).result(60)
     assert record.verification.status == "verified"

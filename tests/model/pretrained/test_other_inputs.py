@@ -4,9 +4,9 @@ import torch
 import transformers
 from transformers.utils import logging
 
-from clearhead.model.ask.sources import open_query
 from clearhead.model.core.query import UserError
 from clearhead.model.module.look import look
+from clearhead.model.sources import open_query
 
 SMALL = {"hidden_size": 24, "num_hidden_layers": 1, "num_attention_heads": 3, "intermediate_size": 32}
 CONVOLUTIONS = {"conv_dim": [8], "conv_stride": [5], "conv_kernel": [10], "num_conv_pos_embeddings": 4,

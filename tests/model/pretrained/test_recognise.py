@@ -10,7 +10,8 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import UserError
 from tests.model import tiny, tiny_vision
 
@@ -30,7 +31,7 @@ class Cause(NamedTuple):
 
 def record_of(folder: Path, image: bool = False) -> Any:
     shown = tiny_vision.shipped("cat") if image else None
-    return sources.ask(sources.open_query(str(folder), TEXT, image=shown)).result(100)
+    return desk.ask(sources.open_query(str(folder), TEXT, image=shown)).result(100)
 
 
 @pytest.fixture(scope="module")

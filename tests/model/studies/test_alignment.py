@@ -5,14 +5,15 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import Kind
 from clearhead.model.studies.alignment import align, equal_words
 from tests.headline import TIRED
 
 
 def record(model: str, text: str, **more):
-    return sources.ask(sources.open_query(model, text, **more), "test").result(120)
+    return desk.ask(sources.open_query(model, text, **more), "test").result(120)
 
 
 def groups(first, second, kinds=(Kind.SELF, Kind.SELF), side="queries"):

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, Patch, Silence, Temper, UserError, quiet
 from clearhead.model.core.record import Prediction, patch_tokens
@@ -76,7 +77,7 @@ def test_patches_are_compared_only_on_the_same_grid():
 def test_text_of_an_edited_translator_ends_where_it_differs(tmp_path):
     """transformers' models read the target of the unedited pass, and ours the one that the edited model writes."""
     folder, heads = str(tiny.save(tmp_path / "t5", "t5")), [Silence(Kind.CROSS, layer, 0) for layer in range(3)]
-    plain, edited = (sources.ask(sources.open_query(folder, "a cat sat on mat", edits=edits)).result(120)
+    plain, edited = (desk.ask(sources.open_query(folder, "a cat sat on mat", edits=edits)).result(120)
                      for edits in ((), [*heads, *(Silence(Kind.CAUSAL, layer, 1) for layer in range(3))]))
     texts, ids = comparison.target_texts(plain, edited), [each.prediction.ids for each in (plain, edited)]
     same = next(place for place, (one, other) in enumerate(zip(*ids, strict=True)) if one[0] != other[0])
@@ -92,17 +93,17 @@ def test_models_differ_by_the_mean_over_texts(tmp_path):
     texts = [f"a cat sat on {word}" 
              for word in ("mat", "animal", "street", "garden", "two", "was", "wide", "tired")]
     asked = [(name, sources.revision(name)) for name in (base, other)]
-    parts = [sources.ask(comparison.ModelsQuery(*asked, tuple(batch))).result(120)
+    parts = [desk.ask(comparison.ModelsQuery(*asked, tuple(batch))).result(120)
              for batch in (texts[:2], texts[2:])]
     table = comparison.Divergences.joined(parts).frame()
-    single = [sources.ask(ComparisonQuery(*(sources.open_query(name, text) for name in (base, other)),
+    single = [desk.ask(ComparisonQuery(*(sources.open_query(name, text) for name in (base, other)),
                                           (Kind.SELF, Kind.SELF))).result(120).changed for text in texts]
     np.testing.assert_allclose(table["divergence"].sort_index(), np.mean(single, 0))
     assert (table["low"] <= table["divergence"]).all() and (table["divergence"] <= table["high"]).all()
     doubled = comparison.Divergences.joined([*parts, *parts])
     assert doubled.units == 8 and doubled.frame().equals(table)   # equal texts are no more evidence
     assert np.isnan(parts[1].frame()["low"]).all()
-    one, two, three = (sources.ask(sources.open_query(name, texts[0])).result(120) for name in (base, other, family))
+    one, two, three = (desk.ask(sources.open_query(name, texts[0])).result(120) for name in (base, other, family))
     assert same_heads(one, two, (Kind.SELF, Kind.SELF)) and not same_heads(one, three, (Kind.SELF, Kind.CAUSAL))
 
 
@@ -136,12 +137,12 @@ def test_silencing_equals_single_queries():
     """Each head is silenced besides the query's edits; another edit of its output is replaced."""
     tempered, twin = Temper(Kind.SELF, 1, 3, 4.0), sources.open_query("minilm", TIRED.replace("tired", "wide"))
     query = sources.open_query("minilm", TIRED, edits=[tempered, Patch(Kind.SELF, 0, 0, twin)])
-    record = sources.ask(query).result(120)
-    found = sources.ask(SilencingQuery(query, Kind.SELF)).result(120)
+    record = desk.ask(query).result(120)
+    found = desk.ask(SilencingQuery(query, Kind.SELF)).result(120)
     assert found.measure == "vector"
     assert found.heads == tuple((layer, head) for layer in range(6) for head in range(12))
     for place in ((0, 0), (5, 11)):
         edits = {tempered, Silence(Kind.SELF, *place)} | (set() if place == (0, 0) else query.edits)
-        other = sources.ask(replace(query, edits=frozenset(edits))).result(120)
+        other = desk.ask(replace(query, edits=frozenset(edits))).result(120)
         assert found.frame()["silenced"][place] == pytest.approx(1 - cosine(record, other), abs=1e-9)
     assert min(found.changes) > 0

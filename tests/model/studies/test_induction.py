@@ -2,7 +2,8 @@
 import numpy as np
 import pytest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.attention import Causal
 from clearhead.model.core.query import Kind, UserError, quiet
 from clearhead.model.core.record import AttentionMap, Reported, Tokens
@@ -34,7 +35,7 @@ def test_vocabulary_shorter_than_the_repeat_is_refused(tmp_path):
     model = str(tiny.save(tmp_path / "gpt2", "gpt2"))
     question = induction.InductionMeanQuery(model, sources.revision(model))
     with pytest.raises(UserError, match=r"has 24 different tokens, of which 25 are needed"):
-        question.answer(sources.models, quiet)
+        question.answer(desk.models, quiet)
 
 
 def test_previous_token_and_induction_heads():

@@ -4,7 +4,8 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import quiet
 from clearhead.model.studies import mechanisms
 from clearhead.model.studies.mechanisms import MechanismsQuery
@@ -16,7 +17,7 @@ PARTS = {   # family: (layers, W_O in a layer) in transformers' names
 
 
 def measured(folder):
-    answer = MechanismsQuery(str(folder), sources.revision(str(folder))).answer(sources.models, quiet)
+    answer = MechanismsQuery(str(folder), sources.revision(str(folder))).answer(desk.models, quiet)
     table = answer.frame()[["copying", "matching"] if answer.copying is not None else ["matching"]].to_numpy()
     return table, {kind: each[np.isfinite(each)] for kind, each in answer.composition.items()}, answer
 
@@ -166,7 +167,7 @@ def test_one_pair_in_a_hundred_beats_the_null_of_random_weights(family, tmp_path
 def test_composition_equals_products_of_whole_matrices(tmp_path):
     folder = tiny.save(tmp_path / "llama", "llama")
     weights = mechanisms.head_weights.head_weights(
-        sources.models.open(MechanismsQuery(str(folder), sources.revision(str(folder))), quiet).trace(
+        desk.models.open(MechanismsQuery(str(folder), sources.revision(str(folder))), quiet).trace(
             sources.open_query(str(folder), "a"), quiet), mechanisms.Kind.CAUSAL)
     found = mechanisms.composed(weights, lambda share: None)
     query, key, value, output = (each.astype(np.float64) for each in (

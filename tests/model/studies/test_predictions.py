@@ -5,7 +5,8 @@ import torch
 from torch.nn import functional
 from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.heads import weights
 from clearhead.model.core.query import Kind, Query, Silence
 from clearhead.model.lessons.pronoun_choice import DecisionQuery
@@ -68,7 +69,7 @@ def test_later_tokens_change_no_earlier_factor():
 @pytest.fixture(scope="module")
 def answered():
     revision = sources.revision("translator")
-    return lambda kind, *rest: sources.ask(kind("translator", revision, *rest), "test").result(120)
+    return lambda kind, *rest: desk.ask(kind("translator", revision, *rest), "test").result(120)
 
 
 def test_rows_are_named_by_the_word_that_they_produce(answered):
@@ -88,7 +89,7 @@ def test_shares_equal_edited_records(answered):
     row = predictions.pronoun_of(predictions.rows_by_produced_token(record, Kind.CROSS).queries)
     french = " ".join(record[Kind.CROSS].queries.texts[1:row + 1])
     for number in (0, 5, len(found.heads) - 1):
-        edited = sources.ask(sources.open_query("translator", TIRED, target=french,
+        edited = desk.ask(sources.open_query("translator", TIRED, target=french,
                                                 edits=[Silence(*found.heads[number])]), "test").result(120)
         said = dict(zip(edited.prediction.texts[row], edited.prediction.probabilities[row]))
         assert found.zero[number] == pytest.approx(said["il"] / (said["il"] + said.get("elle", 0)), abs=0.01)

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import clearhead
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import UserError
 from clearhead.model.studies import rule, syntax
 from tests.model import tiny
@@ -31,7 +32,7 @@ def counted(model, text, pairs):
 def test_accuracy_of_a_rule(model):
     find = (["cat", "animal", "it"], re.compile("sat|was|tired"))
     marked = rule.mark(TEXTS, find)
-    report = sources.ask(rule.RuleQuery(model, sources.revision(model), marked)).result()
+    report = desk.ask(rule.RuleQuery(model, sources.revision(model), marked)).result()
     expected = np.array([each for case in marked if case.pairs for each in counted(model, case.text, case.pairs)])
     assert report.pairs == len(expected) == 4
     np.testing.assert_allclose([each.value for each in report.accuracy], expected.mean(0))
@@ -43,7 +44,7 @@ def test_offset_is_the_best_baseline_of_itself():
     more = (f"the {word} was too wide" for word in ("cat", "mat", "animal", "street", "garden"))
     marked = rule.mark([*TEXTS, *more], -1)
     assert all(wanted == (place - 1,) for case in marked for place, wanted in case.pairs)
-    report = sources.ask(rule.RuleQuery("minilm", sources.revision("minilm"), marked)).result()
+    report = desk.ask(rule.RuleQuery("minilm", sources.revision("minilm"), marked)).result()
     assert report.offset == (-1, 1.0)
     assert report.null.mean == pytest.approx(report.null.best, abs=0.05)   # position alone is all there is to it
     assert report.null.p_value > 0.2
@@ -136,7 +137,7 @@ def test_equal_sentences_and_frames_are_one_unit(model):
     cases = [{"text": text, "frame": frame} for frame in ("a", "b") for text in TEXTS]
     for given, units in ((TEXTS * 5, 4), (cases, 2), ([{"text": text} for text in TEXTS * 2], 4)):
         marked = rule.mark(given, (["sat", "was"], -1))
-        report = sources.ask(rule.RuleQuery(model, sources.revision(model), marked)).result()
+        report = desk.ask(rule.RuleQuery(model, sources.revision(model), marked)).result()
         assert report.units == units and np.isnan(report.frame()["low"]).all() and np.isnan(report.null.p_value)
         assert f"{units} independent sentences, fewer than 8" in repr(report) and "nan" not in repr(report)
         assert ("held out" in repr(report)) == (report.held_out is not None)

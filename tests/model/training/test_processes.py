@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import Kind, UserError
 from clearhead.model.scratch.train import TrainingStep
@@ -49,12 +50,12 @@ def test_training_runs_in_its_own_process(started, monkeypatch):
     news = until(training, "done", "failed")
     assert (news.state, news.step, news.failure) == ("done", 50, "")
     assert [point[0] for point in news.curves] == [0, 10, 20, 30, 40] and news.curves[-1][1] < news.curves[0][1]
-    film = sources.film(training.name)
+    film = desk.film(training.name)
     assert film.frames[0] == 0 and film.frames[-1] == 50 and film.about["config"]["decoder_layers"] == 1
     last = f"{training.name}@50"
-    record = sources.ask(sources.open_query(last, "abcabc"), "test").result(PATIENCE)
+    record = desk.ask(sources.open_query(last, "abcabc"), "test").result(PATIENCE)
     assert record[Kind.CAUSAL].layers[0].heads == 2 and record.card.title == "Trained on this page, step 50"
-    traits = sources.ask(HeadScoresQuery(training.name, sources.revision(last), (0, 50)), "test").result(PATIENCE)
+    traits = desk.ask(HeadScoresQuery(training.name, sources.revision(last), (0, 50)), "test").result(PATIENCE)
     assert traits.names == ("prefix", "previous") and traits.values.shape == (2, 2, 2)
 
     def refused(*given, **more):
@@ -66,7 +67,7 @@ def test_training_runs_in_its_own_process(started, monkeypatch):
     processes.end(training)
     assert not training.folder.exists()
     with pytest.raises(UserError):
-        sources.film(training.name)
+        desk.film(training.name)
 
 
 def test_trainings_are_bounded_and_a_killed_one_is_reported(started, monkeypatch):
@@ -123,25 +124,25 @@ def test_emergence_interval():
 
 
 def test_shipped_film_has_an_induction_head():
-    film = sources.film("induction")
+    film = desk.film("induction")
     assert film.guessing == pytest.approx(np.log(66)) and len(film.step) == len(film.loss) == len(film.right)
     ends = (film.frames[0], film.frames[-1])
-    traits = sources.ask(HeadScoresQuery("induction", sources.revision(f"induction@{ends[1]}"), ends),
+    traits = desk.ask(HeadScoresQuery("induction", sources.revision(f"induction@{ends[1]}"), ends),
                          "test").result(120)
     prefix, previous = traits.of("prefix"), traits.of("previous")
     assert prefix[0].max() < 0.2 and prefix[1].max() > 0.9 and traits.heads[prefix[1].argmax()][1] == 1
     assert previous[1].max() > 0.7 and traits.heads[previous[1].argmax()][1] == 0
-    assert "induction" in sources.films()
+    assert "induction" in desk.films()
 
 
 def test_scores_are_offered_for_decoders(smollm2):
-    found = sources.ask(InductionMeanQuery("induction", sources.revision("induction"), 3), "test").result(120)
+    found = desk.ask(InductionMeanQuery("induction", sources.revision("induction"), 3), "test").result(120)
     best = int(found.prefix.argmax())
     assert found.heads[best][0] == 1 and found.copying[best] > 0.5 and found.prefix[best] > 10 * found.uniform
-    large = sources.ask(InductionMeanQuery(smollm2, sources.revision(smollm2), 1), "test").result(240)
+    large = desk.ask(InductionMeanQuery(smollm2, sources.revision(smollm2), 1), "test").result(240)
     assert len(large.heads) == 270 and large.prefix.max() > 0.8 and large.copying is None
     with pytest.raises(UserError, match="choose a decoder"):
-        sources.ask(InductionMeanQuery("minilm", sources.revision("minilm"), 1), "test").result(120)
+        desk.ask(InductionMeanQuery("minilm", sources.revision("minilm"), 1), "test").result(120)
 
 
 def test_loss_drop_step():

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.lessons import block
 from clearhead.viz.pages.block import TARGET, X
@@ -18,7 +19,7 @@ from tests.lesson_pages import shown
     {"block": 5, "word": 15, "units": 32, "drop": 0.9, "depth": 24, "which": "last", "box": "add2"}])
 def test_sections_state_the_numbers_of_trace_and_runs(place):
     found = shown("block", guess="a", **place).numbers
-    trace = sources.ask(TraceQuery(sources.open_query(State().model, State().text))).result(120)
+    trace = desk.ask(TraceQuery(sources.open_query(State().model, State().text))).result(120)
     this = trace.blocks[place["block"]]
     for name, rows in (("before", this.before), ("attention", this.attentions[0].output), ("after", this.after)):
         assert found["parts"][name] == pytest.approx(float(torch.tensor(rows).double().norm(dim=-1).mean()), rel=1e-5)

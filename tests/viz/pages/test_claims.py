@@ -3,7 +3,8 @@ from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.studies.claims.catalogue import BY_NAME, Row
 from clearhead.model.studies.claims.claim import Finding, Measurement, Picture, Verdict
 from clearhead.viz.pages.claims import all_rows, result_of
@@ -62,7 +63,7 @@ def test_unmeasured_claim_has_a_button_or_a_command():
 
 
 def test_every_claim_is_shipped_with_its_verdict():
-    sources.cache.clear()   # what an earlier test measured
+    desk.cache.clear()   # what an earlier test measured
     results = {row: result_of(row) for row in all_rows()}
     measured = {row: result for row, result in results.items() if result.shipped is not None}
     # its model was not on the disk of those who measured

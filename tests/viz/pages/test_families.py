@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.query import Kind
 from clearhead.model.studies.predictions import LikelihoodQuery
 from clearhead.viz.pages.families import STANDS_IN, TEXT, hiding_edits, swap_gender

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 from scipy import linalg, special, stats
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import Kind
 from clearhead.viz.state import State
@@ -24,13 +25,13 @@ def test_heads_of_minilm_equal_scipy():
     found = shown("information", guess="a", matrix="value", learnt=1.0)
     query = sources.open_query(State().model, State().text)
     heads = [special.softmax(np.float64(q) @ np.float64(k).T / np.sqrt(q.shape[-1]), -1)
-             for layer in sources.ask(query).result(120)[Kind.SELF].layers
+             for layer in desk.ask(query).result(120)[Kind.SELF].layers
              for q, k in zip(layer.query, layer.key, strict=True)]
     mutual = [stats.entropy(rows.mean(0), base=2) - stats.entropy(rows, base=2, axis=-1).mean() for rows in heads]
     layers = found.numbers["layers"]
     assert layers["mean"] == pytest.approx(np.mean(mutual), rel=1e-4)
     assert layers["most_bits"] == pytest.approx(np.max(mutual), rel=1e-4) and layers["blank"] == pytest.approx(0)
-    three = sources.ask(TraceQuery(query)).result(120).attention(Kind.SELF, 3).value.weight.astype(float)
+    three = desk.ask(TraceQuery(query)).result(120).attention(Kind.SELF, 3).value.weight.astype(float)
     overlaps = [np.mean(np.cos(linalg.subspace_angles(one, other)) ** 2)
                 for at, one in enumerate(three) for other in three[at + 1:]]
     assert found.numbers["subspaces"]["overlap"] == f"{np.mean(overlaps):.0%}"

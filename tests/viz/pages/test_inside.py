@@ -5,7 +5,8 @@ import pytest
 from scipy.spatial import ConvexHull
 from scipy.special import softmax
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.attention import Causal, Dense, Relative
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import Kind
@@ -76,7 +77,7 @@ def test_mix_is_not_described_before_the_answer():
     for leaked in ("hull", "average", "cannot leave", "shortens", "diamond"):
         assert leaked not in text, leaked
     answered = shown("inside", guess="a", step="mix", to=3)
-    layer = sources.ask(sources.open_query("minilm", headline.TIRED)).result(120)[Kind.SELF].layer(3)
+    layer = desk.ask(sources.open_query("minilm", headline.TIRED)).result(120)[Kind.SELF].layer(3)
     query, key = layer.query[1, 10].astype(np.float64), layer.key[1, 3].astype(np.float64)
     numbers = answered.numbers["geometry"]
     assert numbers["dot"] == pytest.approx(query @ key, rel=1e-6)
@@ -85,7 +86,7 @@ def test_mix_is_not_described_before_the_answer():
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL, Kind.CROSS])
 def test_stream_and_addition_equal_the_norm_input(kind):
-    trace = sources.ask(TraceQuery(sources.open_query("translator", headline.TIRED))).result()
+    trace = desk.ask(TraceQuery(sources.open_query("translator", headline.TIRED))).result()
     block, around = trace.block(kind, 0), trace.attention(kind, 0)
     total = np.add(*block.sum_at(around))
     assert min(np.abs(norm.input - total).max() for norm in block.norms) < 1e-5

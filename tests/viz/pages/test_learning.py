@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.lessons import learning
 from clearhead.model.studies.predictions import NextWordQuery
 from clearhead.viz.pages.learning import PRESETS
@@ -59,7 +60,7 @@ def test_student_and_teacher_predict_the_next_character(turned):
     found = shown("learning", guess="b", **turned).numbers["targets"]
     text, vocabulary = turned.get("signs", "k7Qx2bVk7Qx"), learning.vocabulary()
     asked = [NextWordQuery(sources.open_query(model, text[:-1])) for model in (learning.student(408), learning.TEACHER)]
-    logits = [sources.ask(each, "test").result(120).logits.astype(float) for each in asked]
+    logits = [desk.ask(each, "test").result(120).logits.astype(float) for each in asked]
     said, taught = np.exp(logits[0]) / np.exp(logits[0]).sum(), np.exp(logits[1] / 2) / np.exp(logits[1] / 2).sum()
     right, wish = vocabulary.index(text[-1]), vocabulary.index(turned.get("wish", "Z"))
     assert [found["p"], found["teacher"]] == pytest.approx([said[right], taught[right]], rel=1e-4)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import Kind
 from clearhead.model.lessons import masking
 from clearhead.viz.pages.masks import MOVED, N
@@ -44,7 +45,7 @@ def test_methods_are_measured_on_the_mask_on_screen(turned):
 
 def test_real_heads_lose_weight_outside_the_band():
     found = shown("masks", guess="a", real=True, pattern="window", window=4).numbers["real"]
-    answer = sources.ask(sources.open_query(State().model, State().text)).result(120)[Kind.SELF].layers
+    answer = desk.ask(sources.open_query(State().model, State().text)).result(120)[Kind.SELF].layers
     n = answer[0].shape[-1]
     band = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= 4
     lost = np.array([[1 - rows[band].sum() / n for rows in head_rows(layer)] for layer in answer])

@@ -1,7 +1,7 @@
 """The page Generate with a model that does not predict words: the buttons for models that do."""
 from streamlit.testing.v1 import AppTest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 
 
 def dead_end():

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import Kind
 from clearhead.model.lessons import sqrt_dk
 from clearhead.viz.state import State
@@ -30,7 +31,7 @@ def test_medians_of_random_rows_equal_scipy(dk, keys, seed):
 
 def test_trained_head_without_its_division_equals_scipy():
     found = shown("scale", guess="a", real=True).numbers["real"]
-    layers = sources.ask(sources.open_query(State().model, State().text)).result(120)[Kind.SELF].layers
+    layers = desk.ask(sources.open_query(State().model, State().text)).result(120)[Kind.SELF].layers
     means = np.array([stats.entropy(head_rows(layer), base=2, axis=-1).mean(-1) for layer in layers])
     undone = np.array([stats.entropy(head_rows(layer, layer.query.shape[-1] ** -0.5), base=2, axis=-1).mean(-1)
                        for layer in layers])

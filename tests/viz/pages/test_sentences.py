@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import Kind, Patch, Query, Silence, Temper
 from clearhead.model.core.record import Layer
 from clearhead.model.studies.alignment import Group
@@ -39,7 +40,7 @@ def rows_of(answer, token: int) -> np.ndarray:
 
 
 def test_heads_states_the_weights_of_pair_and_twin():
-    twins = [sources.ask(sources.open_query("minilm", text)).result(120) for text in (HEADLINE.text, HEADLINE.twin)]
+    twins = [desk.ask(sources.open_query("minilm", text)).result(120) for text in (HEADLINE.text, HEADLINE.twin)]
     query, animal, street = (twins[0].maps[0].queries.texts.index(word) for word in ("it", "animal", "street"))
     here, there = (rows_of(answer, query) for answer in twins)
     for layer, head in [(3, 1), *np.random.default_rng(5).integers(0, 6, (4, 2))]:

@@ -4,7 +4,8 @@ import pytest
 from scipy import special, stats
 from scipy.spatial import distance
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import Kind, Temper
 from clearhead.viz.pages.softmax import GRID, PRESETS
 from clearhead.viz.state import State
@@ -48,11 +49,11 @@ def test_row_is_measured_over_its_allowed_keys(z, masked, t):
 def test_temperature_inside_the_model_moves_weights_as_scipy(scope, t):
     found = shown("softmax", guess="a", row="head", inside=True, scope=scope, t=t, drawn=CURVE).numbers["inside"]
     model, text, layer, head = State().model, State().text, found["layer"], found["head"]
-    before = sources.ask(sources.open_query(model, text)).result(120)
+    before = desk.ask(sources.open_query(model, text)).result(120)
     layers = before[Kind.SELF].layers
     edited = [(place, each) for place in ([layer] if scope == "head" else range(len(layers)))
               for each in ([head] if scope == "head" else range(layers[place].heads))] if t != 1 else []
-    after = sources.ask(sources.open_query(model, text, edits=[Temper(Kind.SELF, *place, t) for place in edited])
+    after = desk.ask(sources.open_query(model, text, edits=[Temper(Kind.SELF, *place, t) for place in edited])
                         ).result(120)
     moved = np.array([[np.abs(head_rows(new, t if (old.index, place) in edited else 1.0)[place]
                               - head_rows(old)[place]).sum(-1).mean() / 2 for place in range(old.heads)]

@@ -4,7 +4,8 @@ import re
 import numpy as np
 import pytest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.lessons.story import StoryQuery
 from clearhead.viz.components.story import STEPS
 from clearhead.viz.pages.story import MEAN, line, percent, scene
@@ -14,7 +15,7 @@ TEXTS = ("The rabbit near the houses hears the dogs. It is hungry and eats", "Th
 
 
 def asked(text: str, wrote: tuple[int, ...] = ()):
-    return sources.ask(StoryQuery(sources.open_query("stories", text, continuation=wrote)), "test").result(120)
+    return desk.ask(StoryQuery(sources.open_query("stories", text, continuation=wrote)), "test").result(120)
 
 
 @pytest.mark.parametrize(("text", "opened"), [(TEXTS[0], (0, 0)), (TEXTS[0], (3, 3)), (TEXTS[2], (2, MEAN))])
@@ -37,7 +38,7 @@ def test_steps_state_the_numbers_of_the_pass(text, opened):
 @pytest.mark.parametrize("text", [*TEXTS, "The  dogs,\n run"])
 def test_line_is_the_text_with_its_continuation(text):
     assert "".join(part for part, _ in line(asked(text), text)) == text
-    number = sources.ask(sources.open_query("stories", "dogs"), "test").result(60).maps[0].queries.ids[1]
+    number = desk.ask(sources.open_query("stories", "dogs"), "test").result(60).maps[0].queries.ids[1]
     written = line(asked(text, (number,)), text)
     assert "".join(part for part, _ in written) == f"{text} dogs" and written[-1] == ("dogs", True)
 

@@ -2,7 +2,8 @@
 import numpy as np
 import pytest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import Kind
 from clearhead.model.lessons import two_heads
@@ -20,7 +21,7 @@ def test_numbers_follow_what_is_silenced():
 def test_score_of_a_character_with_itself_equals_the_pass():
     """Rotary positions cancel if a token looks at itself, so the weights alone give the score."""
     query = sources.open_query(two_heads.MODEL, "a b c d")
-    record, trace = (sources.ask(each).result() for each in (query, TraceQuery(query)))
+    record, trace = (desk.ask(each).result() for each in (query, TraceQuery(query)))
     attention, embedded = trace.attention(Kind.CAUSAL, 0), trace.start(Kind.CAUSAL).output.astype(float)
     scores = record[Kind.CAUSAL].layer(0).scores(slice(1, 2), slice(0, 5), slice(0, 5))[0]
     query_bias, key_bias = attention.query.bias[1].astype(float), attention.key.bias[1].astype(float)

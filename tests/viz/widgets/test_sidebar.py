@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.query import UserError
 from clearhead.viz.page import Page, lessons, pages
 from clearhead.viz.session import session

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.heads import OverviewQuery
 from clearhead.model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, frozen
 from clearhead.model.core.record import AttentionRecord

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.heads import OverviewQuery, by_head, head_frame, head_ids
 from clearhead.model.core.query import Kind, KindHeadId, Silence, UserError, with_arrays
 from clearhead.model.core.record import AttentionMap

@@ -4,7 +4,8 @@ significance."""
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import UserError
 from clearhead.model.core.record import Card, unread
 from clearhead.model.core.statistics import FEWEST, MeanInterval
@@ -46,7 +47,7 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
     if cases is None:
         return None
     question = CasesQuery(page.model, page.revision, cases)
-    known = sources.cached(question) is not None or is_shipped(question)
+    known = desk.cached(question) is not None or is_shipped(question)
     if not known and card.parameters > SMALL and not page["run"]:
         st.button(words("run", n=len(cases), model=escape_markdown(card.title)),
                   on_click=lambda: page.set(run=True), type="primary")

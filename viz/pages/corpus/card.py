@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.query import HeadId, UserError
 from clearhead.model.studies.atlas.measured import neighbours
 from clearhead.model.studies.atlas.summary import STRONGEST, Atlas

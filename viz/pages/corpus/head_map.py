@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.query import HeadId, with_arrays
 from clearhead.model.studies.atlas.build import AtlasQuery
 from clearhead.model.studies.atlas.files import atlas_folder

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.heads import HeadMeasures, MeasuresQuery
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import spearman, x_log_x
@@ -35,7 +35,7 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
     fitted: HeadFits = page.ask(FitsQuery(record.query, view.kind))
     measures: HeadMeasures = page.ask(MeasuresQuery(record.query, view.kind))
     question = SilencingQuery(record.query, view.kind)
-    silencing: Silencing | None = sources.cached(question)
+    silencing: Silencing | None = desk.cached(question)
     best = named(fitted.best())
     counts = ", ".join(f"{TITLES[name]} {count}" for name, count in best["pattern"].value_counts().items())
     left, right = split(7, 5, gap="large")

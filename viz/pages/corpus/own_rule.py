@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core.heads import OverviewQuery
 from clearhead.model.core.query import UserError
 from clearhead.model.core.statistics import FEWEST

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core import heads
 from clearhead.model.core.heads import BY_NAME, HeadMeasures, MeasuresQuery, OverviewQuery, head_ids
 from clearhead.model.core.query import HeadId, Kind, UserError
@@ -130,7 +131,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         covered_head(page, record)
         return
     question = MeasuresQuery(page.query(), view.kind)
-    measures, claims = sources.cached(question), head_claims(record, view, *_twin(page)) or [row_claim(record, view)]
+    measures, claims = desk.cached(question), head_claims(record, view, *_twin(page)) or [row_claim(record, view)]
     if not page.present:   # lecture mode leaves more room for the picture
         with flex_row("center", gap="small", key="heads-lead"):
             st.markdown(claims.pop(0), width="content")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.viz.components.component import registered
 from clearhead.viz.page import PageContext
 from clearhead.viz.session import Kept

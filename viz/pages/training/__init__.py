@@ -4,7 +4,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.studies import induction
 from clearhead.model.studies.induction import InductionMeanQuery, InductionScores
 from clearhead.model.training import processes as films
@@ -52,7 +53,7 @@ def render(page: PageContext) -> None:
     else:
         if (training := TRAINING.value) is not None:
             background_training(training)
-        film = sources.film(chosen)
+        film = desk.film(chosen)
         film_stage(page, chosen, film, film.about["steps"], growing=False)
     _induction(page)
     folded_formula(words["source"], lambda: (induction.scores, films.emergence_interval, films.loss_drop_step),
@@ -63,7 +64,7 @@ def render(page: PageContext) -> None:
 
 def _chosen(page: PageContext) -> str:
     """Return the training to show: a shipped one, or the reader's own."""
-    known = sources.films() | {OWN: WORDS["own"]}
+    known = desk.films() | {OWN: WORDS["own"]}
     chosen = page["film"] if page["film"] in known else next(iter(known))
 
     def changed() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
 from clearhead.model.core import pictures
 from clearhead.model.core.heads import OverviewQuery
 from clearhead.model.core.pictures import Shipped

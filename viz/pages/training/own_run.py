@@ -1,13 +1,13 @@
 """The reader's own training on the page How heads form: four settings, a separate process, and snapshots as they
 appear."""
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.models import Question
 from clearhead.model.core.query import UserError
 from clearhead.model.training import processes
 from clearhead.model.training.processes import Film, Settings, Status, Training
@@ -87,7 +87,7 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
         st.rerun()
     _progress(training, news)
     try:
-        film = sources.film(training.name)
+        film = desk.film(training.name)
     except UserError:
         return   # no snapshot yet
     try:
@@ -103,7 +103,7 @@ class _LeasedPage(PageContext):
         super().__init__(page.name, page.about, page.menu)
         self.training = training
 
-    def ask(self, question: Hashable, height: int = 420) -> Any:
+    def ask(self, question: Question[Any], height: int = 420) -> Any:
         """Return the answer, renewing the lease before and after."""
         self.training.renew()
         answer = super().ask(question, height)

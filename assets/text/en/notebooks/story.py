@@ -3,11 +3,12 @@
 # %%
 import numpy as np
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.lessons.story import StoryQuery
 
 text = "The rabbit near the houses hears the dogs. It is hungry and eats"    # the page's sentence
-story = sources.ask(StoryQuery(sources.open_query("stories", text))).result(120)
+story = desk.ask(StoryQuery(sources.open_query("stories", text))).result(120)
 print(len(text), "characters,", len(story.tokens), "pieces, each", story.embedded.shape[1], "numbers")
 print("attention of the last piece, per layer and head:", story.rows.shape)
 assert np.allclose(story.rows.sum(axis=-1), 1, atol=1e-4)

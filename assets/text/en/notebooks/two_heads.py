@@ -1,10 +1,11 @@
 # %% [markdown]
 # Two heads of the induction decoder, read from its weights: what each looks for and what it writes.
 # %%
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.lessons import two_heads as lesson
 
-found = sources.ask(lesson.TwoHeadsQuery(lesson.MODEL, sources.revision(lesson.MODEL))).result()
+found = desk.ask(lesson.TwoHeadsQuery(lesson.MODEL, sources.revision(lesson.MODEL))).result()
 for name in ("direct", "through", "copies"):
     cells = getattr(found, name)
     same = cells.diagonal().mean()

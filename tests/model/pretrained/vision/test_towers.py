@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from clearhead.model.ask import sources
-from clearhead.model.ask.sources import models
+from clearhead.model import sources
+from clearhead.model.ask.desk import models
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.core import pictures
 from clearhead.model.core.query import Kind, UserError, quiet

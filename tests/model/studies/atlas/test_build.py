@@ -6,7 +6,8 @@ import pytest
 import torch
 from pyarrow import parquet
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.query import Kind, UserError, quiet
 from clearhead.model.studies.atlas import build
 from clearhead.model.studies.atlas.build import SHARD, Corpus, Item, ShardWorker, Task
@@ -118,7 +119,7 @@ def test_texts_have_the_averages_of_the_atlas():
     texts = tuple(Item(at, "shipped", at + 1, line) for at, line in enumerate(
         build.SHIPPED.read_text(encoding="utf-8").splitlines()[:8]))
     model = "resolver-narrow", sources.revision("resolver-narrow")
-    found = sources.ask(build.TextsQuery(*model, None, texts)).result(60)
-    atlas = sources.ask(build.AtlasQuery(*model, limit=8)).result(60)
+    found = desk.ask(build.TextsQuery(*model, None, texts)).result(60)
+    atlas = desk.ask(build.AtlasQuery(*model, limit=8)).result(60)
     assert found.texts == 8 and "fit_even" in found.names and "confidence" not in found.names
     assert list(found.by_head("entropy").values()) == atlas.wide()["entropy"].tolist()

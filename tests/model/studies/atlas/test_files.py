@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clearhead.model.ask import sources
+from clearhead.model.ask import desk
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.query import UserError
 from clearhead.model.studies.atlas import files
@@ -84,8 +84,8 @@ def test_foreign_or_damaged_part_is_refused(tmp_path):
 
 def test_folder_is_read_once_and_again_when_it_is_written_anew(folder):
     asked = files.atlas_folder(str(folder))
-    assert sources.ask(asked).result(60).about["texts"] == 12 and files.atlas_folder(str(folder)) == asked
+    assert desk.ask(asked).result(60).about["texts"] == 12 and files.atlas_folder(str(folder)) == asked
     write_atlas(folder, atlas_of(summary(range(8)), SAID), {})
-    assert sources.ask(files.atlas_folder(str(folder))).result(60).about["texts"] == 8
+    assert desk.ask(files.atlas_folder(str(folder))).result(60).about["texts"] == 8
     with pytest.raises(UserError, match="does not open folders"):
         files.atlas_folder(str(folder), local=False)

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from clearhead.model.ask import sources
+from clearhead.model import sources
+from clearhead.model.ask import desk
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, Silence, UserError, quiet
 from clearhead.model.core.record import AttentionRecord, Prediction
@@ -140,11 +141,11 @@ def test_noun_weights_equal_sums_by_hand(kind, place):
 def test_famous_head_of_minilm():
     case = make_case(TIRED, "it", "animal", "street")
     ids = ("minilm", sources.untrained("minilm"))
-    trained, untrained = (sources.ask(CasesQuery(each, sources.revision(each), (case,))).result() for each in ids)
+    trained, untrained = (desk.ask(CasesQuery(each, sources.revision(each), (case,))).result() for each in ids)
     head = trained.heads.index((Kind.SELF, 3, 1))
     np.testing.assert_allclose(trained.pronoun[0, head], [float(headline.ANIMAL), 0.050], atol=2e-3)
     assert untrained.heads == trained.heads and np.abs(untrained.pronoun - 1 / 17).max() < 0.03
-    card = sources.ask(CardQuery(ids[1], sources.revision(ids[1]))).result()
+    card = desk.ask(CardQuery(ids[1], sources.revision(ids[1]))).result()
     assert "untrained" in card.title and sources.revision(ids[0]) != sources.revision(ids[1])
 
 

@@ -1,22 +1,15 @@
-"""ask(question) -> Job: the single entry point to every model, from scratch or pretrained.
-
-A question is a frozen value whose `answer` method computes the result: an AttentionRecord for a `Query`, thumbnails for
-an `OverviewQuery`, every head's fit to every pattern for a `FitsQuery`.
-"""
+"""Where models come from: the packaged ones, folders and hub ids, our own, imported files and models in memory; and
+questions to them, answered in the caller's thread."""
 import difflib
 import os
 import threading
 from collections.abc import Hashable, Iterable
 from contextvars import copy_context
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from clearhead.model.ask import kept
-from clearhead.model.ask.jobs import MISSING, Cache, Job, JobQueue
-from clearhead.model.ask.shipped import find as shipped
-from clearhead.model.core.limits import LIMITS, byte_cache, home
-from clearhead.model.core.models import NamesModel, OpenModel, TooLarge, Trace, TraceQuery
+from clearhead.model.core.limits import LIMITS, byte_cache
+from clearhead.model.core.models import A, NamesModel, OpenModel, Question, TooLarge, Trace, TraceQuery
 from clearhead.model.core.query import (
     IN_MEMORY,
     Edit,
@@ -26,6 +19,7 @@ from clearhead.model.core.query import (
     UserError,
     frozen,
     pictures_only,
+    quiet,
     text_only,
 )
 from clearhead.model.core.record import AttentionRecord
@@ -33,12 +27,9 @@ from clearhead.model.imported import source as imported_source
 from clearhead.model.pretrained import catalogue as pretrained_catalogue
 from clearhead.model.pretrained.catalogue import catalogue_only
 from clearhead.model.scratch import source as scratch
-from clearhead.model.scratch import vocabulary as scratch_vocabulary
-from clearhead.model.scratch.vocabulary import Swap
-from clearhead.model.training import processes as training_film
-from clearhead.model.training.processes import Film
 
-__all__ = ["Swap", "catalogue_only", "shipped"]
+__all__ = ["catalogue_only"]
+MISSING = object()   # returned for a missing cache entry, since an answer may be None
 
 
 class Source(Protocol):
@@ -69,11 +60,39 @@ def source_of(model_id: str) -> Source:
     return load
 
 
+class Cache:
+    """A thread-safe cache of answers by question, limited in bytes."""
+
+    def __init__(self, most: int) -> None:
+        self._answers = byte_cache(most, more=1000)
+        self._lock = threading.Lock()
+
+    def get(self, question: Hashable, default: Any = None) -> Any:
+        """Return the answer, or `default` if it is not cached."""
+        with self._lock:
+            return self._answers.get(question, default)
+
+    def put(self, question: Hashable, answer: Any) -> None:
+        """Store an answer, evicting others until all remaining ones fit."""
+        with self._lock:
+            self._answers[question] = answer
+
+    def drop(self, question: Hashable) -> None:
+        """Remove one answer, if cached."""
+        with self._lock:
+            self._answers.pop(question, None)
+
+    def clear(self) -> None:
+        """Remove every answer."""
+        with self._lock:
+            self._answers.clear()
+
+
 class CachedModels:
-    """A cache of open models by (id, revision), limited to `most` bytes, and of answers."""
+    """Open models by (id, revision), limited to `most` bytes, and the answers to questions about them."""
 
     def __init__(self, most: int, cache: Cache) -> None:
-        self._open, self.cache = byte_cache(most), cache
+        self._open, self.cache, self._turn = byte_cache(most), cache, threading.RLock()
 
     def open(self, asked: NamesModel, report: Progress) -> OpenModel:
         """Return the model that the question names, opening it if necessary. Raises UserError if it does not exist."""
@@ -89,6 +108,12 @@ class CachedModels:
             self._open[key] = opened
         return self._open[key]
 
+    def answer(self, question: Question[A], report: Progress = quiet) -> A:
+        """Answer any question in the caller's thread, one at a time, because a pass is observed inside its model.
+        Raises UserError if there is no answer."""
+        with self._turn:
+            return copy_context().run(self._cached, question, report)   # with the question's own `rounding`
+
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """Return the answer to a query, computing it if it is not cached."""
         return self._cached(query, report)
@@ -103,72 +128,14 @@ class CachedModels:
                 raise
         return self._cached(TraceQuery(query, tokens), report)
 
-    def _cached(self, question: Query | TraceQuery, report: Progress) -> Any:
+    def _cached(self, question: Question[A], report: Progress) -> A:
         answer = self.cache.get(question, MISSING)
         if answer is MISSING:
             answer = question.answer(self, report)
             # a trace refers to the weights, which a program may change or release
-            if isinstance(question, Query) or not question.query.model.startswith(IN_MEMORY):
+            if not (isinstance(question, TraceQuery) and question.query.model.startswith(IN_MEMORY)):
                 self.cache.put(question, answer)
-        return answer
-
-
-def delay_of(question: object) -> float:
-    """Return the seconds after which a question becomes due: 1/1000 per character of its text, roughly the time of a
-    pass on two cores."""
-    return len(getattr(getattr(question, "query", question), "text", "")) / 1000
-
-
-def answer(question: Any, report: Progress) -> Any:
-    """Compute the answer to a question. Records that a page requests are also cached on disk."""
-    found = copy_context().run(question.answer, models, report)   # with the question's own `model.core.models.rounding`
-    # a non-daemon thread does not delay the page, and completes even if the program exits
-    if isinstance(question, Query):
-        threading.Thread(target=kept.keep, args=(found,), name="clearhead-keep", daemon=False).start()
-    return found
-
-
-cache = Cache(LIMITS.cache_bytes)
-models = CachedModels(LIMITS.models_bytes, cache)
-desk = JobQueue(answer, cache, delay_of)
-
-
-# sets in assets/cases/explain.csv, by kind of answer; the translator reads the resolver's sentences
-OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}
-
-
-def films() -> dict[str, str]:
-    """Return {id: title} of the models with recorded training snapshots."""
-    return {name: title for name, title in scratch.NAMES.items()
-            if scratch.film_path(scratch.weights_file(name)[0]).exists()}
-
-
-def film(model: str) -> Film:
-    """Return the snapshots recorded so far in a model's training. Raises UserError if there are none."""
-    return training_film.read_film(scratch.film_path(scratch.weights_file(model)[0]))
-
-
-def scores(model: str) -> dict[str, float]:
-    """Return a small model's scores on held-out data, as measured after its training."""
-    from clearhead.model.scratch.models import read_metadata
-
-    found: dict[str, float] = read_metadata(scratch.weights_file(model)[0])["scores"]
-    return found
-
-
-# a small model's vocabulary as {group: phrases}, phrases joined into a text, and the swaps in a small-world sentence
-vocabulary, join_phrases, swap = scratch_vocabulary.groups, scratch_vocabulary.join_phrases, scratch_vocabulary.swap
-
-
-def text_set(model: str, kind: str, chosen: str) -> str:
-    """Return the set of texts for measuring importance: the chosen one for models that read any text, else the one in
-    the small model's vocabulary.
-
-    kind: the model's kind of answer (`model.studies.attribution.Answer.kind`).
-    """
-    if model.split(scratch.SNAPSHOT)[0] == "stories":
-        return "stories"
-    return OWN_SETS[kind] if scratch.is_scratch(model) else chosen
+        return cast(A, answer)
 
 
 NEAREST = 3   # number of models suggested for an unknown name
@@ -195,11 +162,6 @@ def may_fetch() -> bool:
     return os.environ.get("CLEARHEAD_FETCH") != "0"
 
 
-def handout_folder() -> Path | None:
-    """Return the folder in CLEARHEAD_HOME that keeps handouts across restarts, or None if CLEARHEAD_HANDOUTS=0."""
-    return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else home() / "handouts"
-
-
 def catalogue() -> dict[str, Entry]:
     """Return every catalogue model available here by its id, those on this disk first."""
     pretrained = [Entry(entry.name, entry.title, entry.good_for, entry.licence, entry.size,
@@ -218,13 +180,6 @@ def title_of(model: str) -> str:
     return model if entry is None else entry.title
 
 
-@frozen
-class FetchQuery:
-    """A request to download a model; the answer is its folder."""
-
-    model: str
-
-
 def fetch_now(model: str, report: Progress) -> Path:
     """Return a model's folder, downloading the model if necessary. Raises UserError if that fails, and for Clearhead's
     own models, which have no folder."""
@@ -237,89 +192,6 @@ def fetch_now(model: str, report: Progress) -> Path:
         return fetch(model, report)
     except (UnknownModel, Unreachable) as error:
         raise with_nearest(error, model) from error
-
-
-# downloads have their own worker, to avoid delaying questions
-downloads = JobQueue(lambda question, report: fetch_now(question.model, report), Cache(10_000))
-
-
-def fetch(model: str, session: str = "") -> Job:
-    """Return the job that downloads a model. The download stops when no session is waiting, and a later call fetches
-    the rest. Raises UserError if this server does not download models."""
-    if not may_fetch():
-        raise UserError("This server does not download models; choose one that is marked as on disk.")
-    return downloads.ask(FetchQuery(model), session)
-
-
-def ask(question: Hashable, session: str = "") -> Job:
-    """Return the job that answers a question. `session` identifies the caller for fair queueing. A record cached on
-    disk is used until `check` has run, and a shipped answer for this exact model until `measure_again` is called."""
-    if question not in _doubted and cached(question) is None:
-        known = kept.read(question) if isinstance(question, Query) else measured_before(question)
-        if known is not None:
-            cache.put(question, known)
-    return desk.ask(question, session)
-
-
-def measured_before(question: Hashable) -> Any:
-    """Return the shipped answer to a question if it was measured on this exact model, else None."""
-    known = shipped(question)
-    return None if known is None or known.stale else known.answer
-
-
-def measure_again(question: Hashable) -> None:
-    """Make the next `ask` recompute a shipped answer."""
-    _doubted.add(question)
-    cache.drop(question)
-
-
-def measured_here(question: Hashable) -> bool:
-    """Return whether `measure_again` was called for a question."""
-    return question in _doubted
-
-
-_doubted: set[Hashable] = set()   # questions whose cached or shipped answers are no longer trusted
-REPLACED = ("The picture of this text stored on this machine differed from what the model computes now, and was "
-            "replaced.")
-
-
-@frozen
-class CheckQuery:
-    """A request for the live record of a query, which replaces the cached one."""
-
-    query: Query
-
-    def answer(self, models: CachedModels, report: Progress) -> AttentionRecord:
-        """Return the record of a new pass. If its numbers differ from those of the cached record, clear the cache."""
-        known = models.cache.get(self.query)
-        try:
-            live = self.query.answer(models, report)
-        except UserError:
-            _doubted.add(self.query)
-            models.cache.clear()
-            raise
-        if known is not None and known.verification.status == "kept":
-            far = kept.difference(known, live)
-            if far > 0:
-                models.cache.clear()
-            if far > kept.SAME or live.verification.status != "verified":
-                live = replace(live, notes=(*live.notes, REPLACED))
-                kept.discard(self.query)
-                _doubted.add(self.query)
-        models.cache.put(self.query, live)
-        return live
-
-
-def check(query: Query, session: str = "") -> bool:
-    """Return whether a record was computed or confirmed by its model in this process. For a record from disk, the first
-    call starts the check in the background."""
-    known = cached(query)
-    return known is None or known.verification.status != "kept" or desk.ask(CheckQuery(query), session).done
-
-
-def cached(question: Hashable) -> Any:
-    """Return the answer if it is cached, else None, without computing it."""
-    return desk.cache.get(question)
 
 
 def revision(model: str) -> str:
@@ -394,3 +266,4 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
         raise UserError("A chat turn is one text; leave the second text empty or turn chat off.")
     return Query(model, fingerprint, text, text_b or None, target or None, tuple(continuation), frozenset(edits), image,
                  chat)
+
