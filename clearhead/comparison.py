@@ -2,11 +2,10 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from clearhead.model.cli.commands import answer_to
 from clearhead.model.core.query import Kind, UserError, quiet, quoted
 from clearhead.model.studies import comparison
 from clearhead.models import Model
-from clearhead.record import Record, listed
+from clearhead.record import Record, ask, listed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -46,7 +45,7 @@ def compare(first: Record | Model, second: Record | Model, *, texts: Iterable[st
             raise UserError(f"There is no map {quoted(str(map))}; choose self, causal or cross.")
         question = comparison.ModelsQuery((first.name, first.revision), (second.name, second.revision), chosen,
                                           None if map is None else Kind(map))
-        return Comparison(answer_to(question).frame())
+        return Comparison(ask(question).frame())
     if chosen or not (isinstance(first, Record) and isinstance(second, Record)):
         raise UserError("Give two records, or two models and texts=.")
     kinds: tuple[Kind, Kind] = (first.map_named(map).kind, second.map_named(map).kind)

@@ -7,15 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearhead.model import sources
-from clearhead.model.ask import desk
-from clearhead.model.cli.commands import answer_to
 from clearhead.model.core import pictures
-from clearhead.model.core.models import OpenModel
-from clearhead.model.core.query import Edit, HeadId, Hide, Patch, Query, Silence, Temper, UserError, Window, quiet
+from clearhead.model.core.models import ModelQuestion, OpenModel
+from clearhead.model.core.query import (
+    IN_MEMORY,
+    Edit,
+    HeadId,
+    Hide,
+    Patch,
+    Query,
+    Silence,
+    Temper,
+    UserError,
+    Window,
+    quiet,
+)
 from clearhead.model.core.record import Card
 from clearhead.model.module import look as module
 from clearhead.model.studies.mechanisms import Mechanisms, MechanismsQuery
-from clearhead.record import Record, Token, head_of
+from clearhead.record import MODELS, Record, Token, ask, head_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -30,17 +40,18 @@ class Model:
     """An open model. Call it with a text to get a `Record`."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self._behind: OpenModel = self._opened
+        self.name, self._reads = name, sources.sides(name)
+        self._behind = MODELS.open(ModelQuestion(name, sources.revision(name)), quiet)
 
     @property
     def revision(self) -> str:
         """The fingerprint of weights, configuration and tokenizer; that of a model in memory as it is now."""
-        return sources.revision(self.name)
+        return self._opened.card.revision
 
     @property
     def _opened(self) -> OpenModel:
-        self._behind = desk.models.open(Query(self.name, self.revision, "."), quiet)
+        if self.name.startswith(IN_MEMORY):   # its owner may have changed it
+            self._behind = MODELS.open(ModelQuestion(self.name, sources.revision(self.name)), quiet)
         return self._behind
 
     def __repr__(self) -> str:
@@ -55,7 +66,10 @@ class Model:
 
     def tokens(self, text: str, text_b: str | None = None, *, target: str | None = None) -> tuple[str, ...]:
         """Return the tokens that the model reads for a text."""
-        return self._opened.tokens(sources.open_query(self.name, text, text_b, target)).source.texts
+        return self._opened.tokens(self._asked(text, text_b, target)).source.texts
+
+    def _asked(self, text: str, text_b: str | None, target: str | None, image: str | None = None) -> Query:
+        return sources.checked(Query(self.name, self.revision, text, text_b, target, image=image), self._reads)
 
     def __call__(self, text: str = "", text_b: str | None = None, *, target: str | None = None,  # noqa: PLR0913
                  image: "str | Path | bytes | Image | None" = None,
@@ -73,8 +87,8 @@ class Model:
         do.
         """
         picture = None if image is None else _kept(image)
-        plain = sources.open_query(self.name, text, text_b, target, image=picture)
-        opened = self._behind = desk.models.open(plain, quiet)
+        plain = self._asked(text, text_b, target, picture)
+        opened = self._behind
         try:   # around what the caller gave alone, so that no error of the model is blamed on it
             modes = silence if isinstance(silence, Mapping) else {}
             silenced = [(*head_of(head), modes.get(head, "zero")) for head in silence]
@@ -85,7 +99,7 @@ class Model:
         except (TypeError, ValueError, AttributeError) as error:
             raise UserError(f"An edit is not in the expected form ({error}); {FORMS}.") from error
         if silenced or tempered or patched or map is not None:
-            kind = Record(answer_to(plain)).map_named(map).kind
+            kind = Record(ask(plain)).map_named(map).kind
             edits |= {Silence(kind, *head) for head in silenced}
             edits |= {Temper(kind, *head, value) for head, value in tempered}
             edits |= {Patch(kind, *head, query) for head, query in patched}
@@ -93,16 +107,13 @@ class Model:
             source = opened.tokens(plain).source
             edits |= {Hide("source", source.index(token)) for token in hidden}
         query = replace(plain, edits=frozenset(edits))
-        answer = answer_to(query)
-        if answer.verification.status == "kept":   # a cached record, which the open model verifies in one pass
-            answer = answer_to(desk.CheckQuery(query))
-        return Record(answer, opened)
+        return Record(ask(query), opened)
 
     def circuits(self) -> Mechanisms:
         """Measure what every head does according to its weights alone. frame() has the columns copying, matching and,
         for a decoder, previous, duplicate and induction. pairs() lists the pairs of heads that compose more than all
         but 1% of the pairs in the impossible order, later → earlier, with the share of such pairs."""
-        return answer_to(MechanismsQuery(self.name, self.revision))
+        return ask(MechanismsQuery(self.name, self.revision))
 
 
 def _kept(image: "str | Path | bytes | Image") -> str:
@@ -130,7 +141,7 @@ def _content(path: str | Path) -> bytes:
 def load(path: str | Path) -> Record:
     """Load a record written by `Record.save`, or attention weights that another tool saved as .npz. Raises Error for
     any other file."""
-    return Record(answer_to(sources.open_query(*sources.import_file(_content(path), Path(path).name))))
+    return Record(ask(sources.open_query(*sources.import_file(_content(path), Path(path).name))))
 
 
 def open(model: "str | Path | nn.Module", tokenizer: object = None, *, title: str | None = None) -> Model:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from clearhead.model import sources
-from clearhead.model.cli.commands import answer_to
 from clearhead.model.core import heads
+from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.models import OpenModel
-from clearhead.model.core.query import HeadId, Item, Kind, UserError, quoted
+from clearhead.model.core.query import IN_MEMORY, HeadId, Item, Kind, UserError, quoted
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification, number_of
 from clearhead.model.core.view import View, checked_view
 from clearhead.model.studies import circuits
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from clearhead.viz.paper.columns import Layout
 
 Token = int | str
+MODELS = sources.CachedModels(LIMITS.models_bytes, sources.Cache(LIMITS.cache_bytes))   # of this library, not the app's
+ask = MODELS.answer
 HEADS = "[(3, 1), (5, 11)]"   # an example of heads, for errors
 
 
@@ -214,7 +216,7 @@ class Record:
         self._behind("writers")
         chosen = self.map_named(map)
         chosen.of_head(layer, head)
-        return answer_to(circuits.WhyQuery(self.answer.query, chosen.kind, layer, head, chosen.queries.index(query),
+        return ask(circuits.WhyQuery(self.answer.query, chosen.kind, layer, head, chosen.queries.index(query),
                                            chosen.keys.index(key)))
 
     def writes(self, answer: str | int, rival: str | int | None = None, *, position: Token = -1) -> Writes:
@@ -231,7 +233,7 @@ class Record:
         head and value.
         """
         self._behind("writers")
-        return answer_to(WritesQuery(self.answer.query, self._position(position), _named(answer),
+        return ask(WritesQuery(self.answer.query, self._position(position), _named(answer),
                                      None if rival is None else _named(rival)))
 
     def cosine(self, other: "Record") -> Writes:
@@ -242,13 +244,13 @@ class Record:
         the cosine. Raises Error for a model that does not answer with a sentence vector.
         """
         self._behind("writers")
-        return answer_to(CosineQuery(self.answer.query, other.answer.query))
+        return ask(CosineQuery(self.answer.query, other.answer.query))
 
     def lens(self, position: Token = -1) -> Lens:
         """Apply the model's unembedding to the residual stream after every layer (logit lens). frame() has layer (-1 is
         the embedding), tokens, probabilities, and entropy and divergence from the final answer in bits."""
         self._behind("lens")
-        return answer_to(LensQuery(self.answer.query, self._position(position)))
+        return ask(LensQuery(self.answer.query, self._position(position)))
 
     def paths(self, twin: "Record", answer: str | int, rival: str | int, *, receiver: HeadId | None = None,
               reads: Sequence[str] = READS, position: Token = -1) -> Paths:
@@ -260,7 +262,7 @@ class Record:
         reads: which of the receiver's query, key and value read the path.
         """
         self._behind("paths")
-        return answer_to(PathsQuery(self.answer.query, twin.answer.query, self._position(position), _named(answer),
+        return ask(PathsQuery(self.answer.query, twin.answer.query, self._position(position), _named(answer),
                                     _named(rival), None if receiver is None else head_of(receiver),
                                     (*listed("reads", reads, '("query", "key")'),)))
 
@@ -269,10 +271,10 @@ class Record:
         if self._opened is None:
             raise UserError(f"This record of {self.model} has no {what}, as there is no model behind it; ask a model "
                             f"that clearhead.open returns.")
-        now = sources.revision(self.answer.query.model)
-        if now != self.answer.query.revision:
-            raise UserError(f"{self.model} has changed since this record was made, from {self.answer.query.revision} "
-                            f"to {now}; ask it again.")
+        query = self.answer.query
+        if query.model.startswith(IN_MEMORY) and (now := sources.revision(query.model)) != query.revision:
+            raise UserError(f"{self.model} has changed since this record was made, from {query.revision} to {now}; ask "
+                            f"it again.")
         return self._opened
 
     def _position(self, token: Token) -> int:

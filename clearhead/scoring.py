@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearhead.model import sources
-from clearhead.model.cli.commands import answer_to
 from clearhead.model.core.query import HeadId, UserError, quoted
 from clearhead.model.studies import rule
 from clearhead.models import Model
-from clearhead.record import listed
+from clearhead.record import ask, listed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -62,7 +61,7 @@ def score(model: Model, cases: str | Path | Iterable[rule.Case], find: tuple[rul
             marked = rule.mark(rule.read_cases(file, path.name), find)
     else:
         marked = rule.mark(listed("cases", cases, '["The cat sat."]'), find)
-    answer = answer_to(rule.RuleQuery(model.name, model.revision, marked))
+    answer = ask(rule.RuleQuery(model.name, model.revision, marked))
     twin = sources.untrained(model.name)
-    other = answer_to(rule.RuleQuery(twin, sources.revision(twin), marked)) if untrained else None
+    other = ask(rule.RuleQuery(twin, sources.revision(twin), marked)) if untrained else None
     return Score(answer, other)

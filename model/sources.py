@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Hashable, Iterable
 from contextvars import copy_context
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -244,26 +245,29 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
                continuation: Iterable[int] = (), edits: Iterable[Edit] = (), image: str | None = None,
                chat: bool = False) -> Query:
     """Return a Query with the model's revision resolved. image: a picture's sha256, with which the text may be empty.
-    chat: whether the text is a turn in the model's chat template. Raises UserError for an empty or overlong text, an
-    unknown model, a picture for a text model, or chat with a model without a template."""
-    for name, side in (("text", text), ("second text", text_b), ("target", target)):
+    chat: whether the text is a turn in the model's chat template. Raises UserError like `checked`, and for an unknown
+    model."""
+    return checked(Query(model, revision(model), text, text_b, target, tuple(continuation), frozenset(edits), image,
+                         chat), sides(model))
+
+
+def checked(query: Query, reads: frozenset[str]) -> Query:
+    """Return a query to a model with these inputs, with empty sides as none. Raises UserError for an empty or overlong
+    text, a picture for a text model, or chat with a model without a template."""
+    for name, side in (("text", query.text), ("second text", query.text_b), ("target", query.target)):
         if not isinstance(side, str) and (side is not None or name == "text"):
             raise UserError(f"The {name} must be a string, not {type(side).__name__}.")
         LIMITS.refuse_above("longest_text", len(side or ""), f"The {name}", "shorten it")
-    fingerprint = revision(model)
-    reads = sides(model)
-    if (image is not None and "image" not in reads) or (image is None and reads == {"image"}):
+    if (query.image is not None and "image" not in reads) or (query.image is None and reads == {"image"}):
         from clearhead.model.pretrained import load
 
-        if source_of(model) is load:
-            load.check_inputs(model)
-        raise pictures_only(model) if "image" in reads else text_only(model)
-    if image is None and not text.strip():
+        if source_of(query.model) is load:
+            load.check_inputs(query.model)
+        raise pictures_only(query.model) if "image" in reads else text_only(query.model)
+    if query.image is None and not query.text.strip():
         raise UserError("The text is empty; type a sentence or choose an example.")
-    if chat and "chat" not in reads:
-        raise UserError(f"{model} has no chat template, so it cannot read a text as a chat turn; turn chat off.")
-    if chat and text_b:
+    if query.chat and "chat" not in reads:
+        raise UserError(f"{query.model} has no chat template, so it cannot read a text as a chat turn; turn chat off.")
+    if query.chat and query.text_b:
         raise UserError("A chat turn is one text; leave the second text empty or turn chat off.")
-    return Query(model, fingerprint, text, text_b or None, target or None, tuple(continuation), frozenset(edits), image,
-                 chat)
-
+    return replace(query, text_b=query.text_b or None, target=query.target or None)
