@@ -66,10 +66,10 @@ def compare_rows(table: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return unit @ matrix @ unit.T
 
 
-def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Apply rotary positions (p): rotate each pair (2c, 2c+1) of vectors x (…, d) or (…, p, d) by
+def rotate(x: np.ndarray, positions: np.ndarray | int) -> np.ndarray:
+    """Apply rotary positions (p), or one: rotate each pair (2c, 2c+1) of vectors x (…, d) or (…, p, d) by
     position · 10000^(−2c/d), float64 (…, p, d)."""
-    angle = positions[:, None] * rates(x.shape[-1])
+    angle = np.asarray(positions)[..., None] * rates(x.shape[-1])
     even, odd = x[..., 0::2], x[..., 1::2]
     pairs = np.stack([even * np.cos(angle) - odd * np.sin(angle), even * np.sin(angle) + odd * np.cos(angle)], -1)
     return pairs.reshape(*pairs.shape[:-2], -1)

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 import pytest
 
 from clearhead.model import sources
-from clearhead.model.ask import desk as asked
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import NotOnDisk, Query, UnknownModel, UserError, quiet
 from clearhead.model.sources import Cache, CachedModels, source_of
@@ -68,7 +67,7 @@ class Source:
 @pytest.fixture
 def source(monkeypatch):
     made = Source()
-    monkeypatch.setattr(asked, "source_of", lambda model_id: made)
+    monkeypatch.setattr(sources, "source_of", lambda model_id: made)
     return made
 
 
