@@ -3,9 +3,9 @@ import inspect
 import itertools
 import marshal
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 WORDS = 64           # 8-byte words of a tensor that are summed into one
 MOST = 2**16         # entries of a list or dictionary that are read
+TENSORS = {"_parameters", "_buffers"}   # where torch keeps those of a module
 # settings of a configuration that say what a pass returns, not what it computes
 PASSING = ("return_dict", "use_cache", "output_hidden_states")
 
@@ -22,47 +23,62 @@ PASSING = ("return_dict", "use_cache", "output_hidden_states")
 def signature(module: "nn.Module", reader: Any = None) -> dict[str, object]:
     """Return what determines a model's answers, by name: digests of its parameters, buffers and other tensors, numbers
     and strings in its modules and configurations, its hooks and replaced methods with what these refer to, and its
-    tokenizer or processor."""
+    tokenizer or processor. The names of what is inside a value start with the value's name."""
     from torch import nn
 
     own, found = vars(nn.Module()).keys(), dict[str, object]()
     for path, part in module.named_modules():
-        found[path] = f"{type(part).__module__}.{type(part).__qualname__}"
-        held = {name: value for name, value in vars(part).items() if name not in own and name != "config"
+        held = {name: value for name, value in vars(part).items() if name not in own - TENSORS and name != "config"
                 and not name.startswith("_output_capturing")}   # transformers hooks modules when it reports weights
         held |= {name: [hook for hook in vars(part)[name].values() if not str(
             getattr(hook, "__module__", "")).startswith("transformers.")] for name in own if name.endswith("_hooks")}
         if type(part).__name__ == "LinearPackedParams":   # of a quantised module
             held |= part.state_dict()
-        held |= {**dict(part.named_parameters(recurse=False)), **dict(part.named_buffers(recurse=False))}
-        found |= {f"{path}.{name}": _leaf(value) for name, value in held.items()}
+        found |= _leaves(path, held | {"type": type(part)})
     for number, settings in enumerate(settings_in(module)):
-        found |= {f"{number}.{name}": _leaf(value) for name, value in settings.items()
-                  if not name.startswith("_") and name not in PASSING}
+        found |= _leaves(str(number), {name: value for name, value in settings.items()
+                                       if not name.startswith("_") and name not in PASSING})
     for part in (reader, getattr(reader, "tokenizer", None), getattr(reader, "image_processor", None)):
         backend = getattr(part, "backend_tokenizer", None)
-        found[f"reader {type(part).__qualname__}"] = (_leaf(getattr(part, "__dict__", None)),
-                                                      backend and zlib.crc32(backend.to_str().encode()))
+        found |= _leaves(f"reader {type(part).__qualname__}", [part, backend and zlib.crc32(backend.to_str().encode())])
     return found
 
 
-def _leaf(value: Any, depth: int = 4) -> object:
-    """Return the numbers, strings, tensors and functions in a value as plain values."""
+def _leaves(name: str, value: Any, depth: int = 5) -> Iterator[tuple[str, object]]:
+    """Yield the numbers, strings, tensors and functions in a value as plain values, each with its name."""
     import torch
 
+    name += "."   # so that no name is the start of another one's
     if isinstance(value, torch.Tensor):
-        return _digest(value)
-    if isinstance(value, Mapping | list | tuple) and depth:
-        items = value.items() if isinstance(value, Mapping) else enumerate(value)
-        return [(str(name), _leaf(each, depth - 1)) for name, each in itertools.islice(items, MOST)]
-    function = value.__func__ if isinstance(value, MethodType) else value.func if isinstance(value, partial) else value
-    if isinstance(function, FunctionType) and depth:
-        reads = inspect.getclosurevars(function)
-        named = {name: each for name, each in ({**reads.globals} | {**reads.nonlocals}).items()
-                 if isinstance(each, bool | int | float | str | list | dict | torch.Tensor)}
-        code = zlib.crc32(marshal.dumps(function.__code__.replace(co_filename="")))
-        return function.__qualname__, code, _leaf([named, function.__defaults__], depth - 1)
-    return value if isinstance(value, bool | int | float | str | None) else type(value).__qualname__
+        yield name, _digest(value)
+    elif isinstance(value, bool | int | float | str | None):
+        yield name, value
+    elif isinstance(value, np.ndarray):
+        yield name, zlib.crc32(value.tobytes())
+    else:
+        inside = _inside(value) if depth else {}
+        yield name, (getattr(value, "__qualname__", type(value).__qualname__), len(inside))
+        for key, each in itertools.islice(inside.items(), MOST):
+            yield from _leaves(f"{name}{key}", each, depth - 1)
+
+
+def _inside(value: Any) -> Mapping[Any, Any]:
+    """Return the parts of a value by name: items, attributes, and what a function refers to."""
+    from torch import nn
+
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, list | tuple):
+        return dict(enumerate(value))
+    if isinstance(value, partial):
+        return {"function": value.func, "given": value.args, **value.keywords}
+    if isinstance(value, MethodType):
+        return {"function": value.__func__, "self": value.__self__}
+    if isinstance(value, FunctionType):
+        reads, code = inspect.getclosurevars(value), value.__code__.replace(co_filename="")
+        return {**reads.globals, **reads.nonlocals, "code": zlib.crc32(marshal.dumps(code)),
+                "defaults": value.__defaults__}
+    return {} if isinstance(value, nn.Module | type | ModuleType) else getattr(value, "__dict__", {})
 
 
 def _digest(tensor: "Tensor") -> object:
@@ -83,5 +99,4 @@ def _digest(tensor: "Tensor") -> object:
 def settings_in(module: "nn.Module") -> list[dict[str, Any]]:
     """Return the settings of every configuration in a module, each once."""
     configs = [each.config for each in module.modules() if hasattr(getattr(each, "config", None), "sub_configs")]
-    found = {id(each): each for config in configs for each in (config, *vars(config).values())}
-    return [vars(each) for each in found.values() if hasattr(each, "sub_configs")]
+    return list({id(each): vars(each) for each in configs}.values())

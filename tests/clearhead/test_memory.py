@@ -4,6 +4,7 @@ import gc
 import threading
 import weakref
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import accelerate
@@ -249,6 +250,19 @@ def test_pictures_are_read_with_the_given_processor(tmp_path, dtype):
     np.testing.assert_allclose(record.weights(), attentions, atol=1e-5 if dtype == torch.float32 else 0.02)
 
 
+class Steer:
+    """A hook with its settings, which counts its calls."""
+
+    def __init__(self):
+        self.by, self.vector, self.seen = 0.1, np.ones(48, np.float32), []
+
+    def add(self, module, given, output, by=None):
+        self.seen.append(by)
+        return output + (self.by if by is None else by) * torch.from_numpy(self.vector)
+
+    __call__ = add
+
+
 def test_captions_differ_and_follow_training():
     network, other = tiny.network("llama"), tiny.network("llama")
     with torch.no_grad():
@@ -257,7 +271,15 @@ def test_captions_differ_and_follow_training():
     record = opened(TEXT)
     assert record.figure().caption != others(TEXT).figure().caption and record.model != others(TEXT).model
     assert opened(TEXT).answer is record.answer
+    steer = Steer()
+    network.model.layers[0].register_forward_hook(steer.add)
+    network.model.layers[1].register_forward_hook(partial(steer.add, by=0.5))
+    network.model.layers[2].register_forward_hook(steer)
+    record = opened(TEXT)
     for change in (lambda: network.lm_head.weight.data[0].neg_(),   # no version counter sees this
+                   lambda: setattr(steer, "by", 0.2), lambda: setattr(steer, "vector", steer.vector * 2),
+                   lambda: network.model.layers[1]._forward_hooks.update(
+                       dict.fromkeys(network.model.layers[1]._forward_hooks, partial(steer.add, by=0.7))),
                    lambda: network.model.register_forward_hook(lambda *given: None),
                    lambda: setattr(network.model.layers[0].self_attn, "scaling", 0.5)):
         before, found = record.answer.card, opened(TEXT)
