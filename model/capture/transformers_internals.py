@@ -103,11 +103,6 @@ def tied_names(network: "PreTrainedModel") -> set[str]:
     return set(network.all_tied_weights_keys)
 
 
-def layer_configs(config: "PretrainedConfig") -> "tuple[PretrainedConfig, ...]":
-    """Return the configuration of each layer."""
-    return tuple(config.per_layer_config)
-
-
 def vocabulary_files(tokenizer: "PreTrainedTokenizerBase") -> dict[str, str]:
     """Return the files that a tokenizer's class reads, {content: file name}; empty for byte-level and character-level
     tokenizers."""

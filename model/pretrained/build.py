@@ -14,7 +14,6 @@ from clearhead.model.capture import forward_pass, verify
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.capture.transformers_internals import (
     head_of,
-    layer_configs,
     made_of,
     make_eager,
     mismatched_tensors,
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
 Lent = Callable[[], AbstractContextManager["Network"]]
 PROBE, PROBE_TARGET = 24, 13   # tokens; different lengths identify the two sides of an encoder–decoder
-PROBE_COST = 3e12   # operations, about a minute; if testing a window takes more, each answer is checked instead
 SEED = 2017   # seed of an untrained twin's weights
 ADAPTED = "the configuration of this adapter"
 PERMUTED = frozenset({"xlnet"})  # decoders that attend to later tokens by design if no permutation is passed
@@ -204,16 +202,13 @@ class Probe:
 
 
 def probe_of(network: "Network", lent: "Lent | None" = None) -> tuple[Probe, tuple[int, int | None]]:
-    """Return a probe over random tokens, if affordable longer than the smallest window, and its lengths on both
-    sides. lent: gives what runs in a pass, by default the network."""
+    """Return a probe over random tokens, and its lengths on both sides. Longer windows are checked in every answer.
+    lent: gives what runs in a pass, by default the network."""
     import torch
 
     config = network.config.get_text_config()
-    parameters = limits.count_parameters(network)
-    wanted = (smallest_window(config) or 0) + 8
-    length = max(PROBE, wanted if 4 * parameters * wanted < PROBE_COST else 0)
     draw = torch.Generator().manual_seed(0)
-    sides = {"input_ids": min(length, longest(network))}
+    sides = {"input_ids": min(PROBE, longest(network))}
     if network.config.is_encoder_decoder:
         sides["decoder_input_ids"] = max(PROBE_TARGET, sides["input_ids"] - 11)
     known = {name: getattr(getattr(network.config, half, None), "vocab_size", config.vocab_size)
@@ -442,23 +437,3 @@ def _reach(embedding: "nn.Embedding", config: "Config") -> int:
     if skipped is None:
         skipped = 0 if embedding.padding_idx is None else embedding.padding_idx + 1
     return embedding.num_embeddings - int(skipped)
-
-
-def smallest_window(config: "Config") -> int | None:
-    """Return the smallest window of any layer in tokens, or None if no layer has one."""
-    config = config.get_text_config()
-    if getattr(config, "use_sliding_window", None) is False:
-        return None
-    names = ("sliding_window", "local_attention", "attention_chunk_size", "sliding_window_size", "window_size")
-    layers = layer_configs(config) if getattr(config, "num_hidden_layers", None) else ()
-    settings = [_setting(part, name) for part in (config, *layers) for name in names]
-    return min((reach for reach in settings if isinstance(reach, int) and reach > 0), default=None)
-
-
-def _setting(config: "Config", name: str) -> object:
-    """Return a configuration value, or None if it is missing or differs between layers, for which transformers raises a
-    RuntimeError."""
-    try:
-        return getattr(config, name, None)
-    except RuntimeError:
-        return None
