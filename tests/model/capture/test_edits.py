@@ -12,10 +12,15 @@ from clearhead.model.core.query import Window as WindowEdit
 from tests.model import tiny
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"
+MASKED = "the animal didn ' t cross the street because [MASK] was too tired"
+
+
+def query(text, **more):
+    return Query("m", "r", text, **more)
 
 
 def ask(model, text=TEXT, edits=(), **more):
-    return model.record(Query("m", "r", text, edits=frozenset(edits), **more), quiet)
+    return model.record(query(text, edits=frozenset(edits), **more), quiet)
 
 
 def hooked_logits(network, ids, path, change):
@@ -101,6 +106,34 @@ def test_window_equals_the_models_own_mask(opened, name, native, width, first):
     outside = (j > i) | ((j <= i - width) & (j >= first))
     assert all(heads.weights(layer, head)[outside].max() == 0 for layer in record.maps[0].layers
                for head in range(layer.heads))
+
+
+@pytest.mark.parametrize(("name", "kind"), [("bert", Kind.SELF), ("gpt_oss", Kind.CAUSAL), ("t5", Kind.CROSS)])
+def test_patch_from_the_same_text_changes_nothing(opened, name, kind):
+    model = opened(name)
+    plain, same = ask(model, MASKED), ask(model, MASKED, [Patch(kind, 1, 1, query(MASKED))])
+    np.testing.assert_allclose(same.prediction.probabilities, plain.prediction.probabilities, atol=1e-6)
+
+
+def test_patch_lengths_by_side(opened):
+    model, text, target = opened("bart"), "the cat sat on it", "a cat sat"
+    plain = ask(model, text, target=target)
+    longer = query("the cat sat on the wide mat", target="a mat sat")
+    for kind in (Kind.CAUSAL, Kind.CROSS):   # three target tokens look in both, whatever the encoder read
+        edited = ask(model, text, target=target, edits=[Patch(kind, 2, 1, longer)])
+        assert edited.verification.status == "verified"
+        assert edited.prediction.probabilities != plain.prediction.probabilities
+    with pytest.raises(UserError, match="9 tokens in “the cat sat on the wide mat” and 7 here"):
+        ask(model, text, target=target, edits=[Patch(Kind.SELF, 0, 0, longer)])
+    with pytest.raises(UserError, match="choose a text with the same number of tokens"):
+        ask(model, text, target=target, edits=[Patch(Kind.CROSS, 0, 0, query(text, target="a cat sat on it"))])
+    other = query("the cat sat on mat", target=target)
+    whole = ask(model, text, target=target,
+                edits=[Patch(Kind.SELF, layer, head, other) for layer in range(2) for head in range(4)])
+    twin = ask(model, "the cat sat on mat", target=target)
+    keys = [each[Kind.CROSS].layer(1).key for each in (whole, twin)]
+    # the encoder's output is the twin's where the words are
+    np.testing.assert_allclose(keys[0][:, :5], keys[1][:, :5], atol=1e-5)
 
 
 def test_row_without_keys_after_edits(opened):
