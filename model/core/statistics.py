@@ -97,14 +97,14 @@ def spearman(first: np.ndarray, second: np.ndarray) -> float:
 
 
 @functools.lru_cache(maxsize=256)
-def critical_rho(count: int, draws: int = 20_000) -> float:
+def critical_rho(count: int) -> float:
     """Return the 5% critical value of |ρ| for `count` values, from all orders of up to EXACT values, else from random
     orders with a fixed seed. Infinity for fewer than five values, which reach |ρ| = 1 more often than that."""
     if count < 5:
         return math.inf
     order = np.arange(count, dtype=np.float64)
     orders = (np.array([*itertools.permutations(order)]) if count <= EXACT
-              else np.random.default_rng(SEED).permuted(np.tile(order, (draws, 1)), axis=1))
+              else np.random.default_rng(SEED).permuted(np.tile(order, (20_000, 1)), axis=1))
     centred = order - order.mean()
     sizes = np.sort(np.abs(orders @ centred) / (centred @ centred))
     reached = 1 - np.searchsorted(sizes, sizes - 1e-9) / len(sizes)

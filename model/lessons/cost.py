@@ -108,7 +108,7 @@ def linear(tokens: "Tensor", weights: "Sequence[Tensor]") -> "Tensor":
     return (tokens @ up).relu_() @ down
 
 
-def multiplications(way: str, n: np.ndarray | float, d_model: int, side: int = WINDOW) -> np.ndarray | float:
+def multiplications(way: str, n: np.ndarray | float, d_model: int) -> np.ndarray | float:
     """Count the multiplications of one layer: 2 n² d for scores and outputs, 2 n min(n, 2r + 1) d with a window, and
     12 n d² for the linear layers.
 
@@ -117,7 +117,7 @@ def multiplications(way: str, n: np.ndarray | float, d_model: int, side: int = W
     """
     if way == "linear":
         return 12 * n * d_model**2
-    return 2 * n * (np.minimum(n, 2 * side + 1) if way == "window" else n) * d_model
+    return 2 * n * (np.minimum(n, 2 * WINDOW + 1) if way == "window" else n) * d_model
 
 
 def balanced_length(d_model: int) -> int:
@@ -126,11 +126,11 @@ def balanced_length(d_model: int) -> int:
     return 6 * d_model
 
 
-def bytes_held(way: str, n: np.ndarray | int, d_model: int, side: int = WINDOW) -> np.ndarray | int:
+def bytes_held(way: str, n: np.ndarray | int, d_model: int) -> np.ndarray | int:
     """Return the theoretical memory in bytes for the output and every head's scores and weights. The fused kernel only
     stores one number per row."""
     heads = d_model // D_K
-    numbers = {"plain": 2 * heads * n * n, "fused": heads * n, "window": 2 * heads * n * np.minimum(n, 2 * side + 1)}
+    numbers = {"plain": 2 * heads * n * n, "fused": heads * n, "window": 2 * heads * n * np.minimum(n, 2 * WINDOW + 1)}
     return FLOAT * (numbers[way] + n * d_model)
 
 
@@ -329,14 +329,14 @@ def order_sensitivity(kind: str) -> float:
 Unit = tuple[int, int]   # (layer, position); layer 0 holds the tokens
 
 
-def units(kind: str, tokens: int, first: int, second: int, k: int = KERNEL) -> list[tuple[Unit, Unit]]:
+def units(kind: str, tokens: int, first: int, second: int) -> list[tuple[Unit, Unit]]:
     """Return all connections between units, in the smallest number of layers (at least one) that connects two tokens.
     kind: attention, recurrent or convolution."""
     places = range(tokens)
     if kind == "recurrent":
         return [((0, place), (1, place)) for place in places] + [((1, place), (1, place + 1)) for place in places[:-1]]
-    reach = tokens if kind == "attention" else k // 2
-    return [((layer, low), (layer + 1, high)) for layer in range(max(1, path_length(kind, first, second, k)))
+    reach = tokens if kind == "attention" else KERNEL // 2
+    return [((layer, low), (layer + 1, high)) for layer in range(max(1, path_length(kind, first, second)))
             for high in places for low in places if abs(high - low) <= reach]
 
 

@@ -149,14 +149,14 @@ class Bound:
     cross_entropy: np.ndarray
 
 
-def bound(strength: float, shares: np.ndarray, size: int = 6, seed: int = 0) -> Bound:
+def bound(strength: float, shares: np.ndarray) -> Bound:
     """Compute the bound for a random joint distribution p(x, y).
 
     The model is q ∝ p(y)^(1−s) p(y|x)^s for each share s. For s = 0 it only knows the frequency of each y, for s = 1 it
     equals p(y|x), and for s > 1 it is overconfident. The cross-entropy is −E log₂ q(y|x), and
     I(X;Y) ≥ H(Y) − cross-entropy, with equality for q = p (Barber & Agakov 2003).
     """
-    scores = strength * np.random.default_rng(seed).standard_normal((size, size))
+    scores = strength * np.random.default_rng(0).standard_normal((6, 6))
     joint = np.exp(scores - scores.max())
     joint /= joint.sum()
     given, alone = joint / joint.sum(1, keepdims=True), joint.sum(0)
@@ -180,12 +180,12 @@ def stress(points: np.ndarray, wanted: np.ndarray) -> float:
     return float(np.sqrt(((distances - wanted) ** 2).sum() / max((distances**2).sum(), 1e-300)))
 
 
-def classical(wanted: np.ndarray, dimensions: int = 2) -> np.ndarray:
-    """Run classical multidimensional scaling: find the best low-rank approximation of −½ J D² J. It is exact if the
-    dissimilarities are Euclidean distances in that number of dimensions."""
+def classical(wanted: np.ndarray) -> np.ndarray:
+    """Run classical multidimensional scaling: find the best approximation of −½ J D² J of rank 2, (point, 2). It is
+    exact if the dissimilarities are Euclidean distances in a plane."""
     centre = np.eye(len(wanted)) - 1 / len(wanted)
     values, vectors = np.linalg.eigh(-centre @ wanted**2 @ centre / 2)
-    return vectors[:, ::-1][:, :dimensions] * np.sqrt(np.maximum(values[::-1][:dimensions], 0))
+    return vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0))
 
 
 def least_stress(wanted: np.ndarray) -> np.ndarray:

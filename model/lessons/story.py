@@ -96,8 +96,11 @@ def clearest_head(rows: np.ndarray) -> HeadId:
     return int(layer), int(head)
 
 
-def strongest_share(values: np.ndarray, share: float = 0.1) -> tuple[int, float]:
-    """Return the number of neurons in the strongest `share`, and their share of the sum of absolute values."""
+STRONGEST = 0.1   # share of the neurons
+
+
+def strongest_share(values: np.ndarray) -> tuple[int, float]:
+    """Return the number of neurons among the STRONGEST, and their share of the sum of absolute values."""
     sizes = np.sort(np.abs(values.astype(np.float64)))[::-1]
-    count = max(1, round(len(sizes) * share))
+    count = max(1, round(len(sizes) * STRONGEST))
     return count, float(sizes[:count].sum() / max(sizes.sum(), np.finfo(float).tiny))

@@ -206,9 +206,8 @@ class TableQuery(ModelQuestion):
             raise UserError(f"{title} does not know the word “{self.word}”; choose another.")
         rows = opened.network.get_input_embeddings().weight.detach().numpy()[:len(tokenizer)]
         order, cosines, pairs = neighbours(rows, ids[0])
-        return Table(rows[list(self.ids)], name_of(ids[0]),
-                     tuple((name_of(piece), float(cosines[piece - (piece > ids[0])])) for piece in order), cosines,
-                     pairs, luck(*rows.shape))
+        nearest = tuple((name_of(piece), float(cosines[piece - (piece > ids[0])])) for piece in order)
+        return Table(rows[list(self.ids)], nearest, cosines, pairs, luck(*rows.shape))
 
 
 @with_arrays
@@ -216,7 +215,6 @@ class Table:
     """A word's nearest neighbours in an embedding table."""
 
     rows: np.ndarray                         # rows of the requested ids, (id, d_model)
-    piece: str                               # the word in the vocabulary's spelling
     nearest: tuple[tuple[str, float], ...]   # (piece, cosine), most similar first
     cosines: np.ndarray                      # cosines of the piece with all others, (vocabulary − 1)
     pairs: np.ndarray                        # cosines of at most DRAWN random pairs of pieces

@@ -64,7 +64,6 @@ class TrainingRun:
     def __post_init__(self) -> None:
         with seeded(self.seed):
             self.model = Transformer(self.task.config)
-        self.names = [name for name, _ in self.model.named_parameters()]
         # section 5.3 of the paper
         self.adam = torch.optim.Adam(self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
         self.frame_steps = frame_steps(self.steps, count_parameters(self.model),

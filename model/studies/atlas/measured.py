@@ -58,7 +58,9 @@ class Number:
     crosses: bool       # whether it is defined for cross-attention
 
 
-DETECTED = {"detect_previous": "previous", "detect_duplicate": "equal", "detect_induction": "after"}   # to pattern
+DETECTED = {"detect_previous": ("previous", "previous-token detector"),   # {name: (pattern, title)}
+            "detect_duplicate": ("equal", "duplicate-token detector"),
+            "detect_induction": ("after", "induction detector")}
 CONFIDENCE, WIDEST, FARTHEST, SPECIAL, LARGEST = "confidence", "widest", "farthest", "special", "largest"
 # the largest weight within each pattern, then on a special token, in the whole matrix, after multiplying by distance,
 # and in the row with the highest entropy
@@ -71,8 +73,6 @@ POSITIONS = (*range(16), -2, -1)      # positions measured as sinks; negative on
 
 # the cell shown as an example of a measure, if it is not that of the pattern of the same name or of the largest weight
 WIDE = {"entropy": WIDEST, "distance": FARTHEST}
-DETECTORS = (("detect_previous", "previous-token detector"), ("detect_duplicate", "duplicate-token detector"),
-             ("detect_induction", "induction detector"))
 NUMBERS = (
     *(Number(each.name, "measure", each.title, each.equation, each.unit, each.paper,
              {"entropy": BITS, "distance": TOKENS}.get(each.name, SHARE),
@@ -81,8 +81,8 @@ NUMBERS = (
              each.paper, SHARE, WIDEST if each.name == "even" else each.name, each.valid_for_cross)
       for each in PATTERNS),
     *(Number(name, "detector", title, r"\frac{\sum_{i,j} w_{ij} P_{ij}}{\sum_{i,j} w_{ij}}",
-             "share of the text's weight", "Nanda & Bloom, TransformerLens: head detector (mul)", SHARE, DETECTED[name],
-             False) for name, title in DETECTORS),
+             "share of the text's weight", "Nanda & Bloom, TransformerLens: head detector (mul)", SHARE, pattern,
+             False) for name, (pattern, title) in DETECTED.items()),
     Number(CONFIDENCE, "detector", "puts much on one token", r"\max_j w_{ij}", "share of the row",
            "Voita et al. 2019", SHARE, LARGEST, True))
 
@@ -108,7 +108,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-DETECTOR = {pattern: name for name, pattern in DETECTED.items()}
+DETECTOR = {pattern: name for name, (pattern, _) in DETECTED.items()}
 
 
 @with_arrays

@@ -78,17 +78,11 @@ def records(asked: NamesModel, opened: OpenModel, report: Progress) -> Iterator[
         yield number, text, opened.record(Query(asked.model, asked.revision, text), quiet)
 
 
-def held_out(values: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
-    """Return each text's value for the head that is best on the other half of the texts, float64 (text), and the best
-    heads on the even and the odd texts. values: (text, head)."""
-    return on_other_half(values, np.arange(len(values)) % 2 == 0)
-
-
 def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.ndarray, ids: tuple[HeadId, ...],
                       counted: str = "texts") -> Finding:
-    """Build a finding for the best head, evaluated on held-out texts. values: (text, head). lucky: means of random
-    heads, float64 (draw, head)."""
-    scored, chosen = held_out(values)
+    """Build a finding for the best head, chosen on the odd texts and evaluated on the even ones, and vice versa.
+    values: (text, head). lucky: means of random heads, float64 (draw, head)."""
+    scored, chosen = on_other_half(values, np.arange(len(values)) % 2 == 0)
     found = mean_finding(name, scored, baseline, "share", counted)
     return replace(found, best=float(values.mean(0).max()), luck=float(np.quantile(lucky.max(1), LEVEL)),
                    heads=tuple(ids[number] for number in chosen))

