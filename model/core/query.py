@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
 import regex
 
-Record = TypeVar("Record", covariant=True)
+if TYPE_CHECKING:
+    from clearhead.model.core.models import Models
+    from clearhead.model.core.record import AttentionRecord
+
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 IN_MEMORY = "memory:"   # start of the id of a model that a program gave in memory
@@ -51,21 +54,6 @@ def frozen_array(values: np.ndarray) -> np.ndarray:
     view = values.view()
     view.setflags(write=False)
     return view
-
-
-class Reads(Protocol[Record]):
-    """The part of `model.core.models.OpenModel` that a query needs. Generic, because a record holds its query, so this
-    file cannot import the record."""
-
-    def record(self, query: "Query", report: Callable[[float, str], None]) -> Record:
-        """Return the record of the query's pass."""
-
-
-class Opens(Protocol[Record]):
-    """The part of `model.core.models.Models` that a query needs."""
-
-    def open(self, asked: "Query", report: Callable[[float, str], None]) -> Reads[Record]:
-        """Return the model that the query names."""
 
 
 class Kind(StrEnum):
@@ -297,8 +285,8 @@ class Query:
         return next((edit for edit in self.edits if isinstance(edit, Silence | Patch)
                      and (edit.kind, edit.layer, edit.head) == head), None)
 
-    def answer(self, models: Opens[Record], report: Callable[[float, str], None]) -> Record:
-        """Return the `model.core.record.AttentionRecord` of the pass. Raises UserError if the model cannot answer."""
+    def answer(self, models: "Models", report: "Progress") -> "AttentionRecord":
+        """Return the record of the pass. Raises UserError if the model cannot answer."""
         return models.open(self, report).record(self, report)
 
 
