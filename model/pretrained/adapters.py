@@ -129,8 +129,8 @@ class Adapter:
             raise NotOnDisk(f"{what}, which is not on this disk", wanted) from None
         if files.has_adapter(there.folder):
             raise UserError(f"{what}, which itself has an adapter; merge that one first with peft's merge_and_unload.")
-        revision, origin = str(self.settings.get("revision", "main")), files.origin_of(there.folder)
-        other = () if revision == "main" or (origin is not None and origin[1].startswith(revision)) else (
+        revision = str(self.settings.get("revision", "main"))
+        other = () if revision == "main" or str(files.origin_of(there.folder).get("commit")).startswith(revision) else (
             f"the adapter was made for revision {quoted(revision)} of {base}, and the base on this disk may be "
             f"another; {BESIDE} in that revision",)
         licence = files.licence_of(place.folder)

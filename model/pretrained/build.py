@@ -26,7 +26,6 @@ from clearhead.model.core.query import Kind, NotFinite, Progress, UserError, fir
 from clearhead.model.core.record import Card
 from clearhead.model.pretrained import accounting, files
 from clearhead.model.pretrained.adapters import Adapter
-from clearhead.model.pretrained.catalogue import MARK
 from clearhead.model.pretrained.files import (
     ADAPTER_CONFIG,
     SHOWN,
@@ -83,7 +82,6 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
 
     report(0.1, "reading the configuration")
     config, weights = _config(place.folder), files.weights_of(place.folder)
-    limits.refuse_weights(weights.parameters, place.title)
     adapter = None if place.adapter is None else Adapter(place.adapter)
     with blame(place.folder / "config.json", "a configuration that a network can be made of"):
         accounting.check_inputs(place.title, config, argument)
@@ -337,16 +335,16 @@ def source_of(place: ModelFiles) -> str:
     package if the hub was unreachable; empty for local files."""
     said = []
     for folder in place.folders:
-        mark, origin = folder / MARK, origin_of(folder)
-        brought = read_json(mark) if mark.is_file() else {}
-        proposal = brought.get("weights")
-        if place.entry is not None and place.entry.package is not None and brought.get("source") == "package":
+        origin = origin_of(folder)
+        proposal = origin.get("weights")
+        if place.entry is not None and place.entry.package is not None and origin.get("source") == "package":
             said.append(place.entry.package.note)
         elif isinstance(proposal, dict):
-            said.append(f"The weights of {brought.get('id')} come from pull request {proposal.get('pull_request')} of "
+            said.append(f"The weights of {origin.get('id')} come from pull request {proposal.get('pull_request')} of "
                         f"the hub's conversion bot {proposal.get('author')}, as the repository has only pickled ones.")
-        elif origin is not None:
-            said.append(f"The weights of {origin[0]} come from its repository (commit {origin[1][:SHOWN]}).")
+        elif origin.get("commit"):
+            said.append(f"The weights of {origin.get('id')} come from its repository (commit "
+                        f"{str(origin['commit'])[:SHOWN]}).")
     return " ".join(said)
 
 

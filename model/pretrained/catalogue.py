@@ -139,9 +139,10 @@ def hub_folder(hub_id: str) -> Path | None:
     if not reference.is_file():
         return None
     snapshot = reference.parent.parent / "snapshots" / reference.read_text(encoding="utf-8").strip()
-    whole = (("config.json", WEIGHTS), ("config.json", f"{WEIGHTS}.index.json"),
-             ("adapter_config.json", "adapter_model.safetensors"))
-    return snapshot if any(all((snapshot / name).is_file() for name in names) for names in whole) else None
+    names = {path.name for path in snapshot.glob("*")}
+    whole = {"config.json", WEIGHTS}, {"config.json", f"{WEIGHTS}.index.json"}, {
+        "adapter_config.json", "adapter_model.safetensors"}
+    return snapshot if any(map(names.issuperset, whole)) else None
 
 
 def _package_folder(package: str) -> Path | None:

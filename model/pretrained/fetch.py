@@ -77,10 +77,8 @@ def fetch(model_id: str, report: Progress) -> Path:
 def _current(folder: Path | None) -> Path | None:
     """Return the folder, or None if an earlier version of Clearhead converted it, so that shipped results are not of
     this model. It can be used until it is fetched again."""
-    if folder is None or not (folder / catalogue.MARK).is_file():
-        return folder
-    mark = files.read_json(folder / catalogue.MARK)
-    return None if mark.get("source") == "package" and mark.get("converter") != CONVERTER else folder
+    origin = {} if folder is None else files.origin_of(folder)
+    return None if origin.get("source") == "package" and origin.get("converter") != CONVERTER else folder
 
 
 def _convert(path: Path, partial: Path, report: Progress) -> Origin:

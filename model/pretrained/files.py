@@ -6,7 +6,6 @@ that does not derive from Exception. `blame` therefore converts all errors about
 """
 import hashlib
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -89,11 +88,6 @@ class Weights:
         any of them."""
         counts = Counter(name for name, _ in self._stored)
         return sorted(name for name, count in counts.items() if count > 1 or prefix + name in counts)
-
-    @property
-    def parameters(self) -> int:
-        """The number of parameters."""
-        return sum(math.prod(shape) for _, _, shape in self.tensors.values())
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -282,10 +276,12 @@ def check_weights(weights: Weights, network: "Network", mismatched: Iterable[tup
 SHOWN = 12   # digits of a commit shown in a sentence
 
 
-def origin_of(folder: Path) -> tuple[str, str] | None:
-    """Return (hub id, commit) of a model's folder, downloaded by us or in the hub's own cache, or None."""
-    if folder.parent.name == "snapshots" and folder.parents[1].name.startswith("models--"):
-        return folder.parents[1].name.removeprefix("models--").replace("--", "/"), folder.name
+def origin_of(folder: Path) -> dict:
+    """Return what is known of a folder's origin: what was written when it was downloaded or converted, or the hub id
+    and commit of a folder in the hub's own cache; empty for other folders."""
     mark = folder / catalogue.MARK
-    origin = read_json(mark) if mark.is_file() else {}
-    return (str(origin.get("id")), str(origin["commit"])) if origin.get("commit") else None
+    if mark.is_file():
+        return read_json(mark)
+    cached = folder.parent.name == "snapshots" and folder.parents[1].name.startswith("models--")
+    hub_id = folder.parents[1].name.removeprefix("models--").replace("--", "/")
+    return {"id": hub_id, "commit": folder.name} if cached else {}

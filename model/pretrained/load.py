@@ -135,13 +135,12 @@ def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers"
 def _check_files(place: ModelFiles, folder: Path) -> None:
     """Raise UserError unless the folder's weights have the checksum stated in the catalogue or stored at download."""
     weights = files.all_weights(folder)
-    mark = folder / catalogue.MARK
-    known = files.read_json(mark).get("sha256", {}) if mark.exists() else {}
+    known = files.origin_of(folder).get("sha256", {})
     if place.entry is not None and place.entry.source == "package" and folder == place.folder:
         known = {weights[0].name: place.entry.sha256}
     if not isinstance(known, dict):
-        raise UserError(f"{mark} is damaged because sha256 must list each file's checksum; fetch the model "
-                        f"again.")
+        raise UserError(f"{folder / catalogue.MARK} is damaged because sha256 must list each file's checksum; fetch "
+                        f"the model again.")
     for path in weights:
         if path.name in known and files.sha256(path) != known[path.name]:
             raise UserError(f"{path} has changed (its sha256 differs); install or fetch the model "
