@@ -154,7 +154,7 @@ def download(hub_id: str, folder: Path, report: Progress) -> Origin:
         wanted += [(file, commit) for file in weights]
         total, done = sum(file.size for file, _ in wanted), 0
 
-        class Progress(tqdm):
+        class Bar(tqdm):
             def __init__(self, **options: object) -> None:
                 super().__init__(disable=True)   # prints nothing
 
@@ -167,7 +167,7 @@ def download(hub_id: str, folder: Path, report: Progress) -> Origin:
         before = 0
         for file, of in wanted:
             done = before
-            path = Path(hf_hub_download(hub_id, file.rfilename, revision=of, local_dir=folder, tqdm_class=Progress))
+            path = Path(hf_hub_download(hub_id, file.rfilename, revision=of, local_dir=folder, tqdm_class=Bar))
             if file.lfs and files.sha256(path) != file.lfs.sha256:
                 path.unlink()
                 raise UserError(f"{file.rfilename} of {hub_id} arrived damaged (its checksum differs) and was removed; "
