@@ -66,12 +66,6 @@ def test_top_k_equals_transformers(k):
     assert np.array([since.top_k(row, k) for row in DRAWN]) == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize("p", [0.05, 0.5, 0.9, 1.0])
-def test_top_p_equals_transformers(p):
-    wanted = transformers.TopPLogitsWarper(p)(None, torch.tensor(DRAWN).log()).softmax(-1).numpy() if p < 1 else DRAWN
-    assert np.array([since.top_p(row, p) for row in DRAWN]) == pytest.approx(wanted)
-
-
 DESIGNS = [Design(*switches, groups) for switches, groups in zip(product((False, True), repeat=5), cycle((1, 3, 8)))]
 
 

@@ -145,7 +145,7 @@ def test_own_row_of_first_token_does_not_count():
 
 
 @pytest.mark.parametrize(("losses", "expected", "decides"), [
-    ((3.0, 5.0, 3.2), Reason.ABOVE, "window_cost"), ((3.0, 3.0, 3.0), Reason.NOTHING, "window_restored"),
+    ((3.0, 3.2, 3.02), Reason.ABOVE, "window_cost"), ((3.0, 3.0, 3.0), Reason.NOTHING, "window_restored"),
     ((3.0, 5.0, 4.5), Reason.BELOW, "window_restored"), ((3.0, 5.0, 5.5), Reason.BELOW, "window_sinks"),
     ((3.0, 2.5, 2.0), Reason.BELOW, "window_cost")])
 def test_window(losses, expected, decides, monkeypatch):
