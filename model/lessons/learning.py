@@ -197,7 +197,7 @@ def adam(gradients: np.ndarray, beta1: float = 0.9, beta2: float = 0.98, epsilon
     return moves
 
 
-def rate(step: np.ndarray, d_model: int, warm_up: int) -> np.ndarray:
+def rate(step: np.ndarray | int, d_model: int, warm_up: int) -> np.ndarray:
     """Compute the learning rate in equation (3) of Vaswani et al. 2017, d_model^-½ · min(step^-½, step · warm_up^-1½),
     for steps from 1. Its peak is (d_model · warm_up)^-½."""
     return d_model**-0.5 * np.minimum(step**-0.5, step * float(warm_up) ** -1.5)
@@ -206,8 +206,8 @@ def rate(step: np.ndarray, d_model: int, warm_up: int) -> np.ndarray:
 def scaled_rate(step: int, peak: float, warm_up: int, decay: bool) -> float:
     """Return the learning rate of equation (3), rescaled to another peak, for steps from 1. warm_up: 0 for none. decay:
     whether the rate falls after its peak."""
-    rising = min(1.0, step / warm_up) if warm_up else 1.0
-    return peak * rising * (min(1.0, (max(1, warm_up) / step) ** 0.5) if decay else 1.0)
+    warm_up = max(1, warm_up)
+    return peak * float(warm_up**0.5 * rate(step, 1, warm_up) if decay else min(1.0, step / warm_up))
 
 
 def clip(gradient: np.ndarray, limit: float) -> np.ndarray:

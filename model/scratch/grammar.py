@@ -73,6 +73,12 @@ def sentences(rng: random.Random, split: str = "train") -> Iterator[Sentence]:
         yield rng.choice(twins(rng, split))
 
 
+def test_sentences(task: str, split: str, size: int) -> list[Sentence]:
+    """Return `size` / 2 pairs of twins to test a task with; always the same ones."""
+    rng = random.Random(f"{task} {split}")
+    return [sentence for _ in range(size // 2) for sentence in twins(rng, split)]
+
+
 def _nouns(rng: random.Random, frame: Frame, split: str) -> tuple[Noun, Noun]:
     held_out = rng.randrange(2) if split == "nouns" else None
     tables = [lexicon.HELD_OUT_NOUNS if side == held_out else lexicon.POOLS for side in range(2)]

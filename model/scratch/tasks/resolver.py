@@ -5,6 +5,7 @@ The narrow model has one head per layer, the wide one four. The lesson compares 
 """
 import random
 from dataclasses import replace
+from functools import partial
 
 from clearhead.model.scratch import grammar
 from clearhead.model.scratch.task import NO_TARGET, Batch, Task, correct_rows, pad_rows
@@ -45,10 +46,7 @@ def draw(rng: random.Random, size: int) -> Batch:
     return batch(drawn)
 
 
-def test_sentences(split: str, size: int = 2_000) -> list[grammar.Sentence]:
-    """Return `size` / 2 pairs of twins; always the same ones."""
-    rng = random.Random(f"resolver {split}")
-    return [sentence for _ in range(size // 2) for sentence in grammar.twins(rng, split)]
+test_sentences = partial(grammar.test_sentences, "resolver")
 
 
 def accuracy(model: Transformer, sentences: list[grammar.Sentence]) -> float:
@@ -59,7 +57,7 @@ def accuracy(model: Transformer, sentences: list[grammar.Sentence]) -> float:
 def score(model: Transformer) -> dict[str, float]:
     """Return the accuracy on each split. The training task holds out only pairs of nouns; the last three splits measure
     generalisation."""
-    return {split: accuracy(model, test_sentences(split)) for split in grammar.SPLITS[1:]}
+    return {split: accuracy(model, test_sentences(split, 2_000)) for split in grammar.SPLITS[1:]}
 
 
 def _task(name: str, heads: int, steps: int) -> Task:

@@ -54,10 +54,7 @@ def greedy(model: Transformer, source: torch.Tensor,
     return [[number for number in row if number not in (BEGIN, END, PADDING)] for row in target.tolist()]
 
 
-def test_sentences(split: str, size: int = 1_000) -> list[grammar.Sentence]:
-    """Return `size` / 2 pairs of twins; always the same ones."""
-    rng = random.Random(f"translator {split}")
-    return [sentence for _ in range(size // 2) for sentence in grammar.twins(rng, split)]
+test_sentences = partial(grammar.test_sentences, "translator")
 
 
 def exact(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
@@ -70,7 +67,7 @@ def score(model: Transformer) -> dict[str, float]:
     """Return the share of sentences translated exactly, by split. There are no scores for held-out nouns, adjectives
     and frames, because the model has not seen their French."""
     return {split: sum(exactly) / len(exactly) for split in ("validation", "test")
-            for exactly in [exact(model, test_sentences(split))]}
+            for exactly in [exact(model, test_sentences(split, 1_000))]}
 
 
 CONFIG = Config(vocabulary=len(WORDS), d_model=64, heads=4, d_ff=128, encoder_layers=2, decoder_layers=2, dropout=0.0)
