@@ -51,7 +51,7 @@ def _leaves(name: str, value: Any, depth: int = 5) -> Iterator[tuple[str, object
     name += "."   # so that no name is the start of another one's
     if isinstance(value, torch.Tensor):
         yield name, _digest(value)
-    elif isinstance(value, bool | int | float | str | None):
+    elif isinstance(value, bool | int | float | str | bytes | np.generic | None):
         yield name, value
     elif isinstance(value, np.ndarray):
         yield name, zlib.crc32(value.tobytes())
@@ -68,7 +68,7 @@ def _inside(value: Any) -> Mapping[Any, Any]:
 
     if isinstance(value, Mapping):
         return value
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | set | frozenset):
         return dict(enumerate(value))
     if isinstance(value, partial):
         return {"function": value.func, "given": value.args, **value.keywords}
