@@ -83,7 +83,7 @@ def look_at_resolver(name: str, folder: Path, size: int) -> dict:
     right = task_heads.judge(model, splits["test"], resolver_right)
     accuracy = {split: float(task_heads.judge(model, each, resolver_right).mean())
                 for split, each in splits.items()}
-    return {"command": about["command"], "accuracy": accuracy, "by_role": by_role(right, splits["test"]),
+    return {"command": models.command(about), "accuracy": accuracy, "by_role": by_role(right, splits["test"]),
             "heads": named,
             "silenced": task_heads.silencing_table(model, share(model, splits["test"], resolver_right), pointers)}
 
@@ -98,7 +98,7 @@ def look_at_translator(folder: Path, size: int) -> dict:
     decoder = heads_named(model, translator.batch, Kind.CROSS, lambda sentence: sentence.french_pronoun, splits)
     pointers = [(each["kind"], each["layer"], each["head"]) for each in encoder + decoder if each["name"]]
     pronoun = share(model, mixed, pronoun_right)
-    return {"command": about["command"], "exact": float(exact.mean()), "validation": float(validation.mean()),
+    return {"command": models.command(about), "exact": float(exact.mean()), "validation": float(validation.mean()),
             "by_role": by_role(exact, test), "mixed": len(mixed), "pronoun": pronoun(()), "heads": encoder + decoder,
             "silenced": task_heads.silencing_table(model, pronoun, pointers), "stages": stages(model, pronoun),
             "swapped": {name: head_scores.flip_rate(model, test, translator.batch, words)
@@ -137,7 +137,7 @@ def look_at_induction(folder: Path) -> dict:
         if layer == 0:
             after = induction.mean_scores(opened, frozenset({Silence(Kind.CAUSAL, layer, head)}))
             costs[f"{layer}·{head}"] = float(plain.prefix[strongest] - after.prefix[strongest])
-    return {"command": about["command"], **about["scores"], "uniform": plain.uniform,
+    return {"command": models.command(about), **about["scores"], "uniform": plain.uniform,
             "silencing_lowers_prefix_by": costs,
             "heads": [{"layer": layer, "head": head, "previous": float(plain.previous[i]),
                        "prefix": float(plain.prefix[i]),
@@ -155,7 +155,7 @@ def look_at_marked(folder: Path, size: int) -> dict:
     silenced = task_heads.silencing(model, test)
     places = [(layer, head) for layer in range(model.config.encoder_layers) for head in range(model.config.heads)]
     exchanged = [(where, task_heads.rows_at(test, where, model.config.max_length)) for where in task_heads.WHERE]
-    return {"command": about["command"], "parameters": sum(each.numel() for each in model.parameters()),
+    return {"command": models.command(about), "parameters": sum(each.numel() for each in model.parameters()),
             "accuracy": {split: float(each.mean()) for split, each in right.items()},
             "twins": {split: marked_digit.both(each) for split, each in right.items()},
             "heads": [asdict(judged) | {"named": name.named}

@@ -41,6 +41,11 @@ def read_metadata(path: Path) -> dict:
         return {name: json.loads(each) for name, each in (file.metadata() or {}).items()}
 
 
+def command(metadata: dict) -> str:
+    """Return the command that trains a model with this metadata."""
+    return f"python -m clearhead train {metadata['task']} --steps {metadata['steps']} --seed {metadata['seed']}"
+
+
 def open_file(path: Path) -> safe_open:
     """Open the file to read tensors by name. Raises UserError if it is missing or damaged."""
     try:

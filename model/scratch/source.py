@@ -153,7 +153,7 @@ def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
     read_as = f"single signs, {known} of them" if signs else f"words, {known} of them"
     more = {"tokenizer": f"patches of {patch} × {patch} pixels" if patch else read_as,
             "max_tokens": transformer.config.max_length if patch else LONGEST_TRAINED * (1 + signs),
-            "note": f"Trained here, by: {about['command']}."}
+            "note": f"Trained here, by: {models.command(about)}."}
     if SNAPSHOT in model_id:
         step = model_id.split(SNAPSHOT)[1]
         more["note"] = f"A snapshot of its training: step {step} of {about['steps']}, rounded to 8 bits."

@@ -98,8 +98,7 @@ class TrainingRun:
         return {"task": self.task.name, "config": models.described(self.task.config), "words": self.task.words,
                 "steps": self.steps, "seed": self.seed, "learning_rate": self.task.learning_rate,
                 "batch": self.task.batch,
-                "torch": torch.__version__,
-                "command": f"python -m clearhead train {self.task.name} --steps {self.steps} --seed {self.seed}"}
+                "torch": torch.__version__}
 
     def film(self) -> tuple[dict[str, Tensor], dict]:
         """Return snapshots and curves as tensors, and their metadata."""
