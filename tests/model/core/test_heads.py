@@ -76,6 +76,17 @@ def test_thumbnail_is_max_pooled(n, kind):
             assert np.abs(cells[head].astype(int) - np.round(255 * np.sqrt(pooled))).max() <= 1
 
 
+def test_thumbnail_of_cross_attention_is_pooled_on_each_side(monkeypatch):
+    monkeypatch.setattr(heads, "ROWS", 8)
+    attention_map = record([f"q{n}" for n in range(130)], Kind.CROSS, [f"k{n}" for n in range(300)])[Kind.CROSS]
+    found, part = heads.overview(attention_map), attention_map.layers[0]
+    whole = np.zeros((132, 300))
+    whole[:130] = by_hand(part, 1)
+    pooled = whole.reshape(44, 3, 60, 5).max((1, 3))
+    assert found.pool == (3, 5) and found.cells[0].shape[1:] == (44, 60)
+    assert np.abs(found.cells[0][1].astype(int) - np.round(255 * np.sqrt(pooled))).max() <= 1
+
+
 def test_shares_among_heads_sum_to_one():
     part = layer()
     whole = np.stack([by_hand(part, head) for head in range(HEADS)])

@@ -8,7 +8,15 @@ import pytest
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Causal, Full, Window
 from clearhead.model.core.query import Kind, UserError, quiet
-from clearhead.model.core.view import TokenRankingQuery, View, displayed_head, displayed_rows, keep_mass, telling_token
+from clearhead.model.core.view import (
+    TokenRankingQuery,
+    View,
+    displayed_head,
+    displayed_rows,
+    keep_mass,
+    overlaid_heads,
+    telling_token,
+)
 from tests.fabricate import SENTENCE, record
 
 N = 7
@@ -17,6 +25,13 @@ PLAIN = View(layer=1, head=4)
 
 def whole() -> np.ndarray:
     return heads.weights(record(N).maps[0].layer(1), 4)
+
+
+def test_lines_are_drawn_over_the_open_head():
+    view = View(lens="lines", overlay=((0, 1), (1, 2)))
+    for found, (layer, head) in zip(overlaid_heads(record(N), view), view.overlay, strict=True):
+        assert (found.weights == heads.weights(record(N).maps[0].layer(layer), head)).all()
+    assert overlaid_heads(record(N), replace(view, lens="matrix")) == []
 
 
 def test_words_sum_keys_and_average_queries():

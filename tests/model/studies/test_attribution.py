@@ -6,6 +6,7 @@ import torch
 from clearhead.model.capture import forward_pass
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, Query, Temper
+from clearhead.model.scratch import source
 from clearhead.model.studies import rollout
 from clearhead.model.studies.attribution import LONGEST, REMOVALS, AttributionQuery
 from clearhead.model.studies.token_removal import explained_answer
@@ -113,6 +114,24 @@ def test_prediction_is_at_the_masked_position(opened, report):
                                                                           found.place), abs=1e-3)
     own = answered(model, report, text="the [MASK] sat on the mat")
     assert own.place == 2 and own.answer.rank == 1
+
+
+@pytest.mark.parametrize(("at", "expected"), [
+    (None, "the cat [MASK]"), (5, "the [MASK] didn't"), (12, "the cat didn[MASK]t"), (11, "the cat [MASK]'t"),
+    (13, "the cat didn'[MASK]")])
+def test_word_at_a_character_is_masked(at, expected, opened):
+    text = "the cat didn't" if at is not None else "the cat sat"
+    assert put(opened("bert"), asked(opened("bert"), text, at=at)).query.text == expected
+
+
+def test_last_piece_of_a_text_is_masked_by_default(opened):
+    assert put(opened("bert"), asked(opened("bert"), "the cat didn't")).query.text == "the cat didn'[MASK]"
+
+
+@pytest.mark.parametrize(("at", "place"), [(None, 7), (0, 0), (1, 0), (2, 7), (27, 7)])
+def test_resolver_is_asked_for_one_it(at, place):
+    model = source.open_model("resolver-narrow")
+    assert put(model, asked(model, "It was tired. The dog saw it.", at=at)).place == place
 
 
 @pytest.mark.parametrize("family", ["llama", "bert", "minilm"])

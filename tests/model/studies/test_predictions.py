@@ -76,7 +76,12 @@ def test_rows_are_named_by_the_word_that_they_produce(answered):
     record = answered(Query, TIRED)
     shown = predictions.rows_by_produced_token(record, Kind.CROSS)
     assert shown.queries.texts[:-1] == record[Kind.CROSS].queries.texts[1:] and shown.queries.texts[-1] == "[EOS]"
-    assert shown.queries.special[-1]
+    assert shown.queries.special[-1] and shown.queries.words[-1] == shown.queries.segments[-1] == -1
+    given = ask(sources.open_query("translator", TIRED, target="L’animal n'a"))
+    last = predictions.rows_by_produced_token(given, Kind.CROSS).queries
+    before = given[Kind.CROSS].queries
+    assert last.ids == (*before.ids[1:], given.prediction.ids[-1][0]) and not last.special[-1]
+    assert last.words == (*before.words[1:], max(before.words) + 1) and last.spans[-1] == (before.spans[-1][1],) * 2
     assert [row[0] for row in record.prediction.texts] == list(shown.queries.texts)
     np.testing.assert_array_equal(weights(shown.layers[0], 1), weights(record[Kind.CROSS].layers[0], 1))
     assert shown.queries.texts[predictions.pronoun_of(shown.queries)] == "il"

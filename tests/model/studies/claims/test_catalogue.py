@@ -6,7 +6,7 @@ import pytest
 
 from clearhead.model.pretrained.catalogue import ENTRIES
 from clearhead.model.scratch.source import is_scratch
-from clearhead.model.studies.claims.catalogue import CLAIMS, field, papers, rows, short_source, words
+from clearhead.model.studies.claims.catalogue import CLAIMS, as_object, field, papers, rows, short_source, words
 
 NAMES = {entry.name for entry in ENTRIES}
 
@@ -34,3 +34,7 @@ def test_claim_is_tested_on_every_model_on_disk():
     missing = next(row for row in rows({"minilm"}) if row.claim.name == "figure_ground")
     assert missing.model == "" and missing.missing == ("dinov2-small",)
     assert len(list(rows(()))) == len(CLAIMS)
+    here = next(row for row in rows({"minilm"}) if row.model)
+    told = [as_object(row, None, None) for row in (missing, here)]
+    assert "fetch dinov2-small" in told[0]["fetch"] and told[1]["fetch"] is None
+    assert all(each["findings"] == [] and each["measurement"] is None for each in told)
