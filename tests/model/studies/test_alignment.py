@@ -35,6 +35,8 @@ def test_inserted_word_stands_alone_at_its_place():
     alone = [place for place, each in enumerate(found) if not each.both]
     assert len(alone) == 1 and found[alone[0]].text == "∅ ⇄ long"
     assert [found[alone[0] + step].text for step in (-1, 1)] == ["the", "street"]
+    short = groups(record("minilm", "the cat"), record("minilm", "the big black and white cat"))
+    assert [each.text for each in short if each.both] == ["[CLS]", "the", "cat", "[SEP]"]
     assert found[0].text == "[CLS]" and found[-1].text == "[SEP]" and found[-1].both
 
 

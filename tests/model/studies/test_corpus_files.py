@@ -25,6 +25,7 @@ def test_texts_and_lines_of_every_kind_of_file():
                     (2, "a, b"), (5, "two\nlines"), (6, "=1+1")]
     assert read("a.jsonl", b'{"text": "one", "n": 1}\n\n"plain"\n{"text": ""}\n') == [(1, "one"), (3, "plain")]
     assert read("a.csv", b"review\nfine\n", field="review") == [(2, "fine")]
+    assert read("a.csv", b"n,review\n1,fine\n ,good\n2.5,\n") == [(2, "fine"), (3, "good")]   # the only column of texts
 
 
 @pytest.mark.parametrize(("name", "content", "said"), [

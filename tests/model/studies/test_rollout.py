@@ -18,6 +18,16 @@ def weights(layers: int, tokens: int, causal: bool, seed: int) -> list[np.ndarra
     return found
 
 
+def test_lengths_are_averaged_over_the_rows_asked_about():
+    made, values, rows = weights(1, 4, True, 2)[0], np.random.default_rng(3).normal(size=(2, 4, 5)), [0, 0.25, 0, 0.75]
+    summed = np.einsum("hqk,hkd->qkd", made, values)
+    found = rollout.by_stage(made, values, None, np.array(rows))
+    np.testing.assert_allclose(found["norm"], np.array(rows) @ np.linalg.norm(summed, axis=-1))
+    alone = [[sum(row * np.linalg.norm(made[h, q, k] * values[h, k]) for q, row in enumerate(rows)) for k in range(4)]
+             for h in range(2)]
+    np.testing.assert_allclose(rollout.by_head(made, values, np.array(rows)), alone)
+
+
 def test_rollout_equals_the_product_by_hand():
     first = np.array([[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.1, 0.9]]])   # heads' mean: [[1, 0], [.3, .7]]
     second = np.array([[[1.0, 0.0], [0.8, 0.2]]])
