@@ -1,11 +1,10 @@
 """Download a model from the Hugging Face hub with huggingface_hub, or convert a pinned package or a GGUF file to
 safetensors. Only safetensors and text files are downloaded; files that have arrived whole are not fetched again."""
 import json
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from clearhead.model.core.files import (
     DISK,
@@ -37,17 +36,10 @@ CONVERTERS: dict[str, Callable[[Path, Path], None]] = {
 CONVERTER = 2   # to be increased when a package is converted to other files
 
 
-class Origin(TypedDict, total=False):
-    """The source of a model's folder, as stored in its mark file."""
-
-    source: str                    # hub, package or file
-    id: str                        # the hub id, the package's requirement, or the file's name
-    commit: str                    # of the hub's repository
-    weights: dict[str, str | int]  # the bot's commit, pull request and name
-    wheel_sha256: str
-    gguf_sha256: str
-    converter: int                 # CONVERTER
-    sha256: dict[str, str]         # by weights file
+# the source of a model's folder, as stored in its mark file: source (hub, package or file), id (the hub id, the
+# package's requirement or the file's name), commit, weights (the bot's commit, pull request and name), wheel_sha256,
+# gguf_sha256, converter (CONVERTER), and sha256 by weights file
+Origin = dict[str, Any]
 
 
 def fetch(model_id: str, report: Progress) -> Path:
@@ -139,7 +131,7 @@ def download(hub_id: str, folder: Path, report: Progress) -> Origin:
     from huggingface_hub import HfApi, constants, errors, hf_hub_download
     from tqdm import tqdm
 
-    if os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"):
+    if constants.HF_HUB_OFFLINE:
         raise Unreachable(f"HF_HUB_OFFLINE is set, so {hub_id} was not fetched; models on this disk still work.")
     constants.HF_HUB_DISABLE_XET = True   # a download by hf_xet cannot be stopped
     try:

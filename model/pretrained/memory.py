@@ -84,7 +84,11 @@ class Given:
         try:
             with opening, self._lock:
                 register()
-                _check_weights(self.module, self.title)
+                devices = {str(each.device) for each in (*self.module.parameters(), *self.module.buffers())} - {"cpu"}
+                if devices:
+                    raise UserError(f"{self.title} has weights on {', '.join(sorted(devices))}, and Clearhead reads "
+                                    f"attention on the CPU; move it there with model.cpu(), or load it without "
+                                    f"offloading.")
                 self.opened, self._attention, self._gated = None, None, []
                 self.opened = self._build()
         except (UserError, MemoryError):
@@ -249,14 +253,6 @@ def _network_in(module: Any) -> "Network":
         raise UserError("Give a name, a folder or a hub id, or a transformers model with its tokenizer; for any other "
                         "torch module there is clearhead.look.")
     return found
-
-
-def _check_weights(module: "nn.Module", title: str) -> None:
-    """Raise UserError if weights are not on the CPU."""
-    devices = {str(each.device) for each in (*module.parameters(), *module.buffers())} - {"cpu"}
-    if devices:
-        raise UserError(f"{title} has weights on {', '.join(sorted(devices))}, and Clearhead reads attention on the "
-                        f"CPU; move it there with model.cpu(), or load it without offloading.")
 
 
 def _restore(settings: dict[str, Any], before: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ limit. After each kill, `check` examines the remaining files, and the work is re
 case, the number of kills and the faults.
 """
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from tests.deaths.killing import in_child, run
 
 def run_all(folder: Path, address: str) -> dict[str, tuple[list[int], list[str]]]:
     """Run all cases. address: URL of the hub."""
-    os.environ.pop("HF_HUB_OFFLINE", None)
     constants.HF_HUB_CACHE = str(folder / "cache")
     constants.HF_HUB_OFFLINE, constants.ENDPOINT = False, address
     constants.HUGGINGFACE_CO_URL_TEMPLATE = address + "/{repo_id}/resolve/{revision}/{filename}"

@@ -1,7 +1,6 @@
 """The cases to kill, one for each kind of work that changes the disk, with the checks of their results."""
 import hashlib
 import json
-import os
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from click.testing import CliRunner
+from huggingface_hub import constants
 
 from clearhead.model.__main__ import main
 from clearhead.model.core import files, npz
@@ -121,7 +121,7 @@ def small_package(folder: Path) -> None:
 
 
 def fetch_package(folder: Path) -> None:
-    os.environ["HF_HUB_OFFLINE"] = "1"   # this function only runs in a child
+    constants.HF_HUB_OFFLINE = True   # this function only runs in a child
     fetch.fetch("dinov2-small", quiet)
 
 

@@ -10,6 +10,7 @@ import click
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from huggingface_hub import constants
 from hypothesis import given, settings
 from PIL import Image
 
@@ -98,7 +99,7 @@ def stubbed(monkeypatch, tmp_path):
     fill(folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(convert, "download", no_network)
     monkeypatch.setattr(train, "train", no_training)
     few = coreference.shipped_cases("coreference")[:4]

