@@ -52,4 +52,8 @@ class Kept(Generic[T]):
 
     @value.setter
     def value(self, value: T) -> None:
+        self.put(value)
+
+    def put(self, value: T) -> None:
+        """Store a value, in a callback."""
         session().kept[self] = value

@@ -26,7 +26,7 @@ from clearhead.viz.provenance import opens_elsewhere
 from clearhead.viz.session import Kept, session
 from clearhead.viz.text import escape_markdown, strings
 from clearhead.viz.theme import READABLE
-from clearhead.viz.widgets.fields import text_value
+from clearhead.viz.widgets.fields import bind, text_value
 from clearhead.viz.widgets.handout_button import handout, stored, update
 from clearhead.viz.widgets.layout import flex_row, heading
 from clearhead.viz.widgets.my_lesson import draw_again, present
@@ -191,10 +191,9 @@ def _changes(how: Callable[[Handout], Handout]) -> None:
 
 
 def _title(figures: Handout) -> None:
-    st.session_state["handout-title"] = figures.title
-    st.text_input(WORDS["name"], max_chars=LIMITS.handout_title, key="handout-title", placeholder=WORDS["name_hint"],
-                  width=READABLE,
-                  on_change=lambda: _changes(lambda known: replace(known, title=st.session_state["handout-title"])))
+    st.text_input(WORDS["name"], max_chars=LIMITS.handout_title, placeholder=WORDS["name_hint"], width=READABLE,
+                  **bind(lambda title: _changes(lambda known: replace(known, title=title)), "title", figures.title,
+                         "handout-title"))
 
 
 def _out(frame: PageContext, figures: Handout) -> None:
@@ -298,13 +297,9 @@ def _stage(frame: PageContext, figures: Handout) -> None:
         if said["answer"] and _REVEALED.value == item.id:
             st.markdown(_lines(said["answer"]))
         elif said["answer"]:
-            st.button(WORDS["answer_show"], key="reveal-answer", on_click=_reveal, args=(item.id,))
+            st.button(WORDS["answer_show"], key="reveal-answer", on_click=_REVEALED.put, args=(item.id,))
 
 
 def _lines(text: str) -> str:
     """Return the text as Markdown with its line breaks preserved."""
     return "  \n".join(map(escape_markdown, text.splitlines()))
-
-
-def _reveal(which: str) -> None:
-    _REVEALED.value = which

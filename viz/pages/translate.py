@@ -22,7 +22,7 @@ from clearhead.viz.format import format_share, head_label, token_markdown
 from clearhead.viz.page import Page, PageContext
 from clearhead.viz.page_controls import Choice, Switch, Words, position
 from clearhead.viz.text import escape_markdown, strings
-from clearhead.viz.widgets.fields import button_setting, choice_for, toggle_for
+from clearhead.viz.widgets.fields import bind, button_setting, choice_for, select, toggle_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import PLAYING, folded_formula, pause, repeat, says_why
 from clearhead.viz.widgets.handout_button import picture_button
@@ -97,15 +97,10 @@ def _twins(page: PageContext, model: str, swap: desk.Swap, record: AttentionReco
     """Draw the choice of adjectives, and the twins' translations below each other."""
     other: AttentionRecord = page.ask(sources.open_query(model, swap.twin))
 
-    def swapped(key: str) -> None:
-        if st.session_state[key] is not None:
-            page.set(text=swap.with_adjective(st.session_state[key]))
-
     for role, adjectives in enumerate(swap.adjectives):
-        key = f"adjective-{role}"
-        st.session_state[key] = swap.adjective if role == swap.role else None
-        st.pills(WORDS("role", noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=swapped,
-                 args=(key,))
+        st.pills(WORDS("role", noun=swap.nouns[role]), adjectives, wrap=True, **bind(
+            lambda text: page.set(text=swap.with_adjective(text)), "text",
+            swap.adjective if role == swap.role else None, f"adjective-{role}"))
     lines = [(WORDS["this"], swap.text, record), (WORDS["twin"], swap.twin, other)]
     with st.container(key="aside-twins"):   # lecture mode shows only the strips
         st.markdown("\n".join(f"- {label}: {escape_markdown(text)} → {_french(translated)}"
@@ -204,11 +199,7 @@ def _open_head(page: PageContext, now: WordView) -> None:
     options = {f"{place[0]}.{place[1]}": head_label(*place) for place, _ in now.rows}
     with flex_row("bottom"):
         heading(WORDS("open_head", layer=layer, head=head), help=WORDS["open_help"], width="content")
-        key = "view_open"
-        st.session_state[key] = f"{layer}.{head}"
-        st.selectbox(WORDS["heads_rows"], list(options), format_func=options.__getitem__, key=key,
-                     label_visibility="collapsed", width=110,
-                     on_change=lambda: page.set(open=st.session_state[key]))
+        select(WORDS["heads_rows"], options, page.set, "open", f"{layer}.{head}", quiet=True, width=110)
     view = View(kind, layer, head, now.word)
     record = replace(now.record, maps=(now.shown,))
     drawn = head_view(displayed_head(record, view), view, height=430, key="translate_head",

@@ -32,7 +32,7 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
         from clearhead.viz.export import FORMATS, Options  # would delay the first page
 
         zoom = _ZOOM.value
-        slider(WORDS["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=_set_zoom)
+        slider(WORDS["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=_ZOOM.put)
         caption = st.toggle(WORDS["export_caption"], value=True, key="export_caption")
         for subject in (view.lens, "grid", "numbers"):
             st.caption(WORDS["subjects"][subject])
@@ -65,10 +65,6 @@ def _for_a_paper(record: AttentionRecord, view: View) -> None:
                                on_click="ignore", key=f"columns-{kind}")
     st.caption(WORDS["columns_caption"])
     st.code(caption(record, view, layout), language=None, wrap_lines=True)
-
-
-def _set_zoom(times: int) -> None:
-    _ZOOM.value = times
 
 
 def _button(form: "Format", record: AttentionRecord, view: View, options: "Options") -> None:

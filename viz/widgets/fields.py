@@ -29,9 +29,10 @@ def text_value(key: str, text: str) -> dict[str, str]:
     return {"key": key} if is_written(key) else {"key": key, "value": text}
 
 
-def bind(choose: Callable[..., None], field: str, value: object) -> dict:
-    """Return keyword arguments that make a widget show `value` and pass a new one to choose(field=…)."""
-    key = f"view_{field}"
+def bind(choose: Callable[..., None], field: str, value: object, key: str = "") -> dict:
+    """Return keyword arguments that make a widget show `value` and pass a new one to choose(field=…). key: of the
+    widget, if others on the page set the same field."""
+    key = key or f"view_{field}"
     st.session_state[key] = value
     return {"key": key, "on_change": _hand_on, "args": (choose, field, key)}
 
@@ -66,9 +67,8 @@ def pills(label: str, options: Iterable[tuple[T, str]], choose: Callable[..., No
           key: str) -> None:
     """Draw a row of small buttons that open things, with the chosen one marked. options: (value, label)."""
     named = dict(options)
-    st.session_state[key] = chosen if chosen in named else None
-    st.pills(label, list(named), format_func=lambda option: named[option], label_visibility="collapsed", key=key,
-             wrap=True, on_change=_hand_on, args=(choose, field, key))
+    st.pills(label, list(named), format_func=lambda option: named[option], label_visibility="collapsed", wrap=True,
+             **bind(choose, field, chosen if chosen in named else None, key))
 
 
 def log_steps(low: float, high: float, per_decade: int) -> list[float]:

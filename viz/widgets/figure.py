@@ -16,7 +16,7 @@ from clearhead.viz.handout.files import Item
 from clearhead.viz.page import PageContext
 from clearhead.viz.session import Kept
 from clearhead.viz.text import Texts, strings
-from clearhead.viz.widgets.fields import toggle
+from clearhead.viz.widgets.fields import bind, toggle
 from clearhead.viz.widgets.handout_button import add_item, show_result
 
 WORDS = strings("lesson")
@@ -76,17 +76,11 @@ def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> 
     """Draw the *Save* panel below a figure."""
     from clearhead.viz.export.tables import chart_csv  # imports what would delay the first page
 
-    chosen = f"save-{key}"
-    st.session_state[chosen] = camera
-    with st.container(border=True, horizontal=True, vertical_alignment="bottom", key=f"open-{chosen}"):
-        st.segmented_control(WORDS["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True,
-                             on_change=_set_camera, args=(chosen,))
+    with st.container(border=True, horizontal=True, vertical_alignment="bottom", key=f"open-save-{key}"):
+        st.segmented_control(WORDS["camera"], ["png", "svg"], format_func=str.upper, required=True,
+                             **bind(_CAMERA.put, "value", camera, f"save-{key}"))
         st.download_button("CSV", lambda: chart_csv(light()), f"clearhead-{name}.csv", "text/csv", on_click="ignore",
                            key=f"csv-{key}")
-
-
-def _set_camera(name: str) -> None:
-    _CAMERA.value = st.session_state[name]
 
 
 STANDING = 520   # height of upright columns in pixels

@@ -204,20 +204,17 @@ def asked_on_click(page: PageContext, question: Question[Any], words: Mapping[st
     place, runs = st.empty(), _RUNNING.value == question
     with place.container():
         if desk.cached(question) is None:
-            st.button(words["stop" if runs else "run"], key=key, on_click=_run, args=(None if runs else question,))
+            st.button(words["stop" if runs else "run"], key=key, on_click=_RUNNING.put,
+                      args=(None if runs else question,))
             if not runs:
                 return None
         try:
             answer = page.ask(question, height=0)
         except UserError:
-            _run(None)
+            _RUNNING.put(None)
             raise
     place.empty()
     return answer
-
-
-def _run(question: Question[Any] | None) -> None:
-    _RUNNING.value = question
 
 
 @st.fragment

@@ -7,6 +7,7 @@ import streamlit as st
 from clearhead.viz.components.hands import clear_hands, hands
 from clearhead.viz.page import PageContext
 from clearhead.viz.text import strings
+from clearhead.viz.widgets.fields import bind
 from clearhead.viz.widgets.layout import flex_row, split
 
 WORDS = strings("lesson")
@@ -31,19 +32,17 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
     """Ask `prompt` (ask, answers and right, as in a lesson's texts) and store the answer's letter in the control. Once
     it is answered, or everything is revealed, each answer shows its explanation. title: a word or two before the
     question."""
-    chosen, key = page[control], f"view_{control}"
+    chosen = page[control]
     letters = LETTERS[:len(prompt["answers"])]
     st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
     if page.present:
         _ask_hall(page, prompt, control, letters)
         return
-    st.session_state[key] = None
     if chosen not in letters and not page.state.show:
         with flex_row("bottom", gap="small"):
             st.radio(prompt["ask"], letters,
-                     format_func=lambda letter: prompt["answers"][letters.index(letter)]["text"], key=key,
-                     on_change=lambda: page.set(**{control: st.session_state[key]}),
-                     label_visibility="collapsed", width="stretch")
+                     format_func=lambda letter: prompt["answers"][letters.index(letter)]["text"],
+                     label_visibility="collapsed", width="stretch", **bind(page.set, control, None))
             show_me(page, control)
         return
     st.markdown("\n\n".join(_judged(prompt, letters.index(chosen) if chosen in letters else None, WORDS["yours"])))

@@ -5,6 +5,7 @@ from clearhead.viz.components.component import registered
 from clearhead.viz.page import PageContext
 from clearhead.viz.session import Kept
 from clearhead.viz.text import strings
+from clearhead.viz.widgets.fields import bind
 from clearhead.viz.widgets.my_lesson import HOME, add_screens, present
 
 WORDS = strings("lecture")
@@ -34,11 +35,8 @@ def page_bar(page: PageContext) -> None:
 
 
 def _keys() -> None:
-    def switch() -> None:
-        _SHORTCUTS.value = "on" if st.session_state["shortcuts"] else OFF
-
     st.markdown("  \n".join(f"{key}: {does}" for key, does in WORDS["named"].items()))
-    st.session_state["shortcuts"] = shortcuts()
-    st.toggle(WORDS["shortcuts"], key="shortcuts", help=WORDS["shortcuts_help"], on_change=switch)
+    st.toggle(WORDS["shortcuts"], help=WORDS["shortcuts_help"], **bind(
+        lambda shortcuts: _SHORTCUTS.put("on" if shortcuts else OFF), "shortcuts", shortcuts(), "shortcuts"))
     if _SHORTCUTS.value:
         registered("cookie", "js/cookie.js", "module.cookie")(key="shortcuts-kept", data=[COOKIE, _SHORTCUTS.value])

@@ -1,7 +1,6 @@
 """The model's input picture: choosing it, its strip, and which pages accept pictures."""
 import contextlib
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -20,6 +19,7 @@ from clearhead.viz.page import PageContext
 from clearhead.viz.session import Kept, session
 from clearhead.viz.state import State
 from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import bind, pills
 from clearhead.viz.widgets.fragment import is_here
 from clearhead.viz.widgets.upload import most_megabytes, take
 from clearhead.viz.widgets.vocabulary import example_of
@@ -63,16 +63,11 @@ def _bring(page: PageContext) -> None:
     page.set(image=picture.sha256)
 
 
-def _choose(page: PageContext) -> None:
-    page.set(image=st.session_state["ask_picture"])
-
-
 def picture_widgets(page: PageContext) -> None:
     """Draw the choice of picture and the upload field."""
     options, chosen = picture_options(), page.state.image
-    st.session_state["ask_picture"] = chosen
-    st.selectbox(WORDS["picture"], list(options), format_func=options.__getitem__, key="ask_picture",
-                 on_change=_choose, args=(page,))
+    st.selectbox(WORDS["picture"], list(options), format_func=options.__getitem__,
+                 **bind(page.set, "image", chosen, "ask_picture"))
     _about(chosen)
     # accept any type: Clearhead's error names the file, while Streamlit shows the same message for every file
     st.file_uploader(WORDS["own"], key="ask_picture_file", help=WORDS["own_help"],
@@ -98,20 +93,9 @@ def _about(chosen: str | None) -> None:
 
 def picture_pills(page: PageContext) -> None:
     """Draw the pictures as a row of small buttons."""
-    options: dict[str, str] = picture_options()
-    st.session_state["picture-pills"] = page.state.image
-    st.pills(WORDS["picture"], list(options), format_func=partial(_short, options), wrap=True,
-             key="picture-pills", label_visibility="collapsed", on_change=_from_pills, args=(page,))
-
-
-def _short(options: dict[str, str], sha256: str) -> object:
-    name = options[sha256]
-    return escape_markdown(name if len(name) <= 28 else name[:27] + "…")
-
-
-def _from_pills(page: PageContext) -> None:
-    if st.session_state["picture-pills"] is not None:
-        page.set(image=st.session_state["picture-pills"])
+    pills(WORDS["picture"], [(sha256, escape_markdown(name if len(name) <= 28 else name[:27] + "…"))
+                             for sha256, name in picture_options().items()], page.set, "image", page.state.image,
+          "picture-pills")
 
 
 HIGH = 150   # height of the picture strip in pixels

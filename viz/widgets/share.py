@@ -11,6 +11,7 @@ from clearhead.viz.provenance import opens_elsewhere, opens_here_alone
 from clearhead.viz.session import Kept
 from clearhead.viz.state import State
 from clearhead.viz.text import strings
+from clearhead.viz.widgets.fields import bind
 from clearhead.viz.widgets.layout import split
 
 WORDS = strings("share")
@@ -33,12 +34,11 @@ def share_button(page: PageContext) -> None:
 def _share(page: PageContext) -> None:
     """Draw the dialog: the link, what it shows, its limits, and its QR code."""
     whose = _WHOSE.value if asks(page) else "view"
-    st.session_state["share-whose"] = whose
     left, right = split(4, 5, gap="large")
     with left:
         if asks(page):
-            st.radio(WORDS["who"], list(WORDS["whose"]), format_func=WORDS["whose"].get, key="share-whose",
-                     on_change=_choose)
+            st.radio(WORDS["who"], list(WORDS["whose"]), format_func=WORDS["whose"].get,
+                     **bind(_WHOSE.put, "value", whose, "share-whose"))
             st.caption(WORDS["about"][whose])
         state = page.state if whose == "view" else for_class(page, whose == "show")
         link = page.link(state)
@@ -55,10 +55,6 @@ def _share(page: PageContext) -> None:
             st.info(WORDS["dense"])
         else:
             st.image(drawing, width="stretch", alt=WORDS["code"])
-
-
-def _choose() -> None:
-    _WHOSE.value = st.session_state["share-whose"]
 
 
 def qr_code(link: str) -> str | None:

@@ -13,7 +13,7 @@ from clearhead.viz.page import PageContext
 from clearhead.viz.session import Kept, session
 from clearhead.viz.streamlit_patch import DeltaGenerator
 from clearhead.viz.text import escape_markdown, strings
-from clearhead.viz.widgets.fields import text_value
+from clearhead.viz.widgets.fields import bind, text_value
 from clearhead.viz.widgets.fragment import FETCHING, errors_as_sentences, is_here, show_fetching
 from clearhead.viz.widgets.picture import picture_widgets, what_it_reads
 from clearhead.viz.widgets.upload import most_megabytes, take
@@ -26,13 +26,6 @@ _WANTED = Kept(("", ""))   # (field, model): a typed model that is not yet on th
 
 def _from_widget(page: PageContext, field: str) -> None:
     page.set(**{field: st.session_state[f"ask_{field}"]})
-
-
-def _from_example(page: PageContext) -> None:
-    chosen = next((example for example in examples() if example.name == st.session_state["ask_example"]), None)
-    if chosen is not None:
-        page.set(text=chosen.text, text_b=chosen.text_b)
-    st.session_state["ask_example"] = None
 
 
 def want_model(page: PageContext, model: str, field: str = "model") -> None:
@@ -104,12 +97,12 @@ def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
     if beside:
         return
     if _reads(page.model, "chat", False):
-        st.session_state["ask_chat"] = page.state.chat
-        st.toggle(WORDS["chat"], key="ask_chat", on_change=_from_widget, args=(page, "chat"), help=WORDS["chat_help"])
-    st.session_state["ask_example"] = None
-    st.selectbox(WORDS["examples"], [example.name for example in examples()], key="ask_example",
-                 on_change=_from_example, args=(page,), placeholder=WORDS["examples_pick"],
-                 format_func=lambda name: next(example.title for example in examples() if example.name == name))
+        st.toggle(WORDS["chat"], help=WORDS["chat_help"], **bind(page.set, "chat", page.state.chat, "ask_chat"))
+    known = {example.name: example for example in examples()}
+    st.selectbox(WORDS["examples"], list(known), placeholder=WORDS["examples_pick"],
+                 format_func=lambda name: known[name].title, **bind(
+                     lambda example: page.set(text=known[example].text, text_b=known[example].text_b), "example", None,
+                     "ask_example"))
     with st.expander(WORDS["more"], expanded=bool(page.state.text_b or page.state.target)):
         for field in ("text_b", "target"):
             st.text_area(WORDS[field], on_change=_from_widget, args=(page, field), height=70,
@@ -155,11 +148,9 @@ def choose_model(page: PageContext, field: str, label: str, names: list[str], of
 
 def add_model(page: PageContext, field: str) -> None:
     """Draw the field for a hub id or folder if this server accepts models outside the catalogue."""
-    key = f"ask_add_{field}"
     if not sources.catalogue_only():
-        st.session_state[key] = ""
-        st.text_input(WORDS["add"], key=key, placeholder=WORDS["add_example"], help=WORDS["add_help"],
-                      on_change=lambda: want_model(page, st.session_state[key].strip(), field))
+        st.text_input(WORDS["add"], placeholder=WORDS["add_example"], help=WORDS["add_help"], **bind(
+            lambda model: want_model(page, model.strip(), field), "model", "", f"ask_add_{field}"))
         wanted = _WANTED.value[1] if _WANTED.value[0] == field else ""
         if not wanted:
             return

@@ -10,6 +10,7 @@ from clearhead.viz.format import token_markdown
 from clearhead.viz.page import PageContext
 from clearhead.viz.session import Kept
 from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import bind
 from clearhead.viz.widgets.layout import flex_row
 
 WORDS = strings("vocabulary")
@@ -59,28 +60,17 @@ def vocabulary(model: str, title: str, use: Callable[[str], None], expanded: boo
     with st.expander(WORDS("title", model=escape_markdown(title)), expanded=expanded or bool(draft)):
         st.markdown(WORDS("lead", n=sum(map(len, groups.values()))))
         for name, phrases in groups.items():
-            key = f"phrases-{name}"
-            st.session_state[key] = None
-            st.pills(WORDS["groups"].get(name, name), phrases, format_func=escape_markdown, key=key, wrap=True,
-                     on_change=_add, args=(key,))
+            st.pills(WORDS["groups"].get(name, name), phrases, format_func=escape_markdown, wrap=True,
+                     **bind(lambda phrase: _DRAFT.put((*_DRAFT.value, phrase)), "phrase", None, f"phrases-{name}"))
         text = desk.join_phrases(model, draft)
         st.markdown(f"> {escape_markdown(text)}" if draft else f"> *{WORDS['empty']}*")
         with flex_row():
             st.button(WORDS["use"], key="draft-use", type="primary", disabled=not draft, on_click=_use,
                       args=(use, text))
-            st.button(WORDS["undo"], key="draft-undo", disabled=not draft, on_click=_put, args=(draft[:-1],))
-            st.button(WORDS["clear"], key="draft-clear", disabled=not draft, on_click=_put, args=((),))
-
-
-def _add(key: str) -> None:
-    if st.session_state[key] is not None:
-        _put((*_DRAFT.value, st.session_state[key]))
+            st.button(WORDS["undo"], key="draft-undo", disabled=not draft, on_click=_DRAFT.put, args=(draft[:-1],))
+            st.button(WORDS["clear"], key="draft-clear", disabled=not draft, on_click=_DRAFT.put, args=((),))
 
 
 def _use(use: Callable[[str], None], text: str) -> None:
     use(text)
-    _put(())
-
-
-def _put(draft: tuple[str, ...]) -> None:
-    _DRAFT.value = draft
+    _DRAFT.put(())

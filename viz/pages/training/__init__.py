@@ -23,7 +23,7 @@ from clearhead.viz.pages.training.own_run import (
     own_training,
 )
 from clearhead.viz.text import escape_markdown, strings
-from clearhead.viz.widgets.fields import choice_for
+from clearhead.viz.widgets.fields import choice_for, segments
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import PLAYING, folded_formula, offer_smollm2, pause, repeat, says_why
 from clearhead.viz.widgets.head_table import plain_table
@@ -67,13 +67,11 @@ def _chosen(page: PageContext) -> str:
     known = desk.films() | {OWN: WORDS["own"]}
     chosen = page["film"] if page["film"] in known else next(iter(known))
 
-    def changed() -> None:
+    def change(film: str) -> None:
         pause()
-        page.set(film=st.session_state["view_film"], step=-1, open="", says="")
+        page.set(film=film, step=-1, open="", says="")
 
-    st.session_state["view_film"] = chosen
-    st.segmented_control(WORDS["film"], list(known), format_func=known.__getitem__, required=True, wrap=True,
-                         key="view_film", on_change=changed)
+    segments(WORDS["film"], known, change, "film", chosen, quiet=False)
     return chosen
 
 
