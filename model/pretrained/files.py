@@ -282,6 +282,5 @@ def origin_of(folder: Path) -> dict:
     mark = folder / catalogue.MARK
     if mark.is_file():
         return read_json(mark)
-    cached = folder.parent.name == "snapshots" and folder.parents[1].name.startswith("models--")
-    hub_id = folder.parents[1].name.removeprefix("models--").replace("--", "/")
-    return {"id": hub_id, "commit": folder.name} if cached else {}
+    hub_id = folder.parent.parent.name.removeprefix("models--").replace("--", "/")
+    return {"id": hub_id, "commit": folder.name} if folder.parent.name == "snapshots" else {}
