@@ -5,7 +5,7 @@ import pytest
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Causal, Dense, Full, Relative
 from clearhead.model.core.query import Box, Kind, NotFinite, UserError
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Reported, Tokens, patch_tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Reported, Tokens, patch_tokens, tokens_of_texts
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record
 
 
@@ -65,6 +65,14 @@ def test_bytes_count_shared_arrays_once():
     again = AttentionMap(Kind.CAUSAL, one.maps[0].queries, one.maps[0].keys, parts)
     both = AttentionRecord(one.query, one.card, (one.maps[0], again), one.verification)
     assert both.nbytes == one.nbytes
+
+
+def test_texts_become_tokens():
+    tokens = tokens_of_texts(("[CLS]", "play", "##ing", "<s>", "##x", "[UNK]", "play"))
+    assert tokens.words == (-1, 1, 1, -1, 4, 5, 6) and tokens.ids == (0, 1, 2, 3, 4, 5, 1)
+    assert tokens.special == (True, False, False, True, False, False, False)
+    assert tokens.segments == (-1, 0, 0, -1, 0, 0, 0) and tokens.unknown == (*[False] * 5, True, False)
+    assert tokens.spans == ((0, 5), (6, 10), (11, 16), (17, 20), (21, 24), (25, 30), (31, 35))
 
 
 def test_patches_are_row_by_row():

@@ -12,10 +12,29 @@ from scipy.spatial.distance import jensenshannon
 from transformers import TopPLogitsWarper
 
 from clearhead.model.core import statistics
+from clearhead.model.core.models import Unembedding
 
 LOGITS = st.lists(st.floats(-1000, 1000), min_size=2, max_size=11).map(np.array)
 NUMBERS = st.lists(st.tuples(st.integers(-4, 4), st.floats(-10, 10, width=16)), min_size=4, max_size=30)
 RNG = np.random.default_rng(7)
+
+
+def test_change_is_relative_to_the_length_before():
+    changes = statistics.relative_changes(np.float32([[[3, 4], [0, 2]]]), np.float32([[[3, 4], [0, 5]]]))
+    assert changes.tolist() == [[0, 1.5]]
+
+
+def test_parts_of_a_capped_logit_keep_its_ratio():
+    """The parts add up to the logits without their bias, each times capped by uncapped logit."""
+    weight, bias, parts = RNG.normal(size=(5, 3)), RNG.normal(size=5), RNG.normal(size=(4, 3))
+    parts[:, 0] = 0
+    x = parts.sum(0)
+    unembedding = Unembedding(weight.astype(np.float32), bias.astype(np.float32), 0.5, 2.0)
+    raw = weight @ x * 0.5 + bias
+    assert unembedding.logits(x) == pytest.approx(2 * np.tanh(raw / 2), abs=1e-6)
+    found = unembedding.shares(parts, x)
+    assert found == pytest.approx(parts @ weight.T * 0.5 * (2 * np.tanh(raw / 2) / raw), abs=1e-6)
+    assert Unembedding(weight.astype(np.float32), None).shares(parts, x) == pytest.approx(parts @ weight.T, abs=1e-6)
 
 
 @given(LOGITS)

@@ -222,6 +222,7 @@ def lens(case: Case) -> Pairs:
         chances = torch.stack([case.family.unembedded(case.network, states[layer])[0, case.family.position]
                                for layer in found.layers[1:]]).softmax(-1)
     yield found.probabilities[1:], chances.gather(1, torch.tensor(found.ids[1:]))
+    yield found.layers, [-1, *sorted({layer for kind, layer in case.plain.attentions if kind is case.stack})]
     yield found.probabilities[1:], chances.topk(len(found.ids[0])).values
     yield found.entropy[1:], torch.special.entr(chances).sum(-1) / np.log(2)
 
