@@ -89,6 +89,7 @@ def serve(contents: dict[str, bytes]):
     """Serve these files and let huggingface_hub use this hub within the block."""
     with Hub(contents) as hub, pytest.MonkeyPatch.context() as patch:
         address = f"http://127.0.0.1:{hub.server_port}"
+        patch.delenv("HF_HUB_OFFLINE", raising=False)   # for processes that a test starts
         patch.setattr(constants, "HF_HUB_OFFLINE", False)
         patch.setattr(constants, "ENDPOINT", address)
         patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}")
