@@ -157,7 +157,9 @@ def test_attention_by_hand_is_reported_with_its_module(one_head):
     with torch.no_grad():
         theirs = network.weights(x, x)[1]
     close(weights_of(record, Kind.SELF, 0), theirs[None] if one_head else theirs)
-    assert look(network, (x, memory)).kinds == (Kind.CROSS,)
+    assert record.query.target is None and record.query.text == "0 1 2 3 4"
+    crossed = look(network, (x, memory[:, :4]))
+    assert crossed.kinds == (Kind.CROSS,) and (crossed.query.text, crossed.query.target) == ("0 1 2 3", "0 1 2 3 4")
     rounded = look(network.to(torch.bfloat16), x.to(torch.bfloat16))
     assert "in bfloat16, their rows brought to a sum of 1" in rounded.verification.reasons[0]
 
