@@ -21,7 +21,7 @@ from clearhead.viz.format import token_markdown, true_minus
 from clearhead.viz.page import Page, PageContext
 from clearhead.viz.page_controls import Choice, Numbers, Places, Switch, stepped
 from clearhead.viz.text import escape_markdown
-from clearhead.viz.widgets.fields import log_steps, pills_for, toggle
+from clearhead.viz.widgets.fields import bind, log_steps, toggle
 from clearhead.viz.widgets.handout_button import picture_button
 from clearhead.viz.widgets.head_picker import real_head
 from clearhead.viz.widgets.layout import split
@@ -140,7 +140,8 @@ def _own_row(page: PageContext, words: Section) -> Row:
     picture_button(handles(LOGITS, page["z"], HandleSet(KEYS, words["logits"], words["logits"]),
                            faint=masked, key="logits", turn=page.set))
     words.presets("z", PRESETS)
-    pills_for(page, "masked", words["masked"], dict(enumerate(KEYS)))
+    st.pills(words["masked"], range(len(KEYS)), format_func=KEYS.__getitem__, selection_mode="multi",
+             **bind(page.set, "masked", list(page["masked"])))
     return Row(KEYS, np.array(page["z"], np.float64),
                np.array([place not in masked for place in range(len(KEYS))]))
 

@@ -101,12 +101,6 @@ def toggle_for(page: PageContext, name: str, label: str, help: str | None = None
     return bool(page[name])
 
 
-def pills_for(page: PageContext, name: str, label: str, options: dict[int, str]) -> None:
-    """Draw a multiple choice of numbered items as small buttons; options is {number: label}."""
-    st.pills(label, list(options), format_func=lambda option: options[option], selection_mode="multi",
-             **bind(page.set, name, list(page[name])))
-
-
 def button_setting(page: PageContext, words: str, key: str, **changes: Any) -> None:
     """Draw a button that sets several controls at once."""
     st.button(words, key=key, on_click=lambda: page.set(**changes))

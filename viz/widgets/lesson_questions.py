@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from clearhead.viz.components.hands import clear_hands, hands
+from clearhead.viz.components.hands import hands
 from clearhead.viz.page import PageContext
 from clearhead.viz.text import strings
 from clearhead.viz.widgets.fields import bind
@@ -73,7 +73,7 @@ def _ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[s
                 st.button(f"**{place + 1}**  {answer['text']}", type="tertiary", key=f"answer-{control}-{letter}",
                           on_click=page.set, kwargs={control: letter})
         with count:
-            hands(question, place, len(letters), key=f"hands-{control}-{letter}", told=told, right=right)
+            hands(question, key=f"hands-{control}-{letter}", place=place, answers=len(letters), told=told, right=right)
         if told:
             st.markdown(answer["why"])
     with flex_row("center", gap="small"):
@@ -83,4 +83,4 @@ def _ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[s
         else:
             st.button(words["reveal"], key=f"reveal-{control}", on_click=page.set,
                       kwargs={control: letters[prompt["right"]]})
-        clear_hands(question, key=f"hands-{control}-clear")
+        hands(question, key=f"hands-{control}-clear")
