@@ -1,4 +1,6 @@
 """A record's parts and its tokens."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,11 @@ def test_texts_become_tokens():
     assert tokens.special == (True, False, False, True, False, False, False)
     assert tokens.segments == (-1, 0, 0, -1, 0, 0, 0) and tokens.unknown == (*[False] * 5, True, False)
     assert tokens.spans == ((0, 5), (6, 10), (11, 16), (17, 20), (21, 24), (25, 30), (31, 35))
+
+
+def test_tokens_over_a_span_are_of_the_first_text():
+    pair = replace(tokens_of_texts(("ab", "cd", "ab", "cd")), segments=(0, 0, 1, 1), spans=((0, 2), (2, 4)) * 2)
+    assert [pair.over(span) for span in ((0, 2), (1, 3), (2, 2), (4, 9))] == [(0,), (0, 1), (), ()]
 
 
 def test_patches_are_row_by_row():

@@ -33,6 +33,14 @@ def test_distance_equals_its_definition():
     assert found.frame().loc[(1, 2), "special"] == pytest.approx(weights[1:, 0].mean(), rel=1e-5)
 
 
+def test_special_share_is_of_what_a_sink_leaves():
+    layers = tuple(replace(layer, sink=np.full(layer.heads, 2, np.float32)) for layer in MAP.layers)
+    sunk = replace(MADE, maps=(replace(MAP, layers=layers),))
+    found, plain = (study.PatchHeadsQuery(None, Kind.SELF).answer(holding(each), quiet) for each in (sunk, MADE))
+    np.testing.assert_allclose(found.special, plain.special, atol=1e-6)
+    np.testing.assert_allclose(found.distance, plain.distance, rtol=1e-5)
+
+
 def test_uniform_row_looks_half_a_side_away():
     square = fabricate.pictured(rows=16, columns=16, size=14)
     side = square.picture.shape[0]
