@@ -49,9 +49,7 @@ def recompute(layer: Layer, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     """Compute weights · value and weights · |value| (head, row, d_v), and the weights' sums (head, row), for some
     queries; all are 0 for rows without an allowed key."""
     weights = layer.weights(slice(None), rows, slice(0, layer.key.shape[1]))
-    grouped = weights.reshape(len(layer.value), -1, weights.shape[2])
-    mixed, scale = ((grouped @ value).reshape(*weights.shape[:2], -1) for value in (layer.value, np.abs(layer.value)))
-    return mixed, scale, weights.sum(-1)
+    return layer.mix(weights, layer.value), layer.mix(weights, np.abs(layer.value)), weights.sum(-1)
 
 
 FINE = 1e-6       # rounding of float32 and finer types is smaller
@@ -126,19 +124,17 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
         reasons.append(f"{worst} differs by {load_error:.2g} from the model's own eager weights")
     shapes = {_id(call): _shape(call) for call in session.calls}
     load_error = max((error for error, _ in errors.values()), default=math.inf)
-    found = Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons), _gated(session.calls, modules), same)
+    found = Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons), _gated(layers, modules), same)
     return replace(found, reasons=check_answer(session.calls, [*layers.values()], found).reasons)
 
 
-def _gated(calls: list[Call], modules: "dict[str, trace.Call]") -> frozenset[str]:
+def _gated(layers: dict[CallId, Layer], modules: "dict[str, trace.Call]") -> frozenset[str]:
     """Return the names of the matrices that read the heads' outputs of a probe after a gate."""
     found = set()
-    for call in calls:
-        mixed, rows = cast(np.ndarray, call.outputs).swapaxes(0, 1), cast(np.ndarray, call.rows)
-        own = [replace(each, input=each.input[rows], output=each.output[rows])
-               for name, each in modules.items() if name.startswith(call.module + ".")
-               and len(each.input) == len(each.output) == call.query.shape[1]]
-        reader, gate = trace.reader_of(mixed, own)
+    for (module, _), layer in layers.items():
+        own = [each for name, each in modules.items() if name.startswith(module + ".")
+               and len(each.input) == len(each.output) == layer.shape[1]]
+        reader, gate = trace.reader_of(layer.head_outputs(slice(0, layer.shape[1])).swapaxes(0, 1), own)
         if reader is not None and gate is not None:
             found.add(reader.name)
     return frozenset(found)
@@ -268,8 +264,8 @@ def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring, edits: 
         keys, rounding = slice(0, layer.shape[2]), call.rounding
         tolerance = np.full(found.shape, TOLERANCE + (2 * rounding if rounding > FINE else 0))
         if rounding > FINE and (layer.softcap is not None or layer.sink is not None):   # by hand, with rounded scores
-            slack = _slack(layer, kept, keys, rounding).reshape(len(layer.value), -1, keys.stop) @ np.abs(layer.value)
-            tolerance += (slack.reshape(scale.shape) / np.maximum(scale, SMALLEST)).max(2)
+            slack = layer.mix(_slack(layer, kept, keys, rounding), np.abs(layer.value))
+            tolerance += (slack / np.maximum(scale, SMALLEST)).max(2)
         unclear = np.zeros(len(found), bool)
         if layer.temperature is not None:
             size = np.abs(layer.scores(slice(None), kept, keys)).max((1, 2))

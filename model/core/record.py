@@ -375,11 +375,12 @@ class Layer:
             return weights
         return np.where(mask[1] if mask[1].ndim == 2 else mask[1][wanted], np.float32(0), weights)
 
-    def mix(self, weights: np.ndarray) -> np.ndarray:
-        """Return weights · value, (head, row, d_v), for weights (head, row, key) over all keys."""
+    def mix(self, weights: np.ndarray, value: np.ndarray) -> np.ndarray:
+        """Return weights · value, (head, row, d_v), for weights (head, row, key) over all keys and the layer's values,
+        or others of this shape."""
         heads, rows, keys = weights.shape
         give = _converter(weights.size)
-        mixed = give(weights.reshape(len(self.value), -1, keys)) @ give(self.value)
+        mixed = give(weights.reshape(len(value), -1, keys)) @ give(value)
         return np.asarray(mixed).reshape(heads, rows, -1)
 
     def _mask(self, rows: slice | np.ndarray, keys: slice) -> tuple[np.ndarray, np.ndarray] | None:
@@ -391,7 +392,7 @@ class Layer:
     def head_outputs(self, rows: slice | np.ndarray) -> np.ndarray:
         """Return what the heads passed on in this pass at some rows, before any gate and W_O, (head, row, d_v): weights
         · value, or what an edit put in its place."""
-        found = self.mix(self.weights(slice(None), rows, slice(0, self.shape[2])))
+        found = self.mix(self.weights(slice(None), rows, slice(0, self.shape[2])), self.value)
         if self.replaced is not None:
             found[list(self.replaced_heads)] = self.replaced[:, rows]
         return found
