@@ -8,6 +8,7 @@ from clearhead.model.ask import desk
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import Kind, Silence, UserError, quiet
 from clearhead.model.studies import circuits, contributions, known_circuits
+from clearhead.model.studies.patching import PatchQuery
 from tests.model import tiny
 
 # post-LN, pre-LN, RMSNorm, rotary positions, grouped heads, a position's bias as T5 has, a soft cap, two sides, norms
@@ -122,3 +123,21 @@ def test_score_of_a_pruned_rotary_head_is_split(tmp_path):
     found = desk.ask(circuits.WhyQuery(sources.open_query(str(tmp_path / "llama"), TEXT), Kind.CAUSAL, 1, 1, 5, 3)
                         ).result()
     assert found.score == found.total == 0 and not found.parts.any()
+
+
+@pytest.mark.parametrize("name", ["translator", "resolver-narrow"])
+def test_heads_that_move_the_answer_are_compared_with_those_that_write_it(name):
+    """In the translator, heads of cross-attention are among both."""
+    text, twin = (sources.open_query(name, known_circuits.SENTENCE.format(word=word)) for word in known_circuits.TWINS)
+    kinds = [Kind.CAUSAL, Kind.CROSS] if name == "translator" else [Kind.SELF]
+    effects = [desk.ask(PatchQuery(text, twin, kind)).result() for kind in kinds]
+    moved = sorted(((value - each.plain, head) for each in effects
+                    for head, value in zip(each.heads, each.patched.tolist(), strict=True)), reverse=True)
+    rows = desk.ask(contributions.WritesQuery(text, effects[0].place, *effects[0].words)).result().frame()
+    rows = rows.sort_values("value", ascending=False)
+    asked = known_circuits.KnownCircuitsQuery(name, sources.revision(name))
+    patched, written = known_circuits.patched_and_written(asked, desk.models, quiet)
+    assert (patched.value, patched.heads, patched.chance) == (moved[0][0], (moved[0][1],), moved[1][0])
+    assert written.heads == ((rows.layer.iloc[0], rows["head"].iloc[0]),)
+    assert [written.value, written.chance] == pytest.approx(rows.value.iloc[:2].tolist())
+    assert patched.holds == written.holds == (patched.heads == written.heads)
