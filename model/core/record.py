@@ -439,11 +439,12 @@ class Reported:
                 or self.weights.max() > 1 + self.tolerance or not 0 < self.tolerance <= 0.01):
             raise ValueError(f"{owner}: expected weights from 0 to 1, with a sink's share of each row if there is one, "
                              f"got {self.weights.min()} to {self.weights.max()}")
-        missed = np.abs(self.weights.sum(-1) + taken - 1)   # a row that sees nothing leaves all or nothing to the sink
+        sums = self.weights.sum(-1) + taken
+        missed = np.abs(sums - 1)   # a row that sees nothing leaves all or nothing to the sink
         error = float(np.where(self.sees_nothing, np.minimum(missed, taken), missed).max())
         if error > self.tolerance:
-            raise ValueError(f"{owner}: expected rows that sum to 1, got an error of {error:.2g}; was the model left "
-                             f"in training mode?")
+            raise ValueError(f"{owner}: expected rows that sum to 1, got sums from {sums.min():.4g} to "
+                             f"{sums.max():.4g}; was the model left in training mode?")
         block = self.allowed.block(*(slice(0, length) for length in self.shape[1:]))
         outside = np.where(block, 0, self.weights).max(initial=0)
         if outside > 0:

@@ -32,10 +32,6 @@ WANTED = {"f": "np.float32", "iu": "np.int64", "US": "str"}   # types to suggest
 FEWER = "save fewer layers or tokens"
 PLAIN = ("attention", "attentions")
 LAYER_BYTES = 300   # overhead of Python objects
-GAPS = 0.005        # fraction of zeros below the diagonal from which dropout is likely
-SLIGHT = 0.02       # largest error of a row's sum that rounding explains
-SCALES = {100: "written in percent", 255: "written in 8 bits", 1000: "written in thousandths"}   # by the sum of a row
-EIGHT_BITS = 257    # more different numbers than 8 bits can hold
 WAY_OUT = ("save float32 weights after the softmax and before dropout, rows for queries, with all keys and what a sink "
            "takes as an array sink")
 
@@ -216,51 +212,9 @@ def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: n
         share[(share < 0) & (share >= -tolerance)] = 0
     try:
         return Reported(index, weights, Causal() if kind.base is Kind.CAUSAL else Full(), share, tolerance)
-    except NotFinite as error:
-        lost, why = ~np.isfinite(weights), "weights"
-        if not lost.any():
-            why = "shares of the sink"
-        elif np.isneginf(weights).any():
-            why = "weights, as before the softmax"
-        elif (lost.any(-1) == lost.all(-1)).all():
-            why = "weights, in whole rows, as of padding, where zeros are expected"
-        raise arrays.refused(f"layer {index} has NaN or infinite {why}; {WAY_OUT}") from error
     except ValueError as error:
-        raise arrays.refused(f"{str(error).partition(';')[0]}{_cause(weights, share, tolerance)}; {WAY_OUT}") from error
-
-
-def _cause(weights: np.ndarray, share: np.ndarray | None, close: float) -> str:
-    """Return a clause on the likely reason why weights, (head, query, key), are not those of a softmax, or "". close:
-    the allowed error of a row's sum."""
-    sums, columns = weights.sum(-1)[weights.any(-1)], weights.sum(-2)
-    if share is not None and not 0 <= float(share.min()) <= float(share.max()) <= 1:
-        return f", as the sink's shares are from {share.min():.3g} to {share.max():.3g} and not parts of a row"
-    if not sums.size:
-        return ", as all weights are zero and the sink takes only part of a row"
-    usual = float(np.median(sums))
-    even = float(np.abs(sums - usual).max()) < 0.05 * abs(usual)
-    slack = ROW_SUM_TOLERANCE / 10 if close == ROW_SUM_TOLERANCE else close
-    below, above = sums.min() < 1 - slack, sums.max() > 1 + slack
-    if weights.min() < 0:
-        return ", as in a difference of softmaxes" if even else ", as before the softmax"
-    if np.abs(sums - 1).max() < close:
-        return ", as in attention that is not causal, whose array is named self" if share is None else (
-            ", while they do without the sink, as if its share were not taken from them")
-    scale = next((name for whole, name in SCALES.items() if abs(usual - whole) < 0.03 * whole),
-                 "summed over heads or layers" if usual > 1.5 and abs(usual - round(usual)) < 0.05 else None)
-    if even and scale:
-        return f", as if {scale}: every row sums to about {usual:.4g}"
-    for others, totals in (("its columns do, as if queries and keys were swapped", columns),
-                           ("sums over its heads do, as if the softmax were over these", weights.sum(0))):
-        if np.abs(totals - 1).max() < close:
-            return f", while {others}"
-    few = len(np.unique(weights)) < min(EIGHT_BITS, int(np.count_nonzero(weights)) // 2)
-    if few or (below and above and np.abs(sums - 1).max() < SLIGHT):
-        return ", as if rounded to few digits"
-    gaps = (weights == 0) & (np.tri(*weights.shape[1:]) > 0)   # where a decoder has no mask
-    if gaps.mean() > GAPS and above and abs(float(sums.mean()) - 1) < 0.25:
-        return ", as after dropout"
-    return "" if above else ", as if keys, such as padding, or a sink were left out"
+        why = f"there is NaN or infinity {error.where}" if isinstance(error, NotFinite) else str(error).partition(";")[0]
+        raise arrays.refused(f"{why}; {WAY_OUT}") from error
 
 
 def _rounding(weights: np.ndarray) -> tuple[str, float]:
