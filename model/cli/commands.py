@@ -1,4 +1,4 @@
-"""Shared parts of all command lines: argument types and one-sentence errors.
+"""Shared parts of all command lines: argument types, errors and output.
 
 Exit codes: 0 success, 1 internal error, 2 user error or wrong usage. `clearhead verify` adds others.
 """
@@ -7,11 +7,8 @@ import io
 import json
 import re
 import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,7 +16,7 @@ from clearhead.model.ask import desk
 from clearhead.model.core import pictures
 from clearhead.model.core.limits import LIMITS, as_rows
 from clearhead.model.core.models import A, Question
-from clearhead.model.core.query import ISOLATES, Kind, Query, UserError
+from clearhead.model.core.query import Kind, Query, UserError
 from clearhead.model.core.record_file import plain
 
 if TYPE_CHECKING:
@@ -38,94 +35,33 @@ JSON = click.option("--json", "json_wanted", is_flag=True, help="Print JSON.")
 
 
 class Refused(click.ClickException):
-    """An error that the user can fix, printed as one sentence, after the usage line if the usage was wrong."""
+    """An error that the user can fix, printed by click as one sentence."""
 
     exit_code = 2
 
-    def __init__(self, sentence: str, usage: str = "") -> None:
-        super().__init__(sentence)
-        self.usage = usage
-
-    def show(self, file: IO[str] | None = None) -> None:
-        """Print the error to standard error."""
-        lines = [f"{self.usage} (-h explains)"] if self.usage else []
-        with suppress(OSError):
-            click.echo("\n".join([*lines, f"Error: {in_one_line(self.message)}"]), file, err=True)
-
-
-class Fault(Refused):
-    """An internal error, printed as one sentence that names the location."""
-
-    exit_code = 1
-
-
-def in_one_line(text: str) -> str:
-    """Join the lines of a text for a terminal, and replace invisible characters by their code points."""
-    return "".join(sign if sign.isprintable() or sign in ISOLATES else f"U+{ord(sign):04X}"
-                   for sign in " ".join(text.split()))
-
-
-@contextmanager
-def errors_as_sentences() -> Iterator[None]:
-    """Convert any error in a command to Refused."""
-    try:
-        yield
-    except (Refused, click.exceptions.Exit, click.Abort):
-        raise
-    except click.UsageError as error:
-        usage = error.ctx.get_usage() if error.ctx else ""
-        raise Refused(error.format_message(), usage=" ".join(usage.split())) from error
-    except UserError as error:
-        raise Refused(str(error)) from error
-    except OSError as error:
-        if error.errno == errno.EPIPE:   # the reading program closed the pipe
-            raise
-        raise Refused(f"{error.filename or 'The output'} cannot be read or written ({error.strerror or error}); choose "
-                      f"another place.") from error
-    except MemoryError as error:
-        raise Refused("This machine does not have enough memory; choose a smaller text, file or model.") from error
-    except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        raise Fault(f"This should not happen ({type(error).__name__}: {error}, {Path(place.filename).name} line "
-                    f"{place.lineno}); report it with the command that was given.") from error
-
 
 class Commands(click.Group):
-    """A click group whose errors are one sentence long."""
-
-    def make_context(self, *given: Any, **options: Any) -> click.Context:
-        """Like click.Group, but errors are one sentence long."""
-        with errors_as_sentences():
-            return super().make_context(*given, **options)
+    """A click group that prints what a user can fix as click prints wrong usage, and any other error as Python does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Like click.Group, but without arguments it prints the help. Raises click.UsageError for arguments that are
-        not valid text."""
-        if any("\0" in word or re.search("[\ud800-\udfff]", word) for word in args):
-            raise click.UsageError("An argument holds a zero byte, or bytes that are not UTF-8; leave them out.", ctx)
-        if not args:
-            click.echo(ctx.get_help())
-            ctx.exit()
+        """Like click.Group. Raises click.UsageError for arguments that are not valid text."""
+        if any(re.search("[\ud800-\udfff]", word) for word in args):
+            raise click.UsageError("An argument holds bytes that are not UTF-8; leave them out.", ctx)
         return super().parse_args(ctx, args)
 
-    def resolve_command(self, ctx: click.Context,
-                        args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """Like click.Group, but an option that holds one value may be given only once, where click takes the last."""
-        name, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
-            inner = click.Context(command, ctx, name, **command.context_settings)
-            given: list[click.Parameter] = []
-            with suppress(click.UsageError):   # the command itself will raise it
-                given = command.make_parser(inner).parse_args(list(rest))[2]
-            for each in given:
-                if isinstance(each, click.Option) and not each.is_flag and not each.multiple and given.count(each) > 1:
-                    raise click.UsageError(f"{each.opts[0]} is given {given.count(each)} times; give it once.", inner)
-        return name, command, rest
-
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; errors are one sentence long."""
-        with errors_as_sentences():
+        """Run the command. Raises Refused for what the user can fix."""
+        try:
             return super().invoke(ctx)
+        except UserError as error:
+            raise Refused(str(error)) from error
+        except MemoryError as error:
+            raise Refused("This machine does not have enough memory; choose a smaller text, file or model.") from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:   # the reading program closed the pipe, which click handles
+                raise
+            raise Refused(f"{error.filename or 'The output'} cannot be read or written ({error.strerror or error}); "
+                          f"choose another place.") from error
 
 
 def run(commands: Commands, name: str) -> None:
@@ -143,16 +79,13 @@ def kept_picture(path: Path) -> str:
 
 
 def answer_to(question: Question[A]) -> A:
-    """Wait for the answer and return it, with progress on standard error if that is a terminal. Raises UserError if
-    there is no answer."""
-    job = desk.ask(question, "command line")
-    while not job.wait(0.2):
-        tell(f"\r{job.fraction:4.0%} {job.text:<60.60}")
-    tell("\r" + " " * 66 + "\r")
-    try:
-        return job.result()
-    except UserError as error:
-        raise error.with_traceback(None) from None   # hides the queue's traceback
+    """Return the answer, shipped or computed in this thread, with progress on standard error if that is a terminal.
+    Raises UserError if there is no answer."""
+    found: A | None = desk.measured_before(question)
+    if found is None:
+        found = desk.models.answer(question, lambda fraction, text: tell(f"\r{fraction:4.0%} {text:<60.60}"))
+        tell("\r" + " " * 66 + "\r")
+    return found
 
 
 def tell(text: str) -> None:

@@ -26,7 +26,7 @@ DIGITS = "9" * 5000
 NUMBERS = st.sampled_from(("0", "1", "2", "3", "1", "8", "-1", "-0", "1.5", "nan", "inf", "-inf", "1e400", "1e3", "0x1",
                            "1_0", "٣", "", " ", str(2**31), str(2**63 - 1), str(2**63), str(2**70), str(-2**63),
                            str(-2**63 - 1), DIGITS, "-" + DIGITS))
-HOSTILE_PATHS = ("~nosuch", "~nosuch/x.png", "", " ", "/", ".", "..", "\0", "a\0b", "x" * 5000, "x/" * 2000,
+HOSTILE_PATHS = ("~nosuch", "~nosuch/x.png", "", " ", "/", ".", "..", "x" * 5000, "x/" * 2000,
                  "missing/out.png", "/dev/full", "/dev/null/x", "folder", "folder.png", "good.txt/x", "loop",
                  "\udcff.txt", "nosuch.txt", "-", "--", "\x1b[31m.txt", "a\nb.csv")
 BAD_FILES = ("latin.txt", "latin.csv", "zero.txt", "empty.txt", "empty.csv", "empty.npz", "half.jsonl", "bad.npz",
@@ -79,7 +79,7 @@ def nonsense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]
         case _ if parameter.name == "model_id":
             return st.sampled_from(STRANGE_MODELS) | TEXTS
         case _:
-            return st.sampled_from((DIGITS, "\udcff", "\0", "")) | TEXTS
+            return st.sampled_from((DIGITS, "\udcff", "")) | TEXTS
 
 
 @st.composite

@@ -32,8 +32,6 @@ def run(program: str, line: Sequence[str]) -> tuple[int, str]:
 
 @pytest.mark.parametrize(("program", "line", "said", "way"), [
     ("viz", (*OURS, "--head", "0", "--head", "1"), "Give several heads as LAYER.HEAD", (*OURS, "--head", "0.1")),
-    ("viz", (*OURS, "--layer", "0", "--layer", "1"), "--layer is given 2 times", (*OURS, "--layer", "1")),
-    ("model", (*ASK, "--text", "abd"), "--text is given 2 times", ASK),
     ("viz", (*OURS, "--pair", "a", "b", "--token", "c"), "give either --pair or --token", (*OURS, "--token", "c")),
     ("viz", ("export", "--out", "a.html", *OURS[3:], "--lens", "picture", "--token", "a"), "is for vision models",
      ("export", "--out", "a.html", *OURS[3:])),
