@@ -213,7 +213,9 @@ def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: n
     try:
         return Reported(index, weights, Causal() if kind.base is Kind.CAUSAL else Full(), share, tolerance)
     except ValueError as error:
-        why = f"there is NaN or infinity {error.where}" if isinstance(error, NotFinite) else str(error).partition(";")[0]
+        why = str(error).partition(";")[0]
+        if isinstance(error, NotFinite):
+            why = f"there is NaN or infinity {error.where}"
         raise arrays.refused(f"{why}; {WAY_OUT}") from error
 
 
