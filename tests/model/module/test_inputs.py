@@ -10,6 +10,7 @@ from transformers.utils import logging
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, UserError
 from clearhead.model.module.look import look
+from tests.model import tiny
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "on", "mat", "##s", "."]
 
@@ -42,6 +43,7 @@ def eager_weights(network: nn.Module, **given) -> dict[str, tuple]:
 
 
 def same(record, kind: Kind, theirs: tuple) -> None:
+    assert not any(note.startswith("Item") for note in record.notes)   # there is one text
     assert len(record[kind].layers) == len(theirs)
     for layer, weights in zip(record[kind].layers, theirs, strict=True):
         ours = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
@@ -81,6 +83,14 @@ def test_model_with_tokenizer_reads_a_text(attention, dtype):
     assert tokens.unknown[6] and sum(tokens.unknown) == 1
     if dtype == torch.float32:
         same(record, Kind.SELF, eager_weights(network, input_ids=given["input_ids"])["attentions"])
+
+
+@pytest.mark.parametrize("family", ["gemma2", "gpt_oss"])
+def test_caps_and_sinks_are_read_by_the_capture(family):
+    network, given = tiny.network(family), {"input_ids": torch.tensor([[1, 4, 9, 5, 7, 3]])}
+    record = look(network, given)
+    assert record.verification.status == "verified" and record.kinds == (Kind.CAUSAL,)
+    same(record, Kind.CAUSAL, eager_weights(network, **given)["attentions"])
 
 
 def test_encoder_decoder_reads_source_and_target():
