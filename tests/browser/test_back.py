@@ -1,5 +1,4 @@
 """Back and Forward: each click, key or drag that changes the URL is one history entry, which restores its view."""
-import re
 from contextlib import suppress
 from urllib.parse import parse_qsl
 
@@ -181,19 +180,3 @@ def test_lecture_goes_back_one_screen(visit):
     for at in shown[1::-1]:
         seen.page.go_back()
         soon(place.inner_text, at)
-
-
-def test_several_long_texts_are_restored(visit):
-    seen = visit("/heads")
-    text = seen.page.locator("[data-testid=stSidebar] textarea").first
-    # too long for a link
-    long = [" ".join(f"{start * place ** 3 % 999_983:x}" for place in range(3000)) for start in (7, 11)]
-    for each in long:
-        text.fill(each)
-        text.press("Control+Enter")
-        expect(seen.page).to_have_url(re.compile("text_id="), timeout=PATIENCE)
-        seen.rest()
-    seen.page.go_back()
-    soon(text.input_value, long[0])
-    seen.rest().page.go_forward()
-    soon(text.input_value, long[1])

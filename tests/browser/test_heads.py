@@ -58,16 +58,6 @@ def test_start_shows_the_headline_case_and_its_twin(open_page):
     assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == headline.WIDE
 
 
-def test_link_gives_the_same_picture_in_a_new_browser(seen):
-    params, found = urlencode({"text": headline.WIDE, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines",
-                               "scale": "root", "words": 1}), []
-    for path in ("/heads", "/"):
-        seen.page.goto(f"{seen.address}{path}?{params}")
-        expect(seen.page.locator(".st-key-head [data-drawn]").first).to_be_visible(timeout=PATIENCE)
-        found.append((head(seen.rest()), seen.page.url.split("?")[1], seen.page.locator(".st-key-head").screenshot()))
-    assert found[0] == found[1] and found[0][0] == "layer 5 · head 11"
-
-
 def test_refused_text_stays_and_others_are_drawn_literally(open_page):
     seen = open_page()
     for text, sentence in (("   ", "The text is empty"), ("x " * 600_000, "the limit is 1,000,000")):

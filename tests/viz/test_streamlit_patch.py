@@ -7,7 +7,6 @@ from unittest.mock import MagicMock
 
 from streamlit import net_util
 from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
-from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import app_session
@@ -22,12 +21,12 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
-from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.web.server import server_util
 
 from clearhead.model.core.query import UserError
 from clearhead.viz import streamlit_patch
-from clearhead.viz.streamlit_patch import RECORD, is_dropped
+from clearhead.viz.streamlit_patch import RECORD
 
 
 def test_queue_has_the_table_that_the_patch_empties():
@@ -154,12 +153,6 @@ def test_streamlit_keeps_uploads_within_limits_newest_first(monkeypatch):
     assert there() == "two:eg three:f"
     put("two", "g")     # the same file again is one file
     assert there() == "two:eg three:f"
-
-
-def test_file_leaves_memory_once_read():
-    file = UploadedFile(UploadedFileRec("id", "name", "x", b"x" * 1000), FileURLs())
-    streamlit_patch.forget_upload(file)
-    assert file.getvalue() == b"" and not is_dropped(file) and is_dropped(DeletedFile("id"))
 
 
 def test_foreign_origin_sends_no_request_out(monkeypatch):

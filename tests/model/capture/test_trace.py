@@ -7,12 +7,10 @@ import torch
 
 from clearhead.model.ask.jobs import Cache
 from clearhead.model.capture import trace
-from clearhead.model.capture.trace import pairs_of
-from clearhead.model.core.models import TooLarge, turned
+from clearhead.model.core.models import TooLarge
 from clearhead.model.core.query import Kind, Query, UserError
 from clearhead.model.lessons.block import boxes
 from clearhead.model.pretrained import load
-from clearhead.model.scratch import transformer
 from clearhead.model.sources import CachedModels
 from tests.model import tiny
 
@@ -44,19 +42,6 @@ def test_projections_equal_the_records_vectors(opened, report, family):
         mixed = layer.head_outputs(np.arange(layer.shape[1]))
         total = np.einsum("hqd,hdm->qm", mixed, each.w_output) + (0 if each.b_output is None else each.b_output)
         close(total, each.output)
-
-
-@pytest.mark.parametrize("family", ["bert", "gpt2", "llama", "gemma2"])
-def test_residual_stream_equals_transformers_hidden_states(opened, report, family):
-    model = opened(family)
-    found = model.trace(asked(model), report)
-    ids = torch.tensor([model.tokenizer(TEXT)["input_ids"]])
-    with torch.inference_mode():
-        states = model.network(input_ids=ids, output_hidden_states=True).hidden_states
-    for block, state in zip(found.blocks, states[:-1], strict=True):
-        close(block.before, state[0].numpy())
-    for block, following in zip(found.blocks, found.blocks[1:], strict=False):
-        close(block.after, following.before)
 
 
 @pytest.mark.parametrize(("family", "norm_first", "kind", "activation", "gated"), [
@@ -115,18 +100,6 @@ def test_learned_positions_are_rows_of_the_table(opened, report, family, count):
     np.testing.assert_array_equal(start.learned[:len(start.output)], dict(start.parts)["position"])
 
 
-@pytest.mark.parametrize("neighbours", [True, False])
-def test_rotary_pairs_are_recognised(neighbours):
-    before = torch.randn(3, 11, 14)
-    # neighbours of `order` are halves of the vector
-    order = torch.arange(14) if neighbours else torch.arange(14).reshape(2, 7).T.flatten()
-    after = torch.empty_like(before)
-    after[..., order] = transformer.rotate(before[..., order])
-    expected = [(2 * c, 2 * c + 1) for c in range(7)] if neighbours else [(c, c + 7) for c in range(7)]
-    assert pairs_of(before.numpy(), after.numpy()) == tuple(expected)
-    assert pairs_of(before.numpy(), before.numpy()) == ()
-
-
 class Hidden(torch.nn.Module):
     """A matrix that is not a module's weight."""
 
@@ -173,17 +146,3 @@ def test_pass_that_is_too_large_is_traced_at_the_tokens_asked_about(opened, repo
         models.trace(asked(model), report)
     kept = {frame.f_code.co_name for frame, _ in traceback.walk_tb(refused.tb)}   # with all that they hold
     assert "trace" in kept and "_traced" not in kept and refused.value.__context__ is None
-
-
-def test_rotary_positions_turn():
-    """Pairs are rotated by their own angle at every position, as the vectors before and after show."""
-    rng = np.random.default_rng(0)
-    before, vectors = rng.standard_normal((2, 3, 5, 4))
-    angles = np.arange(5)[:, None] * np.array([1.0, 0.1])
-
-    def turn(x: np.ndarray) -> np.ndarray:
-        a, b = x[..., :2], x[..., 2:]
-        return np.concatenate([a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)], -1)
-
-    found = turned(vectors, before, turn(before), ((0, 2), (1, 3)))
-    assert found == pytest.approx(turn(vectors))

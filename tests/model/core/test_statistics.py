@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 from scipy.spatial.distance import jensenshannon
-from transformers import TopPLogitsWarper
 
 from clearhead.model.core import statistics
 from clearhead.model.core.models import Unembedding
@@ -144,10 +143,3 @@ def test_rank_correlations_equal_scipy():
     first, second = RNG.integers(0, 5, (3, 9)), RNG.standard_normal((2, 9))
     wanted = [[stats.spearmanr(one, other).statistic for other in second] for one in first]
     assert statistics.rank_correlations(first, second) == pytest.approx(np.array(wanted), abs=1e-12)
-
-
-@pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
-def test_top_p_equals_transformers(share):
-    drawn = np.random.default_rng(5).dirichlet(np.ones(12) * 0.4, size=20)
-    wanted = TopPLogitsWarper(share)(None, torch.tensor(drawn).log()).softmax(-1).numpy()
-    assert np.array([statistics.top_p(row, share) for row in drawn]) == pytest.approx(wanted)

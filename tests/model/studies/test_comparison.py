@@ -40,13 +40,6 @@ def test_comparison_of_a_changed_word_equals_hand_calculation():
     assert found.frame()["divergence"][3, 1] == pytest.approx(expected, abs=1e-6) and len(found.changed) == 72
 
 
-def test_same_question_changes_nothing():
-    first = record("minilm", TIRED)
-    assert asked(first, first).changed.max() == 0
-    found = asked(first, record("minilm", TIRED, edits=[Silence(Kind.SELF, 3, 1)])).frame()["divergence"].sort_index()
-    assert found[:3].max() < 1e-6 < found[4:].max()   # by layer
-
-
 def test_predictions_equal_the_record():
     first, second = record("induction", "k7Qx2bVk7Q"), record("induction", "k7Qx2bVk7")
     rows = comparison.prediction_table(first, second)
@@ -58,7 +51,6 @@ def test_predictions_equal_the_record():
     assert comparison.prediction_table(one, other) == [] and cosine(first, second) is None
     a, b = (each.prediction.vector for each in (one, other))
     assert cosine(one, other) == pytest.approx(float(np.dot(a, b) / np.linalg.norm(a) / np.linalg.norm(b)), abs=1e-6)
-
 
     short = replace(other, prediction=replace(other.prediction, vector=b[:-1]))
     assert cosine(one, short) is None and cosine(short, short) == pytest.approx(1)

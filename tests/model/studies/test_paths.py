@@ -24,23 +24,6 @@ def test_twin_of_another_model_is_refused():
         desk.ask(PathsQuery(query, sources.open_query("scratch", "a b"), 7, "b", "d")).result()
 
 
-@pytest.mark.parametrize("receiver", [(1, 0), (1, 1)])
-def test_one_path_carries_the_repeat(receiver):
-    """The keys of the induction heads read the previous-token head 0·1; no other path moves the answer as far."""
-    words = [phrase for group in desk.vocabulary("induction").values() for phrase in group]
-    text = [*words[:8], *words[:3]]
-    twin = [*words[:2], words[9], *words[3:8], *words[:3]]   # the word before the answer's first occurrence is another
-    query, other = (sources.open_query("induction", desk.join_phrases("induction", each)) for each in (text, twin))
-    record = desk.ask(query).result()
-    tokens = record[Kind.CAUSAL].queries
-    answer, rival = tokens.ids[tokens.texts.index(words[3])], tokens.ids[tokens.texts.index(words[5])]
-    found = desk.ask(PathsQuery(query, other, len(tokens) - 1, answer, rival, receiver, ("key",))).result()
-    effects = dict(zip(found.senders, found.patched - found.plain, strict=True))
-    assert found.plain > 1
-    assert effects[0, 1] < -0.1 * found.plain
-    assert abs(effects[0, 0]) < 0.05 * abs(effects[0, 1])
-
-
 @pytest.mark.parametrize("family", ["gpt2", "bert"])
 def test_ablations_equal_the_models_own_edits(family, tmp_path):
     """Each head is ablated besides the edits of its text; a silenced head has nothing to ablate."""

@@ -86,14 +86,6 @@ def test_hidden_patch_has_no_number():
     assert np.isfinite(np.delete(values.numbers, 6)).all()
 
 
-def test_mass_threshold_keeps_the_fewest_weights():
-    weights = heads.weights(MADE[Kind.SELF].layer(1), 2)[9]
-    shown = row_of(MADE, View(layer=1, head=2, token=9, keep=0.6)).numbers
-    kept = np.isfinite(shown)
-    assert weights[kept].sum() >= 0.6 > weights[kept].sum() - weights[kept].min()
-    assert weights[kept].min() >= weights[~kept].max()
-
-
 def test_thumbnail_equals_the_row_in_its_grid():
     overview = rows_overview(MADE[Kind.SELF], VIEW)
     assert [cells.shape for cells in overview.cells] == [(3, 4, 6)] * 2

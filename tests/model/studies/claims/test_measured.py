@@ -311,12 +311,6 @@ def test_loss_falls_while_the_head_forms_in_one_training_run(drop, share):
     assert judge([measured.together(film(500), np.zeros((21, 12)))]).reason is Reason.NOTHING   # it never forms
 
 
-def test_parts_of_the_fall_sum_to_it():
-    assert measured.fall(film(500), 0, 1000) == pytest.approx(1, abs=0.02)
-    parts = measured.fall(film(500), 0, 500) + measured.fall(film(500), 500, 1000)
-    assert parts == pytest.approx(measured.fall(film(500), 0, 1000))
-
-
 # explanation
 
 @dataclass(frozen=True)
