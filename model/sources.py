@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from clearhead.model.core.limits import LIMITS, byte_cache
+from clearhead.model.core.limits import LIMITS, ByteCache
 from clearhead.model.core.models import A, NamesModel, OpenModel, Question, TooLarge, Trace, TraceQuery
 from clearhead.model.core.query import (
     IN_MEMORY,
@@ -65,7 +65,7 @@ class Cache:
     """A thread-safe cache of answers by question, limited in bytes."""
 
     def __init__(self, most: int) -> None:
-        self._answers = byte_cache(most, more=1000)
+        self._answers = ByteCache(most, more=1000)
         self._lock = threading.Lock()
 
     def get(self, question: Hashable, default: Any = None) -> Any:
@@ -93,7 +93,7 @@ class CachedModels:
     """Open models by (id, revision), limited to `most` bytes, and the answers to questions about them."""
 
     def __init__(self, most: int, cache: Cache) -> None:
-        self._open, self.cache, self._turn = byte_cache(most), cache, threading.RLock()
+        self._open, self.cache, self._turn = ByteCache(most), cache, threading.RLock()
 
     def open(self, asked: NamesModel, report: Progress) -> OpenModel:
         """Return the model that the question names, opening it if necessary. Raises UserError if it does not exist."""

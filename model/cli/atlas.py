@@ -9,13 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import click
-import psutil
 
 from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.cli.commands import FOLDER, JSON, KIND, LIMIT, MODEL, READ, Commands, as_json, tell
 from clearhead.model.core.files import ASSETS, make_folder, refuse_overwriting
-from clearhead.model.core.query import Kind, UserError, quiet
+from clearhead.model.core.query import Kind, UserError, need, quiet
 from clearhead.model.core.record import unread
 from clearhead.model.studies.atlas import files
 from clearhead.model.studies.atlas.build import Corpus, ShardWorker, Task, folded, made_of
@@ -60,6 +59,9 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
     clearhead atlas build reviews.txt --model minilm --out atlas
     clearhead atlas build news.jsonl --model smollm2 --out atlas --on processes --workers 4
     """
+    need("pyarrow", "psutil")
+    import psutil
+
     if address and on != "ray":
         raise click.UsageError("--ray is the address of a cluster; add --on ray.")
     task = Task(model_id, sources.revision(model_id), Kind(kind) if kind else None)

@@ -7,10 +7,11 @@ import json
 import math
 import mmap
 import os
+import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import is_dataclass
@@ -18,8 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
-import psutil
-from cachetools import LRUCache
 
 from clearhead.model.core.query import UserError, frozen
 
@@ -264,8 +263,17 @@ def refuse_weights(parameters: int, title: str) -> None:
 
 
 def memory_free() -> float:
-    """Return the bytes of memory available from the system, or left within the container's limit."""
-    free = float(psutil.virtual_memory().available)
+    """Return the bytes of memory available from the system, or left within the container's limit; infinity if neither
+    Linux nor psutil, which comes with extras, states them."""
+    free = float("inf")
+    if sys.platform == "linux":
+        found = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
+        free = 1024.0 * int(found[1]) if found else free
+    else:
+        with suppress(ImportError):
+            import psutil
+
+            free = float(psutil.virtual_memory().available)
     with suppress(OSError, ValueError):   # no container, or one without a limit
         limit, used = (float((CONTAINER / name).read_text(encoding="ascii"))
                        for name in ("memory.max", "memory.current"))
@@ -348,11 +356,34 @@ def bytes_of(answer: object) -> int:
     return 100 + sum(map(bytes_of, parts))
 
 
-def byte_cache(most: int, more: int = 0) -> LRUCache[Any, Any]:
-    """Return a cache of at most `most` bytes, counting `more` extra bytes per value and evicting the least recently
-    used first. An oversized value is kept and evicts everything else, where `LRUCache` would refuse it. Not
-    thread-safe: callers must hold a lock."""
-    return LRUCache(most, getsizeof=lambda value: min(bytes_of(value) + more, most))
+class ByteCache(MutableMapping[Any, Any]):
+    """A cache of at most `most` bytes, counting `more` extra bytes per value, which evicts the least recently used
+    first. An oversized value is kept and evicts everything else. Not thread-safe: callers must hold a lock."""
+
+    def __init__(self, most: int, more: int = 0) -> None:
+        self._most, self._more, self.bytes = most, more, 0
+        self._held: dict[Any, tuple[Any, int]] = {}   # with its bytes; the last is the most recently used
+
+    def __getitem__(self, key: Any) -> Any:
+        held = self._held[key] = self._held.pop(key)
+        return held[0]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.pop(key, None)
+        size = min(bytes_of(value) + self._more, self._most)
+        while self.bytes + size > self._most:
+            del self[next(iter(self))]
+        self._held[key] = value, size
+        self.bytes += size
+
+    def __delitem__(self, key: Any) -> None:
+        self.bytes -= self._held.pop(key)[1]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
 
 
 class Cancelled(BaseException):

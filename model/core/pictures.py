@@ -11,7 +11,7 @@ import numpy as np
 
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.limits import LIMITS
-from clearhead.model.core.query import UserError, first_line, with_arrays
+from clearhead.model.core.query import UserError, first_line, need, with_arrays
 from clearhead.model.core.session_store import SessionStore
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def _refuse_format(content: bytes, name: str) -> None:
 
 
 def _upright(content: bytes, name: str) -> "Image":
+    need("PIL")
     from PIL import Image, ImageOps
 
     try:

@@ -3,6 +3,7 @@ cache key and part of a URL. Also what most modules need: decorators of immutabl
 errors that users can act on, and the words of a text, whose spans count code points of the typed text, which is not
 normalised."""
 import functools
+import importlib.util
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -91,6 +92,23 @@ class Kind(StrEnum):
 
 class UserError(Exception):
     """An error that the user can act on: one sentence that says what happened and what to do."""
+
+
+# what `pip install "clearhead[app,paper,formats,adapters]"` adds: {extra: {import: package}}
+EXTRAS = {"app": {name: name for name in ("streamlit", "plotly", "segno", "psutil", "click")}
+          | {"markdown_it": "markdown-it-py"},
+          "paper": {"matplotlib": "matplotlib", "PIL": "pillow"},
+          "formats": {name: name for name in ("gguf", "accelerate", "onnx", "sentencepiece", "pyarrow")},
+          "adapters": {"peft": "peft"}}
+
+
+def need(*modules: str) -> None:
+    """Raise UserError, naming the extra, for the first of these modules that is not installed."""
+    for extra, packages in EXTRAS.items():
+        for name in modules:
+            if name in packages and importlib.util.find_spec(name) is None:
+                raise UserError(f"This needs the package {packages[name]}, which is not installed; run: pip install "
+                                f"\"clearhead[{extra}]\"")
 
 
 def first_line(error: BaseException, longest: int) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearhead.model.capture.transformers_internals import head_of
-from clearhead.model.core.query import NotOnDisk, UnknownModel, UserError, frozen, quoted
+from clearhead.model.core.query import NotOnDisk, UnknownModel, UserError, frozen, need, quoted
 from clearhead.model.pretrained import catalogue, files
 from clearhead.model.pretrained.catalogue import check_id
 from clearhead.model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, ModelFiles, Weights, blame
@@ -181,6 +181,7 @@ class Adapter:
     def merge(self, network: "Network") -> None:
         """Merge the adapter into the network's weights with peft. Raises UserError, naming the file, if file,
         configuration and network do not match."""
+        need("peft")
         import peft
         from safetensors.torch import load_file
 

@@ -17,7 +17,7 @@ import numpy as np
 from clearhead.model.capture.forward_pass import register
 from clearhead.model.core.files import beside, make_folder, no_device, write
 from clearhead.model.core.limits import home
-from clearhead.model.core.query import NotOnDisk, Progress, UserError
+from clearhead.model.core.query import NotOnDisk, Progress, UserError, need
 from clearhead.model.pretrained import files
 from clearhead.model.pretrained.catalogue import Package, Unreachable
 from clearhead.model.pretrained.files import blame
@@ -134,6 +134,7 @@ def from_onnx(path: Path, folder: Path) -> None:
     import torch
 
     register()
+    need("onnx")
     import onnx
     from transformers import Dinov2Model
 

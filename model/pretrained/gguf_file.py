@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from clearhead.model.capture.forward_pass import register
 from clearhead.model.capture.transformers_internals import mismatched_tensors, tensors_read, tied_names
 from clearhead.model.core import limits
+from clearhead.model.core.query import need
 from clearhead.model.pretrained.convert import save
 from clearhead.model.pretrained.files import blame
 
@@ -53,6 +54,7 @@ def from_gguf(path: Path, folder: Path) -> None:
     import torch
 
     register()
+    need("gguf", "accelerate")
     from gguf import GGUFReader
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearhead.model.capture.transformers_internals import vocabulary_files
-from clearhead.model.core.query import JOINER, NON_JOINER, Span, UserError, frozen, word_numbers
+from clearhead.model.core.query import JOINER, NON_JOINER, Span, UserError, frozen, need, word_numbers
 from clearhead.model.core.record import Tokens
 from clearhead.model.pretrained.files import blame
 
@@ -117,6 +117,8 @@ def open_tokenizer(folder: Path) -> "Tokenizer":
         with blame(folder, "the folder of a tokenizer"):
             tokenizer = AutoTokenizer.from_pretrained(folder, **LOAD_OPTIONS)
     except UserError as error:
+        if isinstance(error.__cause__, ImportError):
+            need("sentencepiece")
         if (folder / "tokenizer.json").is_file():
             raise
         raise missing(folder) from error

@@ -17,7 +17,7 @@ from clearhead.model.capture.verify import Wiring
 from clearhead.model.core import files, pictures
 from clearhead.model.core.limits import Plan, Shape, seeded, stop_between_layers
 from clearhead.model.core.models import Embedded, ModelInput, Trace
-from clearhead.model.core.query import Progress, Query, UserError, frozen, quiet
+from clearhead.model.core.query import Progress, Query, UserError, frozen, need, quiet
 from clearhead.model.core.record import Card, Omission, Tokens, patch_tokens, spoken
 from clearhead.model.scratch import tokens as cutting
 from clearhead.model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
@@ -388,6 +388,7 @@ class MarkedDigit(ScratchModel):
 def processed(pixels: np.ndarray) -> np.ndarray:
     """Preprocess a picture (height, width, RGB): convert to grey, crop the largest central part with a canvas's
     proportions and resize by area averaging, to uint8 (row, column). A canvas is unchanged."""
+    need("PIL")
     from PIL import Image
 
     grey = Image.fromarray(pixels).convert("L")

@@ -11,8 +11,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
-
 from clearhead.model.core import files
 from clearhead.model.core.query import UserError
 from clearhead.model.scratch.task import Task, tasks
@@ -88,6 +86,8 @@ class Teller:
 def give_way() -> None:
     """Lower this process's priority, to give precedence to other users' pages."""
     if sys.platform == "win32":
+        import psutil
+
         psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
     else:
         os.nice(10)

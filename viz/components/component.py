@@ -15,7 +15,6 @@ import numpy as np
 from clearhead.model.core.query import frozen
 from clearhead.model.core.view import View
 from clearhead.viz import theme
-from clearhead.viz.components.files import module_code
 from clearhead.viz.components.messages import pack
 from clearhead.viz.text import strings
 
@@ -27,7 +26,9 @@ def registered(name: str, file: str, function: str, otherwise: str | None = "",
                isolate_styles: bool = True) -> Callable[..., object]:
     """Register a Streamlit component once and return it. Its JavaScript is a function of a module: see
     files.module_code."""
-    import streamlit as st  # not needed to pack messages
+    import streamlit as st  # neither is needed to pack messages
+
+    from clearhead.viz.components.files import module_code
 
     code = module_code(file, function, otherwise)
     return st.components.v2.component(f"clearhead_{name}", js=code, isolate_styles=isolate_styles)

@@ -14,7 +14,7 @@ import re
 import zlib
 from urllib.parse import quote
 
-from clearhead.model.core.query import UserError
+from clearhead.model.core.query import UserError, need
 from clearhead.viz.components.bundle import component_style, script, stylesheet
 from clearhead.viz.components.messages import unpack
 from clearhead.viz.handout.files import SPOKEN, Handout, Item
@@ -73,6 +73,7 @@ def _scripts(handout: Handout, words: Texts) -> list[tuple[str, str]]:
     scripts = [(' type="module"', script("handout/handout.js", *(f"{name}/{name}.js" for name in components))
                 + f'modules["handout/handout.js"].start({{{", ".join(map(component, components))}}});\n')]
     if "chart" in kinds:
+        need("plotly")
         from plotly.offline import get_plotlyjs
 
         scripts.insert(0, ("", get_plotlyjs()))

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clearhead.model.core.files import ASSETS
-from clearhead.model.core.query import frozen
+from clearhead.model.core.query import frozen, need
 from clearhead.viz.provenance import opens_elsewhere, state_in_words
 from clearhead.viz.text import FOLDER, strings
 
@@ -101,6 +101,7 @@ def page(copy: Sheet, base: str) -> bytes:
     """Return the copy as an HTML file of plain elements, with embedded pictures and, for print, endnotes with the URLs
     of the links. base: prefix of the links, ending with "/"; if others cannot open it, the notes describe the state in
     words."""
+    need("markdown_it")
     from markdown_it import MarkdownIt
 
     notes = list[str]()

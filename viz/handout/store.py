@@ -18,7 +18,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from clearhead.model.core import files
-from clearhead.model.core.limits import LIMITS, byte_cache
+from clearhead.model.core.limits import LIMITS, ByteCache
 from clearhead.model.core.query import UserError, first_line, frozen
 from clearhead.viz.handout.files import Handout, load, save
 
@@ -52,7 +52,7 @@ class HandoutStore:
 
     def __init__(self, most: int = LIMITS.handouts_bytes, folder: Callable[[], Path | None] = lambda: None) -> None:
         self._most, self._folder, self._lock = most, folder, threading.Lock()
-        self._stored = byte_cache(most)
+        self._stored = ByteCache(most)
 
     @staticmethod
     def name(wanted: object) -> str:

@@ -20,7 +20,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from clearhead.model.core.query import ISOLATES, UserError
+from clearhead.model.core.query import ISOLATES, UserError, need
 from clearhead.viz import theme
 from clearhead.viz.format import visible_token
 from clearhead.viz.provenance import MADE_BY
@@ -48,6 +48,7 @@ _LOCK = threading.Lock()
 def pen() -> Iterator[None]:
     """Reserve matplotlib for one thread, with settings for text widths independent of the zoom, embedded fonts in PDF,
     text elements in SVG, and reproducible files."""
+    need("matplotlib")
     import matplotlib
 
     ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False,

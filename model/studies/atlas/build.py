@@ -15,7 +15,7 @@ from typing import Any
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.limits import LIMITS, one_thread
 from clearhead.model.core.models import ModelQuestion, Models, OpenModel
-from clearhead.model.core.query import Kind, Progress, Query, UserError, errors_at, frozen, quiet
+from clearhead.model.core.query import Kind, Progress, Query, UserError, errors_at, frozen, need, quiet
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.studies import corpus, syntax
 from clearhead.model.studies.atlas.files import FORMAT
@@ -100,6 +100,7 @@ class Corpus:
 
 def _rows(path: Path, field: str) -> Iterator[tuple[int, str]]:
     """Yield (row from 1, text) from a string column of a Parquet file."""
+    need("pyarrow")
     import pyarrow as pa
     from pyarrow import parquet
 

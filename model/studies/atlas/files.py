@@ -14,7 +14,7 @@ from clearhead.model.core import files, record_file
 from clearhead.model.core.heads import ENCODING
 from clearhead.model.core.limits import parse_json
 from clearhead.model.core.models import Models
-from clearhead.model.core.query import Progress, UserError, first_line, frozen, quoted
+from clearhead.model.core.query import Progress, UserError, first_line, frozen, need, quoted
 from clearhead.model.studies.atlas.summary import Atlas, Summary
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def about_atlas(folder: Path) -> dict[str, Any] | None:
 
 def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, Any]]:
     """Return a table and its file's metadata."""
+    need("pyarrow")
     import pyarrow as pa
     from pyarrow import parquet
 

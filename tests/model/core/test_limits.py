@@ -78,12 +78,12 @@ def test_exceeded_limit_is_named(content, said, monkeypatch):
 
 
 def test_least_recently_used_goes_first():
-    cache = limits.byte_cache(100)
+    cache = limits.ByteCache(100)
     for name in "abc":
         cache[name] = np.zeros(30, np.uint8)
     assert cache["a"].nbytes == 30
     cache["d"] = np.zeros(30, np.uint8)
-    assert set(cache) == {"a", "c", "d"} and cache.currsize == 90
+    assert set(cache) == {"a", "c", "d"} and cache.bytes == 90
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Mapping
 
 from clearhead.viz.components.component import component_value, registered, sole
-from clearhead.viz.components.files import PLOTLY, address
 from clearhead.viz.text import strings
 
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
@@ -26,6 +25,8 @@ def chart(spec: Mapping[str, object], *, key: str, alt: str = "", config: Mappin
     receives the indices of clicked points of the first series, or of selected ones if the layout's dragmode is
     "select".
     """
+    from clearhead.viz.components.files import PLOTLY, address  # not needed to read an event
+
     def hand_on() -> None:
         value = component_value(key)
         picked = picked_points(value)

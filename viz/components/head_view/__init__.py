@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from clearhead.model.core.limits import LIMITS, byte_cache
+from clearhead.model.core.limits import LIMITS, ByteCache
 from clearhead.model.core.query import Kind, frozen
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import DisplayedHead, View, displayed_head, overlaid_heads
@@ -95,7 +95,7 @@ def parse_event(value: object, shown: DisplayedHead) -> Selection | None:
     return parse_selection(value, queries, keys)
 
 
-_PACKED, _LOCK = byte_cache(LIMITS.measure_bytes // 8), threading.Lock()   # not counting the messages, half as large
+_PACKED, _LOCK = ByteCache(LIMITS.measure_bytes // 8), threading.Lock()   # not counting the messages, half as large
 
 
 def packed(record: AttentionRecord, view: View, height: int, room: str) -> tuple[DisplayedHead, bytes]:
