@@ -14,7 +14,7 @@ pytestmark = pytest.mark.rest
 
 # how often each is killed between two changes of the disk and within a file, at least: fewer mean that the hook no
 # longer sees what changes the disk
-DEATHS = {"file": (3, 3), "npz": (3, 2), "record": (3, 2), "handout": (6, 2), "fetch": (8, 2), "package": (8, 2),
+DEATHS = {"file": (3, 3), "npz": (3, 2), "fetch": (8, 2), "package": (8, 2),
           "training": (4, 2), "atlas": (8, 2)}
 
 

@@ -58,21 +58,12 @@ def test_start_shows_the_headline_case_and_its_twin(open_page):
     assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == headline.WIDE
 
 
-def test_refused_text_stays_and_others_are_drawn_literally(open_page):
+def test_refused_text_stays(open_page):
     seen = open_page()
     for text, sentence in (("   ", "The text is empty"), ("x " * 600_000, "the limit is 1,000,000")):
         box = ask(seen, text)
         expect(seen.page.locator("[data-testid=stAlert]").get_by_text(sentence)).to_be_visible(timeout=PATIENCE)
         expect(box).to_have_value(text)
-    drawn = {"مرحبا بالعالم": "position 3", "👨‍👩‍👧‍👦 hi": "hi, position",
-             "<script>window.hacked=1</script> $x_1$ **bold** :red[x]": "bold, position"}
-    for text, token in drawn.items():
-        ask(seen, text)
-        expect(seen.page.locator(".st-key-strip").get_by_role("button",
-                                                              name=token).first).to_be_visible(timeout=PATIENCE)
-        seen.rest().fine()
-        assert seen.page.evaluate("window.hacked") is None
-        assert seen.page.locator("[data-testid=stAlert]", has_text="could not be drawn").count() == 0, text
 
 
 def test_unknown_words_are_offered_to_a_model_that_reads_them(open_page, smollm2):

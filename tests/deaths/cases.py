@@ -13,19 +13,15 @@ from huggingface_hub import constants
 from clearhead.model.__main__ import main
 from clearhead.model.core import files, npz
 from clearhead.model.core.query import quiet
-from clearhead.model.imported.record_file import read_record
 from clearhead.model.pretrained import catalogue, convert, fetch
 from clearhead.model.scratch import models
 from clearhead.model.scratch import task as tasks
 from clearhead.model.scratch import train as training
 from clearhead.model.scratch.source import film_path
-from clearhead.viz.handout.store import HandoutStore
 from tests import fabricate
 from tests.deaths.killing import Case
-from tests.fabricate import items
 from tests.model import onnx_writer
 
-NAME = "a" * 32
 OLD, NEW = b"old" * 30_000, b"new" * 30_000
 
 
@@ -53,34 +49,6 @@ def reads(folder: Path) -> str:
         return ""
     with np.load(folder / "file") as arrays:
         return unless(arrays["self"].ndim == 4 and "provenance" in arrays, "half an archive")
-
-
-def save_record(folder: Path) -> None:
-    fabricate.record().save(folder / "file.safetensors")
-
-
-def opens(folder: Path) -> str:
-    """Check that the saved record, if there is one, is complete; read_record raises for an incomplete one."""
-    place = folder / "file.safetensors"
-    if not place.exists():
-        return ""
-    with place.open("rb") as file:
-        return unless(read_record(file, place.name).nbytes > 0, "half a record")
-
-
-# -- a handout
-
-def change(folder: Path, title: str = "second") -> None:
-    HandoutStore(folder=lambda: folder / "handouts").change(NAME, lambda known: replace(
-        known, title=title, items=(*known.items, items.curve())))
-
-
-def handout(*sizes: int) -> Callable[[Path], str]:
-    def check(folder: Path) -> str:
-        store = HandoutStore(folder=lambda: folder / "handouts")
-        known = store.stored(NAME)
-        return unless(len(known.handout.items) in sizes and not known.aside, f"{len(known.handout.items)} figures")
-    return check
 
 
 # -- a fetch
@@ -205,8 +173,6 @@ CASES = {
     "file": Case(lambda folder: files.write(folder / "file", NEW), is_one_of(OLD, NEW), is_one_of(NEW),
                  lambda folder: (folder / "file").write_bytes(OLD)),
     "npz": Case(write_npz, reads, reads),
-    "record": Case(save_record, opens, opens),
-    "handout": Case(change, handout(1, 2), handout(2, 3), lambda folder: change(folder, "first")),
     "fetch": Case(fetch_model, is_whole_if_there, is_fetched, every=3),
     "package": Case(fetch_package, converted_is_whole_if_there, is_converted, small_package, every=5),
     "training": Case(train, reads_if_there, is_trained, every=6),

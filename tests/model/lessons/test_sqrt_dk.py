@@ -3,7 +3,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from scipy import special, stats
 
 from clearhead.model.core import heads
@@ -24,16 +23,6 @@ def test_dots_and_weights_equal_numpy_and_scipy():
     for place in ((0, 0), (3, 1), (199, 4)):
         assert dots[place] == pytest.approx(keys[place[0]].astype(float) @ queries[place].astype(float), abs=1e-4)
         assert sqrt_dk.weights_of(dots, 4.0)[place] == pytest.approx(special.softmax(dots[place] / 4), abs=1e-12)
-
-
-@pytest.mark.parametrize("divisor", [1.0, 4.0])
-def test_gradient_to_the_query_equals_autograd(divisor):
-    queries, keys, dots = sqrt_dk.rows_of(16, 7, 5)
-    found = sqrt_dk.gradient_norm(sqrt_dk.weights_of(dots, divisor), sqrt_dk.distances(keys), divisor)
-    for place in ((0, 0), (3, 1), (199, 4)):
-        key, query = torch.from_numpy(keys[place[0]]).double(), torch.from_numpy(queries[place]).double()
-        wanted = torch.autograd.functional.jacobian(lambda q, key=key: torch.softmax(key @ q / divisor, 0), query)
-        assert found[place] == pytest.approx(float(wanted.norm()), rel=1e-4)
 
 
 def test_division_does_not_prevent_overflow():

@@ -118,15 +118,6 @@ def written(a, change):
     return other
 
 
-@pytest.mark.parametrize("move", [
-    lambda a: written(a, lambda other: other.__setitem__((slice(None), 0), a[:, 4])), lambda a: a.flip(1),
-    lambda a: torch.rot90(a, 2, (1, 2)), lambda a: a.mean(1, keepdim=True).expand(-1, 5, -1),
-    lambda a: torch.einsum("ts,bsd->btd", torch.eye(5).flip(0), a)])
-def test_words_stay_with_their_input(move):
-    network = Module(lambda self, a: self.first(a) + self.first(move(a)), first=encoder())
-    assert [each.queries.texts for each in look(network, x(), tokens=FIRST).maps] == [FIRST, NUMBERS]
-
-
 @pytest.mark.parametrize(("halve", "given"), [
     (lambda self, a: a.split(5, 1), x(10)),
     (lambda self, ids: self.table(ids).unbind(1), torch.arange(10).view(1, 2, 5))])

@@ -10,7 +10,7 @@ from torch.nn import functional
 from clearhead.model.core.query import UserError
 from clearhead.model.module.look import look
 
-COUNT, WIDTH = 6, 8
+COUNT = 6
 WORDS = tuple("abcdef")
 
 
@@ -67,6 +67,7 @@ VECTORS = ANY | {
     "merged": lambda x: (x[:, 1:] + x[:, :-1]) / 2, "pooled": lambda x: functional.avg_pool1d(x.mT, 2).mT,
     "shifted by a kernel": lambda x: functional.conv1d(
         functional.pad(x.mT, (3, 0)), torch.eye(x.shape[2])[..., None]).mT[:, :x.shape[1]],
+    "turned": lambda x: torch.rot90(x, 2, (1, 2)), "mean": lambda x: x.mean(1, keepdim=True).expand_as(x),
     "residual": lambda x: x + matrix(x) @ x, "lerp": lambda x: x.lerp(x.gather(1, index(x)), 0.9),
     "addcmul": lambda x: (0 * x).addcmul(torch.ones(1), x.roll(1, 1)), "in place": lambda x: (x * 0).add_(x.flip(1)),
     "index_add": lambda x: torch.zeros_like(x).index_add(1, order(x)[0], x)}

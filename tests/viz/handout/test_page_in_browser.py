@@ -6,8 +6,6 @@ import pypdf
 import pytest
 from playwright.sync_api import expect
 
-from clearhead.model.core.view import View
-from clearhead.viz.handout.build import head_item
 from clearhead.viz.handout.files import Handout, make_words
 from clearhead.viz.handout.page import page
 from clearhead.viz.theme import INK
@@ -168,19 +166,10 @@ def test_presentation_fills_the_screen_and_steps(opened):
     assert f"{items.NUMBERS[1, 4]:.4g}" in chart.locator(".hoverlayer .hovertext").text_content()
 
 
-def test_no_word_of_a_handout_ever_runs(opened):
-    made = fabricate.patterned(fabricate.tokens(["[CLS]", "<script>document.title='run'</script>", items.HOSTILE,
-                                                "[SEP]"]), heads=(2,))
-    item = head_item(made, View(token=1, lens="text"), where=items.HOSTILE).with_caption(items.HOSTILE)
-    shown = opened(Handout(items.HOSTILE, (item, items.curve().with_caption(items.HOSTILE))))
-    shown.locator("figure .words .token").nth(2).hover()
-    shown.wait_for_timeout(300)
-    assert shown.title() == items.HOSTILE
-    assert shown.locator("main img:not(.paper), main a[href^=javascript]").count() == 0
-    assert shown.locator("figcaption").first.inner_text().endswith(items.HOSTILE)
+def test_printed_pictures_are_shown_without_scripts(opened):
     plain = opened(Handout("x", (items.head(),)), javascript=False)
-    assert plain.locator("img.paper").is_visible(), "without scripts the printed pictures are shown"
-    assert not plain.locator(".live").is_visible(), "without scripts the printed pictures are shown"
+    assert plain.locator("img.paper").is_visible()
+    assert not plain.locator(".live").is_visible()
 
 
 def test_presentation_is_dark_and_prints_white(opened):
