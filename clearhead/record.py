@@ -44,6 +44,12 @@ class Record:
     def _repr_html_(self) -> str:
         return "".join(self.show(map=each)._repr_html_() for each in self.maps)
 
+    def _repr_png_(self) -> bytes | None:
+        """Return all heads of the first map as `Figure` in viz.notebook does."""
+        from clearhead.viz.notebook import png
+
+        return png(self.answer, View(self.answer.kinds[0]), ())
+
     @property
     def text(self) -> str:
         """The input text."""

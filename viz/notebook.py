@@ -14,15 +14,20 @@ the notebook is light or dark.
 """
 import html
 import uuid
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from clearhead.model import sources
 from clearhead.model.ask import desk
+from clearhead.model.core.query import HeadId, UserError
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View, checked_view
 from clearhead.model.module.look import look
+from clearhead.viz import export
 from clearhead.viz.components.bundle import stylesheet
 from clearhead.viz.handout.notebook_page import notebook_page
+from clearhead.viz.paper.columns import Layout
 
 __all__ = ["Figure", "ask", "look", "show"]
 
@@ -32,11 +37,21 @@ def ask(model: str, text: str, text_b: str | None = None, target: str | None = N
     return desk.ask(sources.open_query(model, text, text_b, target)).result()
 
 
-class Figure:
-    """A notebook output: the bytes of a page (`page`) in an iframe with an initial height of `height` pixels."""
+def png(record: AttentionRecord, view: View, heads: tuple[HeadId, ...]) -> bytes | None:
+    """Return the heads, or all if there are none, as they are drawn for a paper, for viewers without scripts such as
+    GitHub, VS Code and PDF. None if they do not fit on paper, or without the extra `paper`."""
+    with suppress(UserError):
+        return export.columns(record, view, "png", Layout(heads), zoom=2)
+    return None
 
-    def __init__(self, content: bytes, height: int, frame: str = "clearhead") -> None:
-        self.page, self.height, self.frame = content, height, frame
+
+class Figure:
+    """A notebook output: the bytes of a page (`page`) in an iframe with an initial height of `height` pixels, and a PNG
+    beside it."""
+
+    def __init__(self, content: bytes, height: int, frame: str = "clearhead",
+                 draw: Callable[[], bytes | None] = lambda: None) -> None:
+        self.page, self.height, self.frame, self._repr_png_ = content, height, frame, draw
 
     def _repr_html_(self) -> str:
         source = html.escape(self.page.decode("utf-8"), quote=True)
@@ -57,4 +72,6 @@ def show(record: AttentionRecord, view: View | None = None, *, grid: bool = Fals
     whole = grid or (view is None and not {"layer", "head"} & set(changes))
     wanted = checked_view(record, view, changes)
     frame = f"clearhead-{uuid.uuid4().hex[:12]}"
-    return Figure(notebook_page(record, wanted, whole=whole, frame=frame), height, frame)
+    drawn = () if whole else (wanted.head_id,)
+    return Figure(notebook_page(record, wanted, whole=whole, frame=frame), height, frame,
+                  lambda: png(record, wanted, drawn))

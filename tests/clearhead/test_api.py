@@ -1,18 +1,23 @@
 """The public API compared with transformers' own attention, and its documented behaviour."""
+import io
 import os
 import subprocess
 import sys
 import traceback
+from pathlib import Path
 from urllib.request import urlopen
 
 import numpy as np
 import pytest
 import torch
 import transformers
+from IPython.core.formatters import DisplayFormatter
 from PIL import Image
 from pypdf import PdfReader
 
 import clearhead
+from clearhead.__main__ import start
+from clearhead.model.pretrained.gguf_file import from_gguf
 from tests.conftest import ROOT, Server
 from tests.model import tiny
 
@@ -224,6 +229,24 @@ def test_record_is_one_line_and_a_grid_in_a_notebook(record):
     assert "\n" not in repr(record) and repr(record).endswith("verified>")
     assert record._repr_html_().startswith("<iframe")
     assert record.show(1, 2, query="it")._repr_html_().startswith("<iframe")
+    for shown in (record, record.show(1, 2, query="it")):   # for viewers that run no scripts
+        assert Image.open(io.BytesIO(DisplayFormatter().format(shown)[0]["image/png"])).width > 400
+
+
+@pytest.mark.parametrize(("module", "asked", "extra"), [
+    ("matplotlib", lambda record: record.figure((0, 1)).caption, "paper"),
+    ("PIL", lambda _: clearhead.open("marked-digit")(image=b"\x89PNG"), "paper"),
+    ("accelerate", lambda _: from_gguf(Path("mine.gguf"), Path("made")), "formats"),
+    ("plotly", lambda _: start("app.py", []), "app")])
+def test_missing_extra_is_named(record, module, asked, extra, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(clearhead.Error, match=rf'^This needs the package \w+, .* pip install "clearhead\[{extra}\]"$'):
+        asked(record)
+
+
+def test_record_in_a_notebook_is_html_alone_where_it_cannot_be_drawn(record, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert [*DisplayFormatter().format(record)[0]] == ["text/plain", "text/html"]
 
 
 def test_saved_record_keeps_its_edits_and_its_answer(opened, tmp_path):
