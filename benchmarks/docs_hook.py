@@ -52,6 +52,6 @@ def three_heads() -> bytes:
 
     items = []
     for model, text, layer, head, token, caption in FAMOUS:
-        record = clearhead.open(model)(text).answer
+        record = clearhead.open(model)(text).data
         items.append(head_item(record, View(record.kinds[0], layer, head, token=token)).with_caption(caption))
     return page(Handout("Three famous heads", tuple(items)))

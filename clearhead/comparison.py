@@ -49,6 +49,6 @@ def compare(first: Record | Model, second: Record | Model, *, texts: Iterable[st
     if chosen or not (isinstance(first, Record) and isinstance(second, Record)):
         raise UserError("Give two records, or two models and texts=.")
     kinds: tuple[Kind, Kind] = (first.map_named(map).kind, second.map_named(map).kind)
-    asked = comparison.ComparisonQuery(first.answer.query, second.answer.query, kinds)
-    found = comparison.compare(asked, first.answer, second.answer, quiet)
+    asked = comparison.ComparisonQuery(first.data.query, second.data.query, kinds)
+    found = comparison.compare(asked, first.data, second.data, quiet)
     return Comparison(found.frame())

@@ -93,7 +93,7 @@ class Model:
             modes = silence if isinstance(silence, Mapping) else {}
             silenced = [(*head_of(head), modes.get(head, "zero")) for head in silence]
             tempered = [(head_of(head), float(value)) for head, value in dict(temper or {}).items()]
-            patched = [(head_of(head), record.answer.query) for head, record in patch]
+            patched = [(head_of(head), record.data.query) for head, record in patch]
             hidden = [*hide] if isinstance(hide, Iterable) and not isinstance(hide, str | bytes) else [hide]
             edits: set[Edit] = set() if window is None else {Window(*(index(each) for each in window))}
         except (TypeError, ValueError, AttributeError) as error:

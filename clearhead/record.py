@@ -30,16 +30,16 @@ HEADS = "[(3, 1), (5, 11)]"   # an example of heads, for errors
 
 
 class Record:
-    """The attention in one forward pass. `answer` is the `AttentionRecord` with all captured data."""
+    """The attention in one forward pass. `data` is the `AttentionRecord` with all captured data."""
 
-    def __init__(self, answer: AttentionRecord, opened: OpenModel | None = None) -> None:
-        self.answer, self._opened = answer, opened
+    def __init__(self, data: AttentionRecord, opened: OpenModel | None = None) -> None:
+        self.data, self._opened = data, opened
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{each.kind} {len(each.layers)}×{each.layers[0].heads} heads, "
-                          f"{len(each.queries)}×{len(each.keys)} tokens" for each in self.answer.maps)
-        said = " · ".join(filter(None, (sizes, self.answer.verification.status, self.answer.unread)))
-        return f"<Record of {self.answer.card.title}: {said}>"
+                          f"{len(each.queries)}×{len(each.keys)} tokens" for each in self.data.maps)
+        said = " · ".join(filter(None, (sizes, self.data.verification.status, self.data.unread)))
+        return f"<Record of {self.data.card.title}: {said}>"
 
     def _repr_html_(self) -> str:
         return "".join(self.show(map=each)._repr_html_() for each in self.maps)
@@ -53,22 +53,22 @@ class Record:
     @property
     def text(self) -> str:
         """The input text."""
-        return self.answer.query.text
+        return self.data.query.text
 
     @property
     def model(self) -> str:
         """The title of the model."""
-        return self.answer.card.title
+        return self.data.card.title
 
     @property
     def maps(self) -> tuple[str, ...]:
         """The kinds of attention: "self", "causal" or "cross"; "self 2" for a second stream of tokens."""
-        return tuple(str(kind) for kind in self.answer.kinds)
+        return tuple(str(kind) for kind in self.data.kinds)
 
     @property
     def tokens(self) -> tuple[str, ...]:
         """The query tokens of the first map. `keys()` returns the key tokens."""
-        return self.answer.maps[0].queries.texts
+        return self.data.maps[0].queries.texts
 
     def queries(self, map: str | None = None) -> tuple[str, ...]:
         """Return the query tokens."""
@@ -81,17 +81,17 @@ class Record:
     @property
     def verified(self) -> bool:
         """Whether the weights were verified against the model's output in the same pass."""
-        return self.answer.verification.status == "verified"
+        return self.data.verification.status == "verified"
 
     @property
     def verification(self) -> Verification:
         """The status of the verification, with the largest errors, the number of rows checked, and reasons."""
-        return self.answer.verification
+        return self.data.verification
 
     @property
     def prediction(self) -> Prediction | None:
         """The model's best candidates or its sentence vector; None if it predicts nothing."""
-        return self.answer.prediction
+        return self.data.prediction
 
     @cached_property
     def logits(self) -> np.ndarray:
@@ -101,7 +101,7 @@ class Record:
         if opened.task in ("vector", "none"):
             raise UserError(f"{self.model} predicts no tokens, so it has no logits; its answer is in "
                             f"record.prediction.")
-        done = opened.run(opened.tokens(self.answer.query), self.answer.query.edits, every=True)
+        done = opened.run(opened.tokens(self.data.query), self.data.query.edits, every=True)
         return np.asarray(done.outputs()[0].detach().float().numpy())
 
     def weights(self, layer: int | None = None, head: int | None = None, *, map: str | None = None) -> np.ndarray:
@@ -179,7 +179,7 @@ class Record:
         _refuse_head_without_layer(layer, head)
         if layer is not None:
             view |= {"layer": layer, "head": 0 if head is None else head}
-        return notebook.show(self.answer, kind=chosen.kind, **view | _focus(chosen, query, key, view))
+        return notebook.show(self.data, kind=chosen.kind, **view | _focus(chosen, query, key, view))
 
     def figure(self, heads: Sequence[tuple[int, int]] | tuple[int, int] | None = None, *,
                width: str | float = "one-column", query: Token | None = None, key: Token | None = None,
@@ -200,7 +200,7 @@ class Record:
         for layer, head in drawn:
             chosen.of_head(layer, head)
         first = drawn[0] if drawn else (chosen.layers[0].index, 0)
-        shown = checked_view(self.answer, None, dict(kind=chosen.kind, layer=first[0], head=first[1],
+        shown = checked_view(self.data, None, dict(kind=chosen.kind, layer=first[0], head=first[1],
                                                      **view | _focus(chosen, query, key, view)))
         from clearhead.viz.paper.columns import Layout, millimetres
 
@@ -210,7 +210,7 @@ class Record:
             raise UserError("labels= takes the titles of a head's two axes, such as (\"Query\", \"Key\"); give two "
                             "strings, and heads drawn as a matrix or as lines.")
         millimetres(width)
-        return Figure(self.answer, shown, Layout(tuple(drawn), width, title, cast("tuple[()]", axes)))
+        return Figure(self.data, shown, Layout(tuple(drawn), width, title, cast("tuple[()]", axes)))
 
     def why(self, layer: int, head: int, *, query: Token, key: Token, map: str | None = None) -> circuits.Why:
         """Decompose one score before the softmax into a sum over what wrote its query and what wrote its key.
@@ -222,7 +222,7 @@ class Record:
         self._behind("writers")
         chosen = self.map_named(map)
         chosen.of_head(layer, head)
-        return ask(circuits.WhyQuery(self.answer.query, chosen.kind, layer, head, chosen.queries.index(query),
+        return ask(circuits.WhyQuery(self.data.query, chosen.kind, layer, head, chosen.queries.index(query),
                                            chosen.keys.index(key)))
 
     def writes(self, answer: str | int, rival: str | int | None = None, *, position: Token = -1) -> Writes:
@@ -239,7 +239,7 @@ class Record:
         head and value.
         """
         self._behind("writers")
-        return ask(WritesQuery(self.answer.query, self._position(position), _named(answer),
+        return ask(WritesQuery(self.data.query, self._position(position), _named(answer),
                                      None if rival is None else _named(rival)))
 
     def cosine(self, other: "Record") -> Writes:
@@ -250,13 +250,13 @@ class Record:
         the cosine. Raises Error for a model that does not answer with a sentence vector.
         """
         self._behind("writers")
-        return ask(CosineQuery(self.answer.query, other.answer.query))
+        return ask(CosineQuery(self.data.query, other.data.query))
 
     def lens(self, position: Token = -1) -> Lens:
         """Apply the model's unembedding to the residual stream after every layer (logit lens). frame() has layer (-1 is
         the embedding), tokens, probabilities, and entropy and divergence from the final answer in bits."""
         self._behind("lens")
-        return ask(LensQuery(self.answer.query, self._position(position)))
+        return ask(LensQuery(self.data.query, self._position(position)))
 
     def paths(self, twin: "Record", answer: str | int, rival: str | int, *, receiver: HeadId | None = None,
               reads: Sequence[str] = READS, position: Token = -1) -> Paths:
@@ -268,7 +268,7 @@ class Record:
         reads: which of the receiver's query, key and value read the path.
         """
         self._behind("paths")
-        return ask(PathsQuery(self.answer.query, twin.answer.query, self._position(position), _named(answer),
+        return ask(PathsQuery(self.data.query, twin.data.query, self._position(position), _named(answer),
                                     _named(rival), None if receiver is None else head_of(receiver),
                                     (*listed("reads", reads, '("query", "key")'),)))
 
@@ -277,7 +277,7 @@ class Record:
         if self._opened is None:
             raise UserError(f"This record of {self.model} has no {what}, as there is no model behind it; ask a model "
                             f"that clearhead.open returns.")
-        query = self.answer.query
+        query = self.data.query
         if query.model.startswith(IN_MEMORY) and (now := sources.revision(query.model)) != query.revision:
             raise UserError(f"{self.model} has changed since this record was made, from {query.revision} to {now}; ask "
                             f"it again.")
@@ -285,22 +285,22 @@ class Record:
 
     def _position(self, token: Token) -> int:
         """Return the position of a token in the generated text; -1 is the last one."""
-        return self.answer.maps[-1].queries.index(token)
+        return self.data.maps[-1].queries.index(token)
 
     def save(self, path: str | Path) -> Path:
         """Write the record to a .safetensors file, which the app, `clearhead export --record` and `clearhead.load` can
         read."""
-        return self.answer.save(path)
+        return self.data.save(path)
 
     def map_named(self, name: str | None) -> AttentionMap:
         """Return the map with this name, by default the only one. Raises Error if there is no such map, or if a name is
         required because there are several."""
-        if name is None and len(self.answer.maps) == 1:
-            return self.answer.maps[0]
+        if name is None and len(self.data.maps) == 1:
+            return self.data.maps[0]
         if name not in self.maps:
             has = "several maps" if name is None else f"no map {quoted(str(name))}"
             raise UserError(f"This record has {has}; choose one with map=: {', '.join(self.maps)}.")
-        return self.answer[Kind(name)]
+        return self.data[Kind(name)]
 
     def _captured(self, layer: int, head: int, map: str | None, what: str) -> Layer:
         chosen = self.map_named(map)
@@ -350,8 +350,8 @@ def _focus(chosen: AttentionMap, query: Token | None, key: Token | None,
 class Figure:
     """A figure for a paper. Notebooks display it; `save` writes it to a file, and `caption` is its caption."""
 
-    def __init__(self, answer: AttentionRecord, view: View, layout: "Layout") -> None:
-        self.answer, self.view, self.layout = answer, view, layout
+    def __init__(self, data: AttentionRecord, view: View, layout: "Layout") -> None:
+        self.data, self.view, self.layout = data, view, layout
 
     @property
     def caption(self) -> str:
@@ -359,7 +359,7 @@ class Figure:
         and the version of Clearhead."""
         from clearhead.viz.export import caption
 
-        return caption(self.answer, self.view, self.layout)
+        return caption(self.data, self.view, self.layout)
 
     def save(self, path: str | Path, *, zoom: int = 4) -> Path:
         """Write the figure as .pdf, .svg or .png with embedded provenance. zoom: pixels per point. Raises Error for any
@@ -379,7 +379,7 @@ class Figure:
         """Return the bytes of the figure as "png", "svg" or "pdf"."""
         from clearhead.viz import export
 
-        return export.columns(self.answer, self.view, kind, self.layout, zoom=zoom)
+        return export.columns(self.data, self.view, kind, self.layout, zoom=zoom)
 
     def _repr_png_(self) -> bytes:
         return self.content("png", 3)

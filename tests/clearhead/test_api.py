@@ -160,7 +160,7 @@ def test_a_token_has_the_same_names_everywhere(opened, record):
     place = record.tokens.index("cat")
     for name in ("cat", " cat", "cat#1", place, np.int64(place), place - len(record.tokens), f"@{place}"):
         assert set(record.frame(query=name).query_position) == {place}
-        assert opened(TEXT, hide=[name]).answer.query == opened(TEXT, hide="cat").answer.query
+        assert opened(TEXT, hide=[name]).data.query == opened(TEXT, hide="cat").data.query
         assert record.lens(name).ids == record.lens(place).ids
         assert record.why(2, 0, query="because", key=name).score == record.why(2, 0, query="because", key=place).score
     number = tiny.tokenizer().convert_tokens_to_ids("cat")
@@ -185,7 +185,7 @@ def test_model_of_pictures_takes_a_path_bytes_or_an_image(tmp_path):
     records = [opened(image=given) for given in (file, str(file), file.read_bytes(), Image.open(file))]
     assert all(record.verified and record.tokens[:2] == ("[CLS]", "0,0") for record in records)
     assert all(np.array_equal(record.weights(), records[0].weights()) for record in records)
-    assert opened(image=file, silence=[(1, 0)]).answer.query.edits
+    assert opened(image=file, silence=[(1, 0)]).data.query.edits
 
 
 def test_several_maps_are_ambiguous_until_one_is_named(tmp_path):

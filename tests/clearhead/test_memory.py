@@ -66,8 +66,8 @@ def test_model_runs_itself_and_is_left_as_it_was(tmp_path):
     record.writes("cat", "mat"), record.lens()
     for one, other in zip(before, state(network), strict=True):
         assert repr(one) == repr(other)
-    kept.keep(record.answer)
-    assert record.verified and not (kept.folder() / kept.name_of(record.answer.query)).exists()
+    kept.keep(record.data)
+    assert record.verified and not (kept.folder() / kept.name_of(record.data.query)).exists()
     folder = clearhead.open(str(tiny.save(tmp_path / "llama", "llama")))(TEXT)
     np.testing.assert_array_equal(folder.weights(), record.weights())
 
@@ -77,7 +77,7 @@ def test_model_runs_itself_and_is_left_as_it_was(tmp_path):
 def test_16_bits_are_compared_up_to_their_rounding(name, dtype, monkeypatch):
     network = tiny.network(name).to(dtype)
     record = clearhead.open(network, tiny.tokenizer())(TEXT, target="a cat" if name == "t5" else None)
-    assert record.answer.card.dtype == str(dtype).removeprefix("torch.")
+    assert record.data.card.dtype == str(dtype).removeprefix("torch.")
     assert record.verification.status == ("reported" if name == "bloom" else "verified")
     if name != "bloom":
         assert 1e-5 < record.verification.load_error < (0.03 if dtype == torch.bfloat16 else 0.004)
@@ -167,7 +167,7 @@ def test_wrapped_and_changed_models_are_verified(around):
 def test_quantised_model_is_verified_and_not_traced():
     network = torch.ao.quantization.quantize_dynamic(tiny.network("llama"), {torch.nn.Linear}, dtype=torch.qint8)
     record = check(network)
-    assert "int8" in record.answer.card.dtype
+    assert "int8" in record.data.card.dtype
     with pytest.raises(clearhead.Error, match="cannot be traced"):
         record.why(1, 0, query="it", key="cat")
 
@@ -223,7 +223,7 @@ def test_given_tokenizer_is_used():
     tokenizer = tiny.tokenizer()
     tokenizer.backend_tokenizer.normalizer = normalizers.Replace("cat", "mat")
     record = clearhead.open(tiny.network("llama"), tokenizer)(TEXT)
-    assert record.answer.maps[0].keys.ids[2] == tokenizer.convert_tokens_to_ids("mat") and "cat" not in record.tokens
+    assert record.data.maps[0].keys.ids[2] == tokenizer.convert_tokens_to_ids("mat") and "cat" not in record.tokens
     record = clearhead.open(tiny.network("llama"), tokenizer, title="words")(TEXT)
     assert record.model.startswith("words (in memory, ")
 
@@ -270,7 +270,7 @@ def test_captions_differ_and_follow_training():
     opened, others = clearhead.open(network, tiny.tokenizer()), clearhead.open(other, tiny.tokenizer())
     record = opened(TEXT)
     assert record.figure().caption != others(TEXT).figure().caption and record.model != others(TEXT).model
-    assert opened(TEXT).answer is record.answer
+    assert opened(TEXT).data is record.data
     steer = Steer()
     network.model.layers[0].register_forward_hook(steer.add)
     network.model.layers[1].register_forward_hook(partial(steer.add, by=0.5))
@@ -282,10 +282,10 @@ def test_captions_differ_and_follow_training():
                        dict.fromkeys(network.model.layers[1]._forward_hooks, partial(steer.add, by=0.7))),
                    lambda: network.model.register_forward_hook(lambda *given: None),
                    lambda: setattr(network.model.layers[0].self_attn, "scaling", 0.5)):
-        before, found = record.answer.card, opened(TEXT)
+        before, found = record.data.card, opened(TEXT)
         change()
         after = opened(TEXT)
-        assert after.answer.card.revision != found.answer.card.revision and after.model != before.title
+        assert after.data.card.revision != found.data.card.revision and after.model != before.title
         with pytest.raises(clearhead.Error, match="has changed since"):
             found.lens()
         assert found.weights().shape == after.weights().shape and after.verified
