@@ -21,17 +21,23 @@ from clearhead.model.core.query import (
     UserError,
     Window,
     quiet,
+    quoted,
 )
 from clearhead.model.core.record import Card
 from clearhead.model.module import look as module
+from clearhead.model.pretrained.inputs import templated
 from clearhead.model.studies.mechanisms import Mechanisms, MechanismsQuery
-from clearhead.record import MODELS, Record, Token, ask, head_of
+from clearhead.model.studies.predictions import ContinuationQuery
+from clearhead.record import MODELS, Record, Token, ask, head_of, listed
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from torch import nn
 
 
+Ids = Iterable[int]
+Chat = Iterable[Mapping[str, str]]
+CHAT = '[{"role": "user", "content": "Hi"}]'
 FORMS = ("give silence=[(3, 1)] or silence={(3, 1): \"mean\"}, temper={(3, 1): 2}, hide=[\"it\"], window=(8, 1) or "
          "patch=[((3, 1), record)]")
 
@@ -68,18 +74,53 @@ class Model:
         """Return the tokens that the model reads for a text."""
         return self._opened.tokens(self._asked(text, text_b, target)).source.texts
 
-    def _asked(self, text: str, text_b: str | None, target: str | None, image: str | None = None) -> Query:
-        return sources.checked(Query(self.name, self.revision, text, text_b, target, image=image), self._reads)
+    def _asked(self, text: str, text_b: str | None = None, target: str | None = None, image: str | None = None,
+               ids: Ids | None = None, chat: Chat | None = None) -> Query:
+        """Return the question for a text, or for token ids or messages in its place."""
+        query = Query(self.name, self.revision, text, text_b, target, image=image)
+        if ids is None and chat is None:
+            return sources.checked(query, self._reads)
+        if text or text_b or image or (ids is not None and chat is not None):
+            raise UserError("A model reads a text, ids= or chat=; give one of them.")
+        read = tuple(map(_number, ids)) if chat is None and ids is not None else self._templated(chat)
+        if not read:
+            raise UserError("ids= is empty; give the ids of one token or more.")
+        return sources.checked(replace(query, text=self._behind.spelled(read), ids=read), self._reads)
+
+    def _templated(self, chat: Chat | None) -> tuple[int, ...]:
+        """Return the ids of messages in the model's chat template, up to the start of the answer."""
+        if "chat" not in self._reads:
+            raise UserError(f"{self.card.title} has no chat template, so it cannot read messages; give a text.")
+        messages: list[Mapping[str, str]] = listed("chat", chat or (), CHAT)
+        if not messages or not all(isinstance(each, Mapping) and {"role", "content"} <= {*each} for each in messages):
+            raise UserError(f"Each message has a role and a content; give chat={CHAT}.")
+        return templated(self._behind.tokenizer, messages)
+
+    def generate(self, text: str = "", *, tokens: int = 40, ids: Ids | None = None,
+                 chat: Chat | None = None) -> Record:
+        """Write up to `tokens` tokens greedily, and return the record over the text and what was written, an end token
+        included; for an encoder–decoder, over the text and the written target.
+
+        The ids are those of transformers' own `generate(do_sample=False)` with the model's generation settings, and the
+        record continues with these ids, not with their text read again. `Record.answer` is what was written.
+        """
+        if not isinstance(tokens, int) or tokens < 1:
+            raise UserError(f"tokens is {tokens!r} but must be a whole number from 1; choose how many to write.")
+        query = self._asked(text, ids=ids, chat=chat)
+        return Record(ask(replace(query, continuation=ask(ContinuationQuery(query, tokens)))), self._behind)
 
     def __call__(self, text: str = "", text_b: str | None = None, *, target: str | None = None,  # noqa: PLR0913
-                 image: "str | Path | bytes | Image | None" = None,
+                 image: "str | Path | bytes | Image | None" = None, ids: Ids | None = None, chat: Chat | None = None,
                  silence: Iterable[HeadId] | Mapping[HeadId, str] = (), temper: Mapping[HeadId, float] | None = None,
                  hide: Iterable[Token] | Token = (), window: tuple[int, int] | None = None,
                  patch: Iterable[tuple[HeadId, Record]] = (), map: str | None = None) -> Record:
         """Return the record of a text, of a pair of texts, of a text and a decoder's target, or of a picture.
 
-        image: a picture, for models that read pictures: its path, the bytes of its file, or a PIL image. silence: heads
-        whose output is set to 0, or {head: "mean"} for its mean over all positions. temper: {head: T}, temperatures
+        ids: token ids in place of a text, read exactly as they are, without further special tokens. chat: messages in
+        place of a text, such as [{"role": "user", "content": "Hi"}], in the model's chat template up to the start of
+        the answer. image: a picture, for models that read pictures: its path, the bytes of its file, or a PIL image.
+
+        silence: heads whose output is set to 0, or {head: "mean"} for its mean over all positions. temper: {head: T}, temperatures
         that divide the head's scores before the softmax. hide: source tokens to mask for all queries. window: (width,
         first); each token of a decoder then only attends to the last `width` keys and the `first` keys of the text.
         patch: heads whose output is taken from another record of this model with the same number of tokens. map: the
@@ -87,7 +128,7 @@ class Model:
         do.
         """
         picture = None if image is None else _kept(image)
-        plain = self._asked(text, text_b, target, picture)
+        plain = self._asked(text, text_b, target, picture, ids, chat)
         opened = self._behind
         try:   # around what the caller gave alone, so that no error of the model is blamed on it
             modes = silence if isinstance(silence, Mapping) else {}
@@ -114,6 +155,15 @@ class Model:
         for a decoder, previous, duplicate and induction. pairs() lists the pairs of heads that compose more than all
         but 1% of the pairs in the impossible order, later → earlier, with the share of such pairs."""
         return ask(MechanismsQuery(self.name, self.revision))
+
+
+def _number(given: object) -> int:
+    """Return a token id. Raises UserError for anything but a whole number."""
+    try:
+        return index(given)   # type: ignore[arg-type]
+    except TypeError:
+        raise UserError(f"ids= takes the ids of one text, such as [15496, 995], not "
+                        f"{quoted(repr(given))[1:-1]}.") from None
 
 
 def _kept(image: "str | Path | bytes | Image") -> str:

@@ -56,6 +56,17 @@ class Record:
         return self.data.query.text
 
     @property
+    def answer(self) -> str | None:
+        """What the model wrote: the text that `generate` continued it with, or the target that an encoder–decoder wrote
+        itself. None if it wrote nothing."""
+        return self.data.written
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The ids of `tokens`."""
+        return self.data.maps[0].queries.ids
+
+    @property
     def model(self) -> str:
         """The title of the model."""
         return self.data.card.title

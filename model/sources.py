@@ -264,7 +264,7 @@ def checked(query: Query, reads: frozenset[str]) -> Query:
         if source_of(query.model) is load:
             load.check_inputs(query.model)
         raise pictures_only(query.model) if "image" in reads else text_only(query.model)
-    if query.image is None and not query.text.strip():
+    if query.image is None and not query.ids and not query.text.strip():
         raise UserError("The text is empty; type a sentence or choose an example.")
     if query.chat and "chat" not in reads:
         raise UserError(f"{query.model} has no chat template, so it cannot read a text as a chat turn; turn chat off.")

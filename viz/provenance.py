@@ -65,8 +65,8 @@ def describe(record: AttentionRecord, view: View, link: str = "", paths: bool = 
         "model": named(query.model), "title": card.title, "revision": query.revision,
         "licence": card.licence, "text": query.text, "text_b": query.text_b, "target": query.target,
         "image": image_of(query), "chat": query.chat,
-        "continuation": list(query.continuation), "edits": [_plain(edit, named)
-                                                          for edit in sorted(query.edits, key=repr)],
+        "continuation": list(query.continuation), "ids": list(query.ids),
+        "edits": [_plain(edit, named) for edit in sorted(query.edits, key=repr)],
         "kind": view.kind.value, "layer": view.layer, "head": view.head,
         "heads": "all" if heads is not None and not heads else [list(head) for head in heads or (view.head_id,)],
         "view": dataclasses.asdict(view),

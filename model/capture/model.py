@@ -1,6 +1,6 @@
 """Behaviour shared by all networks, ours and those of transformers: turn tokens into a record with one captured forward
 pass."""
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -80,6 +80,15 @@ class NetworkModel:
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
         """Return the query as the network's input. Raises UserError if the model cannot answer it."""
+        raise NotImplementedError
+
+    def write(self, query: Query, most: int, report: Progress = quiet) -> tuple[int, ...]:
+        """Return at most this many ids with which the model continues the query greedily, or its target, an end token
+        included."""
+        raise NotImplementedError
+
+    def spelled(self, ids: Sequence[int]) -> str:
+        """Return the text of token ids that the model reads."""
         raise NotImplementedError
 
     def call(self, tensors: "dict[str, Tensor]", every: bool = False) -> Any:
@@ -181,7 +190,7 @@ class NetworkModel:
                 report(0.92, "checking the picture")
                 maps, verification = self._captured(session, asked, self.wiring)
             return AttentionRecord(query, self.card, maps, verification, self.prediction(query, asked, output),
-                                   asked.omitted, asked.notes, asked.picture)
+                                   asked.omitted, asked.notes, asked.picture, written=asked.written)
 
     def _captured(self, session: forward_pass.Session, asked: ModelInput,
                   wiring: verify.Wiring) -> tuple[tuple[AttentionMap, ...], Verification]:

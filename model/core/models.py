@@ -356,6 +356,7 @@ class ModelInput:
     omitted: Omission | None            # None if the whole text was read
     notes: tuple[str, ...]              # sentences on differences between the typed and the tokenized text
     picture: np.ndarray | None = None   # uint8 (height, width, 3), the input of a vision model
+    written: str | None = None          # the part that the model generated
 
     @property
     def lengths(self) -> tuple[int, int | None]:
@@ -469,6 +470,13 @@ class OpenModel(Protocol):
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
         """Return logits (row, token, vocabulary) or sentence vectors (row, d) of a plain, differentiable pass."""
+
+    def write(self, query: Query, most: int, report: Progress = quiet) -> tuple[int, ...]:
+        """Return at most this many ids with which the model continues the query greedily, or its target, an end token
+        included."""
+
+    def spelled(self, ids: Sequence[int]) -> str:
+        """Return the text of token ids that the model reads."""
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """Return the record of the query's pass."""

@@ -288,6 +288,7 @@ class Query:
     edits: frozenset[Edit] = frozenset()   # changes inside the model
     image: str | None = None               # sha256 of the picture's file; pictures are stored in `model.core.pictures`
     chat: bool = False                     # whether to wrap the text as a user's turn in the model's chat template
+    ids: tuple[int, ...] = ()              # token ids to read as they are; `text` then only says what they spell
 
     def __post_init__(self) -> None:
         if self.image is not None and not re.fullmatch("[0-9a-f]{64}", self.image):

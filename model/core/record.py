@@ -604,6 +604,7 @@ class AttentionRecord:
     picture: np.ndarray | None = None
     # of a record from a file, whose `query` names the file: the question that the model was asked
     saved: Query | None = None
+    written: str | None = None   # the part of the text, or the target, that the model generated
 
     def __post_init__(self) -> None:
         if not self.maps or len(set(self.kinds)) != len(self.maps):

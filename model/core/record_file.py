@@ -33,7 +33,7 @@ FORMAT = "Clearhead record 1"
 TOO_LARGE = 1e30   # bound of any number, far above any model's and far below the limit of float32
 LARGEST = 2**53    # bound of any integer
 # the record's parts besides query and maps
-FIELDS = ("card", "verification", "prediction", "omitted", "notes", "picture")
+FIELDS = ("card", "verification", "prediction", "omitted", "notes", "picture", "written")
 
 
 class _Arrays:
@@ -105,8 +105,8 @@ def query_of(query: Query) -> dict[str, object]:
     edits = [{"type": type(edit).__name__} | cast(dict[str, Any], plain(edit))
              for edit in sorted(query.edits, key=repr)]
     names = ("model", "revision", "text", "text_b", "target", "image", "chat")
-    return {name: getattr(query, name) for name in names} | {"edits": edits} | (
-        {"continuation": list(query.continuation)} if query.continuation else {})
+    return {name: getattr(query, name) for name in names} | {"edits": edits} | {
+        name: list(ids) for name, ids in (("continuation", query.continuation), ("ids", query.ids)) if ids}
 
 
 def _value(value: object, name: str, arrays: _Arrays) -> object:

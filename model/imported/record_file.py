@@ -83,6 +83,7 @@ class RecordFile(ImportedFile):
     omitted: Omission | None = None            # the part of the text that did not fit
     picture: np.ndarray | None = None          # uint8 (height, width, 3)
     saved: Query | None = None                 # the question that the model was asked
+    written: str | None = None                 # what the model generated, as stated in the file
     content_bytes: int = 0                     # size of all arrays
 
     @property
@@ -129,7 +130,7 @@ class _Reader:
         omitted = self._made(Omission | None, self.about["omitted"])
         return RecordFile(self.name, saved.text or _asked(query, maps[0].queries), maps, verification.row_sum_error,
                           OF_RECORD, tuple(notes), self._card(), verification, self._prediction(maps), omitted, pixels,
-                          saved, self.tensors.nbytes)
+                          saved, self._made(str | None, self.about.get("written")), self.tensors.nbytes)
 
     def _query(self, given: dict[str, Any]) -> tuple[Query, list[str]]:
         """Return the question, and the edits that a file from before 1.1 describes in words."""
@@ -163,7 +164,8 @@ class _Reader:
         if verification.status != "verified" or card.revision != query.revision:
             raise ValueError("it was not verified, or is of another model")
         return AttentionRecord(query, card, tuple(map(self._map, self.about["maps"])), verification, prediction,
-                               omitted, self._made(tuple[str, ...], self.about["notes"]))
+                               omitted, self._made(tuple[str, ...], self.about["notes"]),
+                               written=self._made(str | None, self.about.get("written")))
 
     def _check_size(self) -> None:
         """Check the numbers of heads and weights, from the tensors' shapes, before any computation."""

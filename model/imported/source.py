@@ -91,7 +91,7 @@ class OpenedFile:
                             f"choose a model for another text.")
         if isinstance(file, RecordFile) and file.verification is not None:
             return AttentionRecord(query, self.card, file.maps, file.verification, file.prediction, file.omitted,
-                                   file.notes, file.picture, file.saved)
+                                   file.notes, file.picture, file.saved, file.written)
         rows = sum(layer.heads * layer.shape[1] for part in file.maps for layer in part.layers)
         tolerance = max(getattr(layer, "tolerance", ROW_SUM_TOLERANCE) for part in file.maps for layer in part.layers)
         verification = Verification("imported", row_sum_error=file.row_sum_error, tolerance=tolerance,

@@ -3,7 +3,7 @@ import functools
 import inspect
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SURROGATE = re.compile("[\ud800-\udfff]")
 TURN = "clearhead-turn"   # placeholder text that no chat template contains or changes
 HALVES = ("encoder", "decoder")   # the two configurations in a model that combines two models
+LARGEST = 2**31   # above any id
 GREEDY = 128  # maximum number of tokens that an encoder–decoder generates if no target is given
 
 # truncation and source or target mode are settings of the tokenizer, not arguments of a call
@@ -51,16 +52,21 @@ def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, lim
     if query.target is not None and not network.config.is_encoder_decoder:
         raise UserError("This model has no target side; leave the target empty, or choose an encoder–decoder such as "
                         "T5.")
-    room = limit - len(query.continuation)
-    encoding = encode_turn(tokenizer, texts[0], room) if query.chat else encode(tokenizer, texts, room)
-    _check_ids(network, encoding)
+    room = limit if network.config.is_encoder_decoder else limit - len(query.continuation)
+    check_ids(network, query.ids)
+    if query.ids:
+        encoding, typed = _encode_ids(tokenizer, query.ids, room), (query.text,)
+    else:
+        encoding = encode_turn(tokenizer, texts[0], room) if query.chat else encode(tokenizer, texts, room)
     pieces, shown = encoding.pieces, typed
-    if query.continuation:
-        pieces, written = _with_continuation(tokenizer, pieces, query, network.get_input_embeddings().num_embeddings)
-        shown = (*typed[:-1], typed[-1] + written)
+    if query.continuation and not network.config.is_encoder_decoder:
+        check_ids(network, query.continuation)
+        more, written = _numbered(tokenizer, encoding.arguments["input_ids"], query.continuation, len(typed[-1]))
+        pieces, shown = pieces + more, (*typed[:-1], typed[-1] + written)
         encoding.arguments.update({name: values + [values[-1]] * len(query.continuation)
                                    for name, values in encoding.arguments.items()})
         encoding.arguments["input_ids"][-len(query.continuation):] = query.continuation
+    check_ids(network, encoding.arguments["input_ids"])
     return ModelInput(readable(pieces, shown), None, as_tensors(network, encoding.arguments), encoding.omitted, notes)
 
 
@@ -100,6 +106,13 @@ def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
     return Encoding(pieces, found.arguments, found.omitted)
 
 
+def templated(tokenizer: "Tokenizer", messages: "list[Mapping[str, str]]") -> tuple[int, ...]:
+    """Return the ids of messages in the tokenizer's chat template, up to the start of the answer. Raises UserError if
+    the template refuses them."""
+    with _reading():
+        return tuple(tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False))
+
+
 def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target: bool = False,
            special: bool = True) -> Encoding:
     """Tokenize a text or a pair; `special`: whether to add the tokenizer's special tokens, which a chat template
@@ -122,15 +135,23 @@ def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target
     return Encoding(pieces, arguments, omitted)
 
 
-def _check_ids(network: "Network", encoding: Encoding) -> None:
-    """Raise UserError if an id exceeds the embeddings, as with another model's tokenizer."""
+def _encode_ids(tokenizer: "Tokenizer", ids: tuple[int, ...], limit: int) -> Encoding:
+    """Return token ids as they are."""
+    pieces, text = _numbered(tokenizer, (), ids, 0)
+    read = [*ids[:limit]]
+    omitted = Omission(len(ids) - limit, text[pieces[limit].span[0]:], limit) if len(ids) > limit else None
+    return Encoding(pieces[:limit], {"input_ids": read, "attention_mask": [1] * len(read)}, omitted)
+
+
+def check_ids(network: "Network", ids: Sequence[int]) -> None:
+    """Raise UserError if there are no embeddings for an id, as with another model's tokenizer."""
     rows = None
     with suppress(NotImplementedError, AttributeError):   # CANINE has no embedding table for characters
         rows = network.get_input_embeddings().num_embeddings
-    piece = max(encoding.pieces, key=lambda piece: piece.id)
-    if rows is not None and piece.id >= rows:
-        raise UserError(f"The tokenizer and the weights do not match: {piece.raw!r} has id {piece.id:,} "
-                        f"but there are {rows:,} embeddings; use the tokenizer that the model was trained with.")
+    wrong = next((number for number in ids if not 0 <= number < (rows or LARGEST)), None)
+    if wrong is not None:
+        raise UserError(f"The model has no token {wrong:,} (its ids are below {rows or LARGEST:,}), so the tokenizer "
+                        f"and the weights do not match; use the tokenizer that the model was trained with.")
 
 
 def plain_ids(tokenizer: "Tokenizer", text: str) -> list[int]:
@@ -202,11 +223,15 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
             raise UserError("The decoder has its own vocabulary and the folder has no tokenizer for it, so no target "
                             "can be read; leave the target empty to let the model write one.")
     if query.target is None:
-        text, pieces = _generated_pieces(tokenizer, _generate(network, tokenizer, question, min(limit, GREEDY), report))
+        start, ends = _start_token(network, tokenizer), _ends(network, tokenizer)
+        written = query.continuation or generate(network, tokenizer, question, min(limit, GREEDY) - 1, report)
+        stop = -1 if written and written[-1] in ends and not query.continuation else None
+        check_ids(network.get_decoder(), written)
+        text, pieces = _generated_pieces(tokenizer, [start, *written][:stop])
     else:
         text = query.target
         encoding = encode(tokenizer, _clean((text,))[0], limit, as_target=True)
-        _check_ids(network, encoding)
+        check_ids(network, encoding.arguments["input_ids"])
         start = _start_token(network, tokenizer)
         pieces = [Piece(start, tokenizer.convert_ids_to_tokens(start), (0, 0), -1, True, False), *encoding.pieces]
         pieces = pieces[:-1] if pieces[-1].text < 0 else pieces
@@ -228,37 +253,46 @@ def _generated_pieces(tokenizer: "Tokenizer", ids: list[int]) -> tuple[str, list
 
 def _start_token(network: "Network", tokenizer: "Tokenizer") -> int:
     """Return the target's start id according to the configurations, including that of a separate decoder."""
-    configs = (network.config, getattr(network, "generation_config", None), network.config.get_text_config())
+    configs = (getattr(network, "generation_config", None), network.config, network.config.get_text_config())
     named = [getattr(config, name, None) for name in ("decoder_start_token_id", "bos_token_id") for config in configs]
     named += [tokenizer.cls_token_id, tokenizer.bos_token_id]
     named += [getattr(config, "pad_token_id", None) for config in configs]
     return next((number for number in named if isinstance(number, int)), 0)
 
 
-def _generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, longest: int,
-              report: Progress) -> list[int]:
-    """Generate ids greedily, including the start token but not the end token."""
+def _ends(network: "Network", tokenizer: "Tokenizer | Unnamed") -> list[int]:
+    """Return the ids at which the network's own generation stops."""
+    known = network.generation_config.eos_token_id if network.can_generate() else None
+    if known is None and network.config.is_encoder_decoder:
+        known = tokenizer.sep_token_id
+    return known if isinstance(known, list) else [] if known is None else [known]
+
+
+def generate(network: "Network", tokenizer: "Tokenizer | Unnamed", question: ModelInput, most: int,
+             report: Progress) -> list[int]:
+    """Return at most this many ids that the network writes greedily after a decoder's text or an encoder–decoder's
+    start token, with the end token if it gets there; none if it cannot generate. Its own generation settings apply,
+    such as a penalty for repetitions."""
     import torch
     from transformers import StoppingCriteria, StoppingCriteriaList
 
     class Watch(StoppingCriteria):
         def __call__(self, input_ids: "Tensor", scores: "Tensor", **options: object) -> "Tensor":
-            report(0.05, f"writing the target: {input_ids.shape[1]} tokens")
-            return torch.zeros(input_ids.shape[0], dtype=torch.bool)
+            report(0.05, f"writing: {input_ids.shape[1]} tokens")
+            return torch.zeros(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
 
-    if not network.can_generate():
-        return [_start_token(network, tokenizer)]
-    known = network.generation_config
-    ends = next((ends for ends in (known.eos_token_id, tokenizer.sep_token_id) if ends is not None), None)
-    start = known.decoder_start_token_id
-    greedy = {"do_sample": False, "num_beams": 1, "max_new_tokens": longest - 1, "eos_token_id": ends,
-              "decoder_start_token_id": _start_token(network, tokenizer) if start is None else start,
-              "use_cache": _same_depth(network.config)}
+    if not network.can_generate() or most < 1:
+        return []
+    ends, after = _ends(network, tokenizer), question.tensors["input_ids"].shape[1]
+    greedy: dict[str, object] = {"do_sample": False, "num_beams": 1, "max_new_tokens": most,
+                                 "use_cache": _same_depth(network.config)}
+    if ends:
+        greedy["eos_token_id"] = ends
+    if network.config.is_encoder_decoder:
+        greedy, after = greedy | {"decoder_start_token_id": _start_token(network, tokenizer)}, 1
     with torch.no_grad():
-        written = network.generate(**question.tensors, **greedy,
-                                   stopping_criteria=StoppingCriteriaList([Watch()]))[0].tolist()
-    ends = ends if isinstance(ends, list) else [ends]
-    return written[:-1] if len(written) > 1 and written[-1] in ends else written
+        return network.generate(**question.tensors, **greedy,
+                                stopping_criteria=StoppingCriteriaList([Watch()]))[0].tolist()[after:]
 
 
 def _same_depth(config: "Config") -> bool:
@@ -307,19 +341,15 @@ def _slow_pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[
             for i, number in enumerate(ids)]
 
 
-def _with_continuation(tokenizer: "Tokenizer", pieces: list[Piece], query: Query,
-                       vocabulary: int) -> tuple[list[Piece], str]:
-    """Return the pieces with those of the continuation appended, and the continuation's text."""
-    numbers = query.continuation
-    if not all(0 <= number < vocabulary for number in numbers):
-        raise UserError(f"The continuation contains a token id that this model lacks (it has {vocabulary:,}); start "
-                        f"again from the text.")
-    written, spans = continuation(tokenizer, pieces[-1].id, numbers)
-    begin, special = len(query.text), set(tokenizer.all_special_ids)
-    spans = [(begin + start, begin + end) for start, end in spans]
-    more = [Piece(number, raw, span, -1 if number in special else 0, number in special, False)
-            for number, raw, span in zip(numbers, _vocabulary_strings(tokenizer, list(numbers)), spans, strict=True)]
-    return pieces + more, written
+def _numbered(tokenizer: "Tokenizer", before: Sequence[int], ids: tuple[int, ...],
+              begin: int) -> tuple[list[Piece], str]:
+    """Return the pieces of ids that follow others, in a text from the character `begin` on, and what they add to it."""
+    written, spans = continuation(tokenizer, before, ids)
+    marks, unknown = special_ids(tokenizer), tokenizer.unk_token_id
+    return [Piece(number, raw, (begin + start, begin + end), -1 if number in marks else 0, number in marks,
+                  number == unknown and number not in marks)
+            for number, raw, (start, end) in zip(ids, _vocabulary_strings(tokenizer, [*ids]), spans,
+                                                 strict=True)], written
 
 
 def _omitted_text(pieces: list[Piece], texts: tuple[str, ...]) -> str:

@@ -1,8 +1,9 @@
 """A loaded model of transformers: tokenize a query, call the network and read its answer. Records keep only an answer's
 best candidates, never full logits."""
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -30,13 +31,15 @@ from clearhead.model.pretrained.accounting import MODULES
 from clearhead.model.pretrained.files import blame
 from clearhead.model.pretrained.inputs import (
     Unnamed,
+    check_ids,
+    generate,
     parameters_of,
     plain_ids,
     target_tokenizer,
     tokenize_query,
     with_target,
 )
-from clearhead.model.pretrained.tokens import bytes_by_sign, visible
+from clearhead.model.pretrained.tokens import bytes_by_sign, continuation, visible
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -55,6 +58,7 @@ class Pooling:
     normalise: bool   # whether to scale to length 1
 
 
+WRITERS = ("next", "target")   # predictions that continue a text, or a target
 POOLINGS = {"pooling_mode_mean_tokens": "mean", "mean": "mean", "pooling_mode_cls_token": "first", "cls": "first"}
 
 
@@ -144,9 +148,9 @@ class PretrainedModel(NetworkModel):
         report(0.02, "reading the text")
         if query.image is not None:
             raise text_only(self.card.title)
-        if query.continuation and self.task != "next":
-            raise UserError(f"{self.card.title} does not predict the next word, so there is nothing to continue; "
-                            f"choose a decoder such as SmolLM2.")
+        if query.continuation and (self.task not in WRITERS or query.target is not None):
+            raise UserError(f"{self.card.title} does not continue a text or a given target; leave the continuation "
+                            f"out, or choose a decoder such as SmolLM2.")
         asked = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
         limits.refuse_what_does_not_fit(self.plan, len(asked.source), self.card.title)
         if self.network.config.is_encoder_decoder:
@@ -154,7 +158,25 @@ class PretrainedModel(NetworkModel):
                 asked = with_target(self.network, self.tokenizer, query, asked, self.card.max_tokens, report)
             limits.refuse_what_does_not_fit(self.plan, max(length or 0 for length in asked.lengths), self.card.title)
         self.check_edits(query.edits, asked.lengths)
-        return asked
+        ids = query.continuation if asked.target is None else asked.target.ids if query.target is None else ()
+        written = target_tokenizer(self.network, self.tokenizer).decode([*ids], skip_special_tokens=True)
+        return replace(asked, written=written or None)
+
+    def write(self, query: Query, most: int, report: Progress = quiet) -> tuple[int, ...]:
+        """Return the ids of transformers' own greedy generation, without edits. Raises UserError if the text leaves no
+        position free."""
+        asked = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
+        known = 1 if self.network.config.is_encoder_decoder else len(asked.source)
+        if known >= self.card.max_tokens:
+            raise UserError(f"The text fills all {known:,} positions of {self.card.title}; shorten it.")
+        with self.lent(), self.threads(asked):
+            return tuple(generate(self.network, target_tokenizer(self.network, self.tokenizer), asked,
+                                  min(most, self.card.max_tokens - known), report))
+
+    def spelled(self, ids: Sequence[int]) -> str:
+        """Return the text of token ids, special ones included. Raises UserError for an id that does not exist."""
+        check_ids(self.network, ids)
+        return continuation(self.tokenizer, (), ids)[0]
 
     def call(self, tensors: "dict[str, Tensor]", every: bool = False) -> "Output":
         """Return the network's output. Decoders that support it compute the logits of the last token only."""

@@ -80,22 +80,22 @@ def fill(raw: str, span: Span, text: str, before: int) -> Span:
     return span if text[slice(*span)].isspace() else (span[0], span[0])
 
 
-def continuation(tokenizer: "Tokenizer", last: int, numbers: Sequence[int]) -> tuple[str, list[Span]]:
-    """Decode ids that follow the id `last`. Return their text and the span of each id; parts of one character share its
-    span."""
-    def decode(count: int) -> str:
-        return tokenizer.decode([last, *numbers[:count]], clean_up_tokenization_spaces=False)
+def continuation(tokenizer: "Tokenizer", before: Sequence[int], numbers: Sequence[int]) -> tuple[str, list[Span]]:
+    """Decode ids that follow the ids `before`. Return their text and the span of each id; parts of one character share
+    its span."""
+    def decode(start: int, end: int) -> str:
+        return tokenizer.decode(ids[start:end], clean_up_tokenization_spaces=False)
 
-    texts = [decode(count) for count in range(len(numbers) + 1)]
-    begin = len(texts[0])
-    # an incomplete character is decoded as U+FFFD
-    ends = [len(text) - text.endswith("\ufffd") for text in texts]
-    spans, start = [], begin
-    for count in range(1, len(texts)):
-        end = max(len(texts[count]), start)
-        spans.append((start - begin, end - begin))
-        start = max(ends[count], start)
-    return texts[-1][begin:], spans
+    ids, text, more, start, spans = [*before[-1:], *numbers], "", "", 0, list[Span]()
+    first, whole = 0, len(before[-1:])   # the ids decoded as context, and those whose characters are complete
+    for end in range(whole + 1, len(ids) + 1):
+        found = decode(first, end)
+        more = found[len(decode(first, whole)):]
+        spans.append((start, max(len(text) + len(more), start)))
+        if not found.endswith("\ufffd"):   # else the last character is incomplete
+            text, more, first, whole = text + more, "", whole if more else first, end
+        start = max(len(text) + len(more.removesuffix("\ufffd")), start)
+    return text + more, spans
 
 
 LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}

@@ -1,6 +1,6 @@
 """Our own models: their inputs and answers, and storage of their weights."""
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TypeVar
@@ -177,7 +177,7 @@ class ScratchModel(NetworkModel):
         optional target."""
         if query.continuation:
             raise UserError("An untrained model has nothing to continue a text with; choose a trained one.")
-        first, second = self.pieces(query.text, "text"), None
+        first, second = self.source(query), None
         if query.text_b is not None:
             second = len(first) + 1
             first += [cutting.special("[SEP]", self.separator, len(query.text)),
@@ -204,13 +204,33 @@ class ScratchModel(NetworkModel):
         if unseen:
             notes += (f"{self.card.title} never saw {', '.join(unseen)}: each is read as [UNK], so the answer may mean "
                       f"nothing; use words of its vocabulary or a pretrained model.",)
-        return ModelInput(source, target, tensors, omitted, notes)
+        ids = query.continuation if target is None else target.ids[1:] if query.target is None else ()
+        return ModelInput(source, target, tensors, omitted, notes, written=self.spelled(ids) or None)
+
+    def spelled(self, ids: Sequence[int]) -> str:
+        """Return the words with these ids, or the characters of a model that reads characters."""
+        between = "" if isinstance(self.tokenizer, cutting.SignTokenizer) else " "
+        return between.join(piece.text for piece in self.continued(tuple(ids), 0) if piece.id != cutting.END)
 
     def target(self, ids: list[cutting.Piece]) -> tuple[Tokens, tuple[str, ...]]:
         """Return the tokens of a target, and a note if some did not fit."""
         left_out = len(ids) - self.card.max_tokens
         notes = (f"{left_out} tokens at the end of the target did not fit and were left out.",) if left_out > 0 else ()
         return cutting.tokens(ids[:self.card.max_tokens]), notes
+
+    def source(self, query: Query) -> list[cutting.Piece]:
+        """Return the pieces of the text, or those with the query's ids."""
+        return self.continued(query.ids, 0) if query.ids else self.pieces(query.text, "text")
+
+    def continued(self, ids: tuple[int, ...], place: int) -> list[cutting.Piece]:
+        """Return pieces for ids. Raises UserError for an id outside the vocabulary."""
+        words = getattr(self.tokenizer, "words", ())   # the untrained model has only numbers
+        most = len(words) or self.tokenizer.vocabulary
+        if any(not 0 <= number < most for number in ids):
+            raise UserError(f"The tokens of {self.card.title} have ids from 0 to {most - 1}; start again from the "
+                            f"text.")
+        return [cutting.Piece(words[number] if words else f"∅{number}", number, (place, place),
+                              unknown=number == cutting.UNKNOWN) for number in ids]
 
     def pieces(self, text: str, name: str) -> list[cutting.Piece]:
         """Split a text into pieces. Raises UserError if there are none."""
@@ -301,18 +321,21 @@ class Writer(ScratchModel):
     def read(self, query: Query) -> Reading:
         """Return [BOS] and the tokens of text and continuation."""
         self.refuse(query, "text_b", "target")
-        fitting, omitted = self.fit([cutting.special("[BOS]", cutting.BEGIN, 0), *self.pieces(query.text, "text"),
-                                     *self.continued(query.continuation, len(query.text))], query.text)
+        begin = [] if query.ids else [cutting.special("[BOS]", cutting.BEGIN, 0)]
+        fitting, omitted = self.fit([*begin, *self.source(query), *self.continued(query.continuation, len(query.text))],
+                                    query.text)
         return cutting.tokens(fitting), None, omitted, ()
 
-    def continued(self, ids: tuple[int, ...], place: int) -> list[cutting.Piece]:
-        """Return pieces for generated ids. Raises UserError for an id outside the vocabulary."""
-        words = self.tokenizer.words
-        if any(not 0 <= number < len(words) for number in ids):
-            raise UserError(f"A continuation of {self.card.title} has ids from 0 to {len(words) - 1}; start "
-                            f"again from the text.")
-        return [cutting.Piece(words[number], number, (place, place), unknown=number == cutting.UNKNOWN)
-                for number in ids]
+    def write(self, query: Query, most: int, report: Progress = quiet) -> tuple[int, ...]:
+        """Return the ids of greedy decoding, without edits, as far as there are positions."""
+        ids: tuple[int, ...] = ()
+        for _ in range(min(most, self.card.max_tokens - len(self.read(query)[0]))):
+            asked = self.tokens(replace(query, continuation=ids), report)
+            with self.threads(asked), torch.inference_mode():
+                ids += (int(self.forward(asked.tensors)[0, -1].argmax()),)
+            if ids[-1] in self.ends:
+                break
+        return ids
 
 
 class Stories(Writer):
@@ -330,7 +353,7 @@ class Translator(Writer):
     def read(self, query: Query) -> Reading:
         """Return the tokens of source and target; by default, the target is the model's own translation."""
         self.refuse(query, "text_b")
-        fitting, omitted = self.fit(self.pieces(query.text, "text"), query.text)
+        fitting, omitted = self.fit(self.source(query), query.text)
         source = cutting.tokens(fitting)
         french = [cutting.special("[BOS]", cutting.BEGIN, 0)]
         if query.target is not None:
@@ -339,6 +362,10 @@ class Translator(Writer):
             french += self.continued(self.decoded(source, query), 0)
         target, notes = self.target(french + self.continued(query.continuation, len(query.target or "")))
         return source, target, omitted, notes
+
+    def write(self, query: Query, most: int, report: Progress = quiet) -> tuple[int, ...]:
+        """Return the ids of the model's translation."""
+        return self.decoded(self.read(query)[0], query)[:most]
 
     def decoded(self, source: Tokens, query: Query) -> tuple[int, ...]:
         """Decode greedily with the question's edits and return the ids."""

@@ -45,6 +45,22 @@ class NextWordQuery:
         return NextWord(logits.numpy(), tuple(ids), tuple(map(words.name, ids)), words.ends)
 
 
+@frozen
+class ContinuationQuery:
+    """Which token ids does a model write greedily after a text, or as its target?"""
+
+    query: Query
+    most: int   # ids
+
+    def answer(self, models: Models, report: Progress) -> tuple[int, ...]:
+        """Return the ids, up to an end token. Raises NoNextWord for a model that does not write."""
+        opened = models.open(self.query, report)
+        if opened.task not in ("next", "target"):
+            raise NoNextWord(f"{opened.card.title} does not write; choose a decoder such as SmolLM2, or an "
+                             f"encoder–decoder such as T5.")
+        return opened.write(self.query, self.most, report)
+
+
 @with_arrays
 class NextWord:
     """A decoder's prediction at the last position."""

@@ -302,3 +302,96 @@ def test_ended_command_leaves_no_server(tmp_path):
     server.stop()
     with pytest.raises(OSError, match="refused"):
         urlopen(server.address, timeout=5)
+
+
+def written_by(network, text, **options):
+    """The ids of transformers' own greedy generation. transformers 5.23 has no cache for the tiny T5."""
+    asked = tiny.tokenizer()(text, return_tensors="pt", return_token_type_ids=False)
+    return tuple(network.generate(**asked, do_sample=False, max_new_tokens=7, use_cache=False, **options)[0].tolist())
+
+
+@pytest.mark.parametrize("settings", [{}, {"repetition_penalty": 30.0}, {"eos_token_id": [5, 9, 30]}])
+@pytest.mark.parametrize("family", ["gpt2", "llama", "t5", "bart"])
+def test_generation_is_transformers_own_and_its_record_the_pass_over_its_ids(family, settings, tmp_path):
+    network = tiny.network(family)
+    for name, setting in settings.items():
+        setattr(network.generation_config, name, setting)
+    network.save_pretrained(tmp_path)
+    tiny.tokenizer().save_pretrained(tmp_path)
+    record = clearhead.open(str(tmp_path)).generate("a cat and the garden", tokens=7)
+    ids = written_by(network, "a cat and the garden")
+    both = family in ("t5", "bart")
+    assert record.data.maps[-1].queries.ids == ids and record.verified and record.text == "a cat and the garden"
+    said = tiny.tokenizer().decode(ids if both else ids[7:], skip_special_tokens=True)
+    assert record.answer == (said or None)
+    network.set_attn_implementation("eager")
+    with torch.no_grad():
+        made = network(torch.tensor([record.ids]), **({"decoder_input_ids": torch.tensor([ids])} if both else {}),
+                       output_attentions=True, use_cache=False)
+    for kind, name in zip(record.maps, ("encoder_attentions", "decoder_attentions", "cross_attentions") if both
+                          else ("attentions",), strict=True):
+        np.testing.assert_allclose(record.weights(map=kind), torch.stack(getattr(made, name))[:, 0], atol=1e-5)
+    np.testing.assert_allclose(record.logits, made.logits[0], atol=1e-4)
+    loaded = clearhead.load(record.save(tmp_path / "r.safetensors"))
+    assert loaded.answer == record.answer and loaded.data.asked == record.data.query
+    assert clearhead.open(network, tiny.tokenizer()).generate("a cat and the garden", tokens=7).data.maps[
+        -1].queries.ids == ids
+
+
+@pytest.mark.parametrize("family", ["llama", "bert", "t5"])
+def test_ids_are_read_as_they_are(family, tmp_path):
+    network, ids = tiny.network(family), [7, 2, 9, 30, 30, 4]
+    opened = clearhead.open(str(tiny.save(tmp_path / family, family)))
+    record = opened(ids=np.array(ids))
+    network.set_attn_implementation("eager")
+    with torch.no_grad():
+        made = network(torch.tensor([ids]), output_attentions=True,
+                       **({"decoder_input_ids": torch.tensor([[0]])} if family == "t5" else {}))
+    attentions = made.encoder_attentions if family == "t5" else made.attentions
+    first = record.maps[0]
+    assert record.ids == tuple(ids) and record.text == tiny.tokenizer().decode(ids)
+    np.testing.assert_allclose(record.weights(map=first), torch.stack(attentions)[:, 0], atol=1e-5)
+    assert not opened(ids=ids, silence=[(1, 0)], map=first).output(1, 0, map=first).any()
+    patched = opened(ids=ids, patch=[((1, 0), opened(ids=[*reversed(ids)]))], map=first)
+    other = opened(ids=ids[::-1])
+    np.testing.assert_allclose(patched.output(1, 0, map=first), other.output(1, 0, map=first), atol=1e-6)
+    reasons = record.why(1, 0, query=1, key=0, map=first)
+    assert reasons.total == pytest.approx(record.scores(1, 0, map=first)[1, 0], abs=1e-4)
+    loaded = clearhead.load(record.save(tmp_path / "r.safetensors"))
+    assert loaded.tokens == record.tokens and loaded.text == record.text and loaded.data.asked == record.data.query
+    for wrong in ([], [-1], [70], [1.5], "cat", [[1]], None):
+        with pytest.raises(clearhead.Error):
+            opened(ids=wrong)
+
+
+def test_chat_is_read_in_the_models_template(tmp_path):
+    tokenizer = tiny.tokenizer()
+    tokenizer.chat_template = ("{% for m in messages %}[MASK] {{ m.role }} {{ m.content }} [SEP]{% endfor %}"
+                               "{% if add_generation_prompt %}[CLS]{% endif %}")
+    said = [{"role": "animal", "content": "a cat"}, {"role": "garden", "content": "it was tired"}]
+    opened = clearhead.open(tiny.network("llama"), tokenizer)
+    record = opened.generate(chat=said, tokens=3)
+    ids = tokenizer.apply_chat_template(said, add_generation_prompt=True, return_dict=False)
+    assert opened(chat=said).ids == tuple(ids) == record.ids[:len(ids)] and len(record.ids) == len(ids) + 3
+    for wrong in ([], "a cat", said[0], [{"role": "user"}], ["a cat"]):
+        with pytest.raises(clearhead.Error, match="chat"):
+            opened(chat=wrong)
+    with pytest.raises(clearhead.Error, match="has no chat template"):
+        clearhead.open(str(tiny.save(tmp_path / "llama", "llama")))(chat=said)
+
+
+@pytest.mark.rest
+def test_smollm2_writes_what_transformers_writes():
+    from clearhead.model.pretrained import load
+
+    folder = load.locate("smollm2").folder
+    network, tokenizer = (kind.from_pretrained(folder) for kind in (transformers.AutoModelForCausalLM,
+                                                                    transformers.AutoTokenizer))
+    chat = [{"role": "user", "content": "Sag „Guten Tag“ 🤗 und 你好."}]
+    text, template = "The capital of France is", tokenizer.apply_chat_template
+    for given, asked in (({"chat": chat}, template(chat, add_generation_prompt=True, return_tensors="pt")),
+                         ({"text": text}, tokenizer(text, return_tensors="pt"))):
+        ids = network.eval().generate(**asked, do_sample=False, max_new_tokens=24)[0].tolist()
+        record = clearhead.open("smollm2").generate(**given, tokens=24)
+        assert record.ids == tuple(ids) and record.verified
+        assert record.answer == tokenizer.decode(ids[asked["input_ids"].shape[1]:], skip_special_tokens=True)

@@ -1,6 +1,6 @@
 """Vision models, which turn a picture into a record over patches with one captured forward pass, alone or together with
 a text tower."""
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -178,7 +178,7 @@ class PictureModel(PretrainedModel):
         if query.image is None:
             raise UserError(f"{self.card.title} reads pictures, not text; choose or open a picture, or choose a text "
                             f"model.")
-        if query.text_b or query.target or query.continuation:
+        if query.text_b or query.target or query.continuation or query.ids:
             raise UserError(f"{self.card.title} reads one picture; leave the second text and the target empty.")
         picture = pictures.find(query.image)
         try:
@@ -247,6 +247,14 @@ class TwoTowers:
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
         """Run a plain pass of the tower for this input."""
         return (self.picture if "pixel_values" in tensors else self.text).forward(tensors)
+
+    def write(self, query: Query, most: int, report: Progress = quiet) -> tuple[int, ...]:
+        """Return the ids with which the text tower continues a text."""
+        return self.text.write(query, most, report)
+
+    def spelled(self, ids: Sequence[int]) -> str:
+        """Return the text of ids that the text tower reads."""
+        return self.text.spelled(ids)
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """Return the record of the query's tower."""
