@@ -120,12 +120,12 @@ class Model:
         place of a text, such as [{"role": "user", "content": "Hi"}], in the model's chat template up to the start of
         the answer. image: a picture, for models that read pictures: its path, the bytes of its file, or a PIL image.
 
-        silence: heads whose output is set to 0, or {head: "mean"} for its mean over all positions. temper: {head: T}, temperatures
-        that divide the head's scores before the softmax. hide: source tokens to mask for all queries. window: (width,
-        first); each token of a decoder then only attends to the last `width` keys and the `first` keys of the text.
-        patch: heads whose output is taken from another record of this model with the same number of tokens. map: the
-        kind of attention of these heads, required if the model has several. Raises Error for anything the model cannot
-        do.
+        silence: heads whose output is set to 0, or {head: "mean"} for its mean over all positions. temper: {head: T},
+        temperatures that divide the head's scores before the softmax. hide: source tokens to mask for all queries.
+        window: (width, first); each token of a decoder then only attends to the last `width` keys and the `first` keys
+        of the text. patch: heads whose output is taken from another record of this model with the same number of
+        tokens. map: the kind of attention of these heads, required if the model has several. Raises Error for anything
+        the model cannot do.
         """
         picture = None if image is None else _kept(image)
         plain = self._asked(text, text_b, target, picture, ids, chat)
