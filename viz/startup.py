@@ -1,5 +1,6 @@
 """Preparation of a server for its first visitor: ask the first page's question, so that the models' packages load while
 the browser is loading. A thread imports the pages while the server already responds."""
+import gc
 import logging
 import threading
 from collections.abc import AsyncIterator
@@ -7,7 +8,6 @@ from contextlib import asynccontextmanager
 
 import streamlit as st
 
-from clearhead.model.core.limits import leave_out_imports, share_heaps
 from clearhead.model.core.query import UserError
 from clearhead.viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, say_why, take_turns
 
@@ -30,13 +30,12 @@ def start() -> None:
         desk.ask(sources.open_query(*State().question), "the server's start").result()
     except UserError as error:
         log.warning("the first page has no answer: %s", error)
-    leave_out_imports()
+    gc.freeze()   # or each collection would stop all threads to scan the 450,000 objects of the imports
 
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """Run `start` in a thread when st.App starts, so that the server can respond meanwhile."""
-    share_heaps()
     keep_order()
     hear_out()
     take_turns()

@@ -32,7 +32,6 @@ from clearhead.model.core.attention import (
     recognise_bias,
     recognise_mask,
 )
-from clearhead.model.core.limits import on_own_pages, release_free_pages
 from clearhead.model.core.models import check_lengths
 from clearhead.model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, frozen, quiet
 from clearhead.model.core.record import Layer
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 DROWNED = -1e20   # swamps any score that it is added to in float32; some masks contain it
-LARGE = 2**20  # bytes of queries above which a call counts as large
 SINKS = ("s_aux", "sinks")
 # Keywords that are handled here, or that affect visibility only through the mask passed with them. A model that passes
 # other keywords is shown as reported.
@@ -120,12 +118,6 @@ def as_array(tensor: "Tensor") -> np.ndarray:
             else tensor.detach().float()).numpy()[0]
 
 
-def copy_if_large(array: np.ndarray, large: bool) -> np.ndarray:
-    """Return the array for storage in a record: in its own memory pages if the call is large, because even small arrays
-    would keep the heap from shrinking."""
-    return on_own_pages(array) if large else array
-
-
 def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask: "Tensor | None",
                options: dict[str, Any]) -> Call:
     """Convert a call from transformers to `Call`. tensors: query (1, head, q, d_k), key and value (1, kv_head, k, d).
@@ -146,8 +138,8 @@ def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask
         bias = _add(bias, memory.get(options["position_bias"].expand(1, *shape), _bias), shape)
     sink, bias = _sink(next((options[word] for word in SINKS if word in options), None), bias, shape)
     scale = float(options.get("scaling", 1 / math.sqrt(query.shape[-1])))
-    large = query.numel() * 4 >= LARGE
-    queries, keys, values = (copy_if_large(as_array(tensor), large) for tensor in tensors)
+    # copies, because a view would keep all that the layer computed
+    queries, keys, values = (as_array(tensor).copy() for tensor in tensors)
     return Call(queries, keys, values, scale, allowed, bias, options.get("softcap"), sink,
                 tuple(sorted(options.keys() - KNOWN)), rounding=torch.finfo(query.dtype).eps)
 
@@ -213,7 +205,6 @@ IMPLEMENTATION = "clearhead"
 MASKED = "clearhead_masked"
 # the family's own eager attention, with its queries and keys seen: what 16 bits round differs from pass to pass
 EAGER = "clearhead_eager"
-HOLES = 5   # number of large calls after which free heap pages are returned to the system
 
 
 @frozen
@@ -253,13 +244,11 @@ class Session:
         self.counts[name] = occurrence + 1
         return name, occurrence
 
-    def add_call(self, call: Call, name: str, occurrence: int, outputs: "Tensor", large: bool) -> None:
+    def add_call(self, call: Call, name: str, occurrence: int, outputs: "Tensor") -> None:
         """Add a call with its location in the pass and its outputs (1, row, head, d_v) at `sample_rows`."""
         call.module, call.occurrence, call.rows = name, occurrence, sample_rows(call.query.shape[1])
-        call.outputs = copy_if_large(as_array(outputs).swapaxes(0, 1), large)
+        call.outputs = as_array(outputs).swapaxes(0, 1).copy()
         self.calls.append(call)
-        if large and len(self.calls) % HOLES == 0:
-            release_free_pages()
 
     def edits_at(self, slot: Slot | None, allowed: Mask) -> tuple[Mask, dict[int, float], list[Silence | Patch]]:
         """Return the edits that apply to one attention layer: the mask (`allowed` itself if unchanged), temperatures by
@@ -361,8 +350,7 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
         call.allowed, empty = allowed, empty_rows(allowed, query.shape[2], key.shape[2])
         if empty.any():   # kernels return 0, NaN or a mean
             output = output.masked_fill(torch.from_numpy(empty.T)[..., None], 0)
-    large = query.numel() * 4 >= LARGE
-    session.add_call(call, name, occurrence, output.index_select(1, _row_index(query.shape[2])), large)
+    session.add_call(call, name, occurrence, output.index_select(1, _row_index(query.shape[2])))
     for edit in replaced:
         output[:, :, edit.head] = _replacement(output[:, :, edit.head], edit, session.patched_outputs)
     if replaced:

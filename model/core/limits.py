@@ -1,11 +1,8 @@
 """The operator's settings: limits on untrusted input, memory and torch's threads, and the folder for what is kept on
 disk; and a way to stop a forward pass."""
-import ctypes
 import functools
-import gc
 import json
 import math
-import mmap
 import os
 import re
 import sys
@@ -17,8 +14,6 @@ from contextvars import ContextVar
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
-
-import numpy as np
 
 from clearhead.model.core.query import UserError, frozen
 
@@ -293,56 +288,6 @@ def operations_per_second() -> float:
         left @ right
         shortest = min(shortest, time.perf_counter() - start)
     return max(2 * 256 * 768 * 768 / max(shortest, 1e-6), SLOWEST)
-
-
-ARENAS, HEAPS = -8, 2   # M_ARENA_MAX in glibc's malloc.h, and its value
-# on Linux, mapping pages at once takes two thirds of the time of faulting them in one by one
-AT_ONCE = ("MAP_PRIVATE", "MAP_ANONYMOUS", "MAP_POPULATE")
-
-
-def on_own_pages(array: np.ndarray) -> np.ndarray:
-    """Return a float32 copy of the array in its own memory pages.
-
-    Otherwise the arrays kept from each layer would sit between those that it discards and keep the heap from shrinking.
-    """
-    if sys.platform == "win32":
-        pages = mmap.mmap(-1, array.nbytes)
-    else:
-        pages = mmap.mmap(-1, array.nbytes, flags=sum(getattr(mmap, name, 0) for name in AT_ONCE))
-    copy = np.frombuffer(pages, np.float32).reshape(array.shape)
-    copy[...] = array
-    return copy
-
-
-def share_heaps() -> None:
-    """Limit glibc to two malloc arenas instead of eight per core. Call once, before a server starts its threads.
-
-    Each script run is a thread, and memory freed in one arena cannot be reused from another. With thirty visitors over
-    three minutes on two cores, this reduced memory from 713 to 598 MB at most and from 620 to 530 MB typically.
-    """
-    _call_glibc("mallopt", ARENAS, HEAPS)
-
-
-def release_free_pages() -> None:
-    """Return the heap's free pages to the system with glibc's malloc_trim, if available. Without this, arrays discarded
-    by one layer leave holes too small for those of the next."""
-    _call_glibc("malloc_trim", 0)
-
-
-def _call_glibc(name: str, *arguments: int) -> None:
-    """Call a function of glibc, on systems with one."""
-    function = getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
-    if function is not None:
-        function(*arguments)
-
-
-def leave_out_imports() -> None:
-    """Exclude the 450,000 objects that imports created from garbage collection. Call once, after a server's imports.
-
-    Scanning them stops every thread for a quarter of a second; without them `gc.collect` takes about a microsecond.
-    """
-    gc.freeze()
-    gc.collect()   # fast now; the next automatic scan comes after the heap has grown by a quarter
 
 
 def bytes_of(answer: object) -> int:

@@ -115,11 +115,3 @@ def test_memory_free_in_a_container(container, limit, free):
     (container / "memory.max").write_text(limit, encoding="ascii")
     (container / "memory.current").write_text("1000000\n", encoding="ascii")
     assert limits.memory_free() == free or (free is None and limits.memory_free() > 10_000_000)
-
-
-def test_copy_on_own_pages_is_equal():
-    array = np.arange(2 * 7 * 11000, dtype=np.float32).reshape(2, 11000, 7).transpose(0, 2, 1)
-    copy = limits.on_own_pages(array)
-    assert np.array_equal(copy, array) and not np.shares_memory(copy, array) and copy.flags.c_contiguous
-    limits.release_free_pages()
-    assert np.array_equal(copy, array)
