@@ -48,10 +48,6 @@ def test_screen_belongs_to_a_presentation():
     assert from_params({"present": "1", "screen": "../etc"}) == State(present=True)
 
 
-def test_start_has_no_parameters():
-    assert to_params(START) == {} and from_params({}) == START
-
-
 def parameters(link):
     return dict(parse_qsl(urlsplit(link).query, keep_blank_values=True, strict_parsing=True))
 
