@@ -21,6 +21,8 @@
     m.circuits()                             # what heads do according to their weights alone
     clearhead.compare(r, quiet).frame()      # one row per head: layer, head, divergence
     clearhead.score(m, cases, find=("verb", "subject"))   # score every head on your own rule
+    for r in m.each(texts): ...              # many texts, one record at a time
+    clearhead.table(m, texts, "weights.parquet", heads=[(3, 1)])   # their weights, streamed to a file
     clearhead.look(my_module, inputs)        # the record of any torch module
     clearhead.load(r.save("r.safetensors"))  # a saved record
 
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from clearhead.models import Model, load, look, open
     from clearhead.record import Figure, Record
     from clearhead.scoring import Score, score
+    from clearhead.streaming import table
 
 # In a checkout, model/ and viz/ stand beside this folder, and the links in it are for type checkers; a wheel holds them
 _inside = Path(__file__).parent / "model"
@@ -52,11 +55,11 @@ _PLACES = {"Comparison": "clearhead.comparison", "Error": _QUERY, "Figure": "cle
            "Model": "clearhead.models", "NotFinite": _QUERY, "NotOnDisk": _QUERY, "Record": "clearhead.record",
            "Score": "clearhead.scoring", "UnknownModel": _QUERY, "__version__": "clearhead.model.core.version",
            "compare": "clearhead.comparison", "load": "clearhead.models", "look": "clearhead.models",
-           "open": "clearhead.models", "score": "clearhead.scoring"}
+           "open": "clearhead.models", "score": "clearhead.scoring", "table": "clearhead.streaming"}
 _RENAMED = {"Error": "UserError", "__version__": "VERSION"}
 
 __all__ = ["Comparison", "Error", "Figure", "Model", "NotFinite", "NotOnDisk", "Record", "Score", "UnknownModel",
-           "__version__", "compare", "load", "look", "open", "score"]
+           "__version__", "compare", "load", "look", "open", "score", "table"]
 
 
 def __getattr__(name: str) -> Any:

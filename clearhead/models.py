@@ -1,10 +1,10 @@
 """Open a model and run it on a text, with or without edits."""
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clearhead.model import sources
 from clearhead.model.core import pictures
@@ -28,7 +28,7 @@ from clearhead.model.module import look as module
 from clearhead.model.pretrained.inputs import templated
 from clearhead.model.studies.mechanisms import Mechanisms, MechanismsQuery
 from clearhead.model.studies.predictions import ContinuationQuery
-from clearhead.record import MODELS, Record, Token, ask, head_of, listed
+from clearhead.record import MODELS, Record, Token, ask, head_of, items, listed
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -149,6 +149,18 @@ class Model:
             edits |= {Hide("source", source.index(token)) for token in hidden}
         query = replace(plain, edits=frozenset(edits))
         return Record(ask(query), opened)
+
+    def each(self, texts: Iterable[str], **options: Any) -> Iterator[Record]:
+        """Yield the record of each text, one at a time: when the loop goes on, its answers leave the cache. options:
+        those of a call, such as silence=. Raises Error like a call."""
+        return self._each(items("texts", texts, '["One text.", "Another."]'), options)
+
+    def _each(self, texts: Iterable[str], options: dict[str, Any]) -> Iterator[Record]:
+        for text in texts:
+            try:
+                yield self(text, **options)
+            finally:
+                MODELS.cache.forget(self.name, text)
 
     def circuits(self) -> Mechanisms:
         """Measure what every head does according to its weights alone. frame() has the columns copying, matching and,

@@ -324,12 +324,17 @@ def _named(token: str | int) -> str | int:
     return token if isinstance(token, str) else cast(int, number_of(token))
 
 
-def listed(name: str, given: Iterable[Item], example: str) -> list[Item]:
-    """Return the items of an argument. Raises UserError for a string, whose items would be its letters, for a mapping,
+def items(name: str, given: Iterable[Item], example: str) -> Iterable[Item]:
+    """Return an argument with items. Raises UserError for a string, whose items would be its letters, for a mapping,
     whose items would be its keys, and for what has no items."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise UserError(f"{name}= takes a list, such as {example}, not {quoted(repr(given))[1:-1]}.")
-    return [*given]
+    return given
+
+
+def listed(name: str, given: Iterable[Item], example: str) -> list[Item]:
+    """Return the items of an argument in a list. Raises UserError like `items`."""
+    return [*items(name, given, example)]
 
 
 def head_of(head: object) -> HeadId:

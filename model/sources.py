@@ -83,6 +83,14 @@ class Cache:
         with self._lock:
             self._answers.pop(question, None)
 
+    def forget(self, model: str, text: str) -> None:
+        """Remove the answers to this text, edited or not, and to questions about it."""
+        with self._lock:
+            for question in [*self._answers]:
+                query = getattr(question, "query", question)
+                if isinstance(query, Query) and (query.model, query.text) == (model, text):
+                    del self._answers[question]
+
     def clear(self) -> None:
         """Remove every answer."""
         with self._lock:

@@ -1,0 +1,94 @@
+"""Write the weights of many texts to one Parquet file."""
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clearhead.model.core import files
+from clearhead.model.core import heads as matrices
+from clearhead.model.core.query import HeadId, UserError, slices
+from clearhead.model.core.record import AttentionMap
+from clearhead.models import Model
+from clearhead.record import HEADS, head_of, items, listed
+
+if TYPE_CHECKING:
+    import pyarrow
+
+ROWS = 2**18    # rows of a row group: about 8 MB before compression
+EVERY = 0.5     # seconds between two lines of progress
+
+
+def table(model: Model, texts: Iterable[str], path: str | Path, heads: Iterable[HeadId] | None = None, *,
+          map: str | None = None, **options: Any) -> Path:
+    """Write the weights of heads for many texts to a Parquet file, in the memory of one text, and return its path.
+
+    texts: any iterable, such as a generator or a column of a data set; one record is kept at a time. heads: (layer,
+    head) pairs, by default all. map: the kind of attention, required if the model has several. options: those of
+    `Model.each`. One row per text, head, query and key, in this order, with the columns text (its number, from 0),
+    layer, head, query and key (the tokens), query_position, key_position, and weight (float32). If the terminal shows
+    stderr, it shows the progress there. Raises Error if a text cannot be answered or pyarrow is missing; the file then
+    stays as it was.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UserError("A table is written with pyarrow, which is missing here; install it with pip install "
+                        "\"clearhead[formats]\".") from error
+    chosen = None if heads is None else [head_of(head) for head in listed("heads", heads, HEADS)]
+    if chosen == []:
+        raise UserError(f"heads= names no head; give some, such as {HEADS}, or leave it out to write all of them.")
+    records = model.each(_told(items("texts", texts, '["One text.", "Another."]')), map=map, **options)
+    schema = pyarrow.schema([("text", pyarrow.int32()), ("layer", pyarrow.int16()), ("head", pyarrow.int16()),
+                             ("query", pyarrow.string()), ("key", pyarrow.string()),
+                             ("query_position", pyarrow.int32()), ("key_position", pyarrow.int32()),
+                             ("weight", pyarrow.float32())])
+    place = Path(path)
+    with files.writing(place) as file, parquet.ParquetWriter(file, schema) as writer:
+        waiting: list[pyarrow.Table] = []
+        for number, record in enumerate(records):
+            for part in _parts(number, record.map_named(map), chosen, schema):
+                waiting.append(part)
+                if sum(len(each) for each in waiting) >= ROWS:
+                    writer.write_table(pyarrow.concat_tables(waiting))
+                    waiting.clear()
+        writer.write_table(pyarrow.concat_tables([schema.empty_table(), *waiting]))
+    return place
+
+
+def _parts(number: int, attention: AttentionMap, chosen: list[HeadId] | None,
+           schema: "pyarrow.Schema") -> Iterator["pyarrow.Table"]:
+    """Yield the rows of one text in tables of about ROWS rows or fewer: several heads, or some queries of one."""
+    import pyarrow
+
+    texts = [pyarrow.array(side.texts, pyarrow.string()) for side in (attention.queries, attention.keys)]
+    wanted = matrices.head_ids(attention) if chosen is None else chosen
+    layers = [attention.of_head(*head) for head in wanted]
+    size = len(attention.queries) * len(attention.keys)
+    for some in slices(len(wanted), max(1, ROWS // size)):
+        for rows in slices(len(attention.queries), max(1, ROWS // len(attention.keys))):
+            weights = np.stack([matrices.weights(layer, head, rows)
+                                for layer, (_, head) in zip(layers[some], wanted[some], strict=True)])
+            here, query, key = (axis.ravel() for axis in np.indices(weights.shape, np.int32))
+            layer, head = np.array(wanted[some], np.int16)[here].T
+            query += rows.start
+            yield pyarrow.table([np.full(len(here), number, np.int32), layer, head, texts[0].take(query),
+                                 texts[1].take(key), query, key, weights.ravel()], schema=schema)
+
+
+def _told(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the texts, telling their number, and their rate, on stderr if it is a terminal."""
+    shown, start, told = sys.stderr.isatty(), time.perf_counter(), 0.0
+    count = len(texts) if hasattr(texts, "__len__") else None
+    for number, text in enumerate(texts):
+        if shown and (now := time.perf_counter()) - told > EVERY:
+            told = now
+            rate = number / (now - start)
+            of = "" if count is None else f" of {count:,}"
+            print(f"\r{number:,}{of} texts, {rate:,.0f} a second ", end="", file=sys.stderr, flush=True)
+        yield text
+    if shown:
+        print(f"\r{' ' * 60}\r", end="", file=sys.stderr, flush=True)
