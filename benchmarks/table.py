@@ -1,9 +1,9 @@
 """Compare `clearhead.table` with a plain loop over the model: `python -m benchmarks.table [--page FILE] [--texts N]`.
 
-The plain loop is MiniLM of transformers in eager mode with output_attentions, one text at a time, tokenizer included, in
-the same process with the same threads. It is run twice: writing nothing, and writing the same rows to Parquet with the
-plainest code. Blocks of 50 texts alternate between all of them, and a ratio is the median over the blocks, because a
-machine's speed changes over minutes. The texts are those of assets/cases.
+The plain loop is MiniLM of transformers in eager mode with output_attentions, one text at a time, tokenizer included,
+in the same process with the same threads. It is run twice: writing nothing, and writing the same rows to Parquet with
+the plainest code. Blocks of 50 texts alternate between all of them, and a ratio is the median over the blocks, because
+a machine's speed changes over minutes. The texts are those of assets/cases.
 """
 import argparse
 import csv
@@ -24,8 +24,8 @@ from clearhead.model.core.files import write as write_file
 HEAD = (3, 1)
 BLOCK = 50       # texts between two turns
 LIMIT = 1.3      # criterion: the table of one head relative to the plain loop that writes nothing
-WAYS = {"plain": "plain loop, writing nothing", "one": "table of one head", "plain_all": "plain loop, writing all heads",
-        "all": "table of all heads"}
+WAYS = {"plain": "plain loop, writing nothing", "one": "table of one head",
+        "plain_all": "plain loop, writing all heads", "all": "table of all heads"}
 
 
 def cases(count: int) -> list[str]:

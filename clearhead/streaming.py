@@ -1,7 +1,7 @@
 """Write the weights of many texts to one Parquet file."""
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +82,7 @@ def _parts(number: int, attention: AttentionMap, chosen: list[HeadId] | None,
 def _told(texts: Iterable[str]) -> Iterator[str]:
     """Yield the texts, telling their number, and their rate, on stderr if it is a terminal."""
     shown, start, told = sys.stderr.isatty(), time.perf_counter(), 0.0
-    count = len(texts) if hasattr(texts, "__len__") else None
+    count = len(texts) if isinstance(texts, Sized) else None
     for number, text in enumerate(texts):
         if shown and (now := time.perf_counter()) - told > EVERY:
             told = now

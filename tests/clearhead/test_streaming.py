@@ -71,7 +71,8 @@ def test_table_has_every_weight_of_transformers(folder, model, tmp_path, monkeyp
             square = np.full((count, count), np.nan)
             square[here.query_position, here.key_position] = here.weight
             np.testing.assert_allclose(square, attentions[layer, head], atol=1e-5)
-            assert (tokens[here.query_position] == here["query"]).all() and (tokens[here.key_position] == here.key).all()
+            assert (tokens[here.query_position] == here["query"]).all()
+            assert (tokens[here.key_position] == here.key).all()
             rows += len(here)
     assert rows == len(found)
 
