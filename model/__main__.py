@@ -10,7 +10,6 @@ import click
 import numpy as np
 
 from clearhead.model import sources
-from clearhead.model.ask import desk
 from clearhead.model.cli.atlas import atlas_command
 from clearhead.model.cli.circuits import circuits_command, lens_command, paths_command, why_command, writes_command
 from clearhead.model.cli.commands import (
@@ -122,7 +121,7 @@ def verify(model_id: str) -> None:
     The exit code is 0 if it is verified, 3 if it is only reported (with the reason), 1 if it is refused.
     """
     try:
-        record = answer_to(desk.CheckQuery(sources.open_query(*_probe(model_id))))
+        record = answer_to(sources.open_query(*_probe(model_id)))
     except UserError as error:
         raise RefusedModel(str(error)) from error
     click.echo(_verdict(record))
@@ -217,14 +216,13 @@ def _like_first(record: AttentionRecord, vectors: np.ndarray) -> str:
 def _verdict(record: AttentionRecord) -> str:
     found = record.verification
     figures = ""
-    if found.status in ("verified", "kept"):
+    if found.status == "verified":
         count = sum(layer.heads for each in record.maps for layer in each.layers)
         figures = (f": outputs recomputed within {found.max_error:.1g} of weights · |value| on "
                    f"{found.rows_checked:,} rows of {count:,} heads, rows sum to 1 within {found.row_sum_error:.1g}")
         if not math.isnan(found.load_error):
             figures += f", {found.load_error:.1g} from the model's own eager weights at load"
-    status = "was verified when it was recorded" if found.status == "kept" else found.status
-    return f"{record.card.title} ({record.query.revision}) {status}{figures}" + "".join(
+    return f"{record.card.title} ({record.query.revision}) {found.status}{figures}" + "".join(
         f"; {reason}" for reason in found.reasons)
 
 

@@ -159,22 +159,19 @@ class CheckQuery:
     query: Query
 
     def answer(self, models: Any, report: Progress) -> AttentionRecord:
-        """Return the record of a new pass. If its numbers differ from those of the cached record, clear the cache."""
+        """Return the record of a new pass. If it differs from the cached one, clear the cache, which may hold answers
+        computed from that."""
         known = models.cache.get(self.query)
+        _doubted.add(self.query)
         try:
             live = self.query.answer(models, report)
         except UserError:
-            _doubted.add(self.query)
             models.cache.clear()
             raise
-        if known is not None and known.verification.status == "kept":
-            far = kept.difference(known, live)
-            if far > 0:
-                models.cache.clear()
-            if far > kept.SAME or live.verification.status != "verified":
-                live = replace(live, notes=(*live.notes, REPLACED))
-                kept.discard(self.query)
-                _doubted.add(self.query)
+        if known is not None and not kept.same(known, live):
+            models.cache.clear()
+            kept.keep(live)
+            live = replace(live, notes=(*live.notes, REPLACED))
         models.cache.put(self.query, live)
         return live
 

@@ -11,8 +11,9 @@ import json
 import logging
 import os
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from clearhead.model.core.files import ASSETS
 from clearhead.model.core.files import write as write_file
 from clearhead.model.core.limits import LIMITS, home, keeps
 from clearhead.model.core.query import IN_MEMORY, Query, UserError
-from clearhead.model.core.record import AttentionRecord, Layer, Prediction
+from clearhead.model.core.record import AttentionRecord
 from clearhead.model.imported.record_file import read_kept
 from clearhead.model.imported.source import PREFIX
 
@@ -89,12 +90,6 @@ def keep(record: AttentionRecord) -> None:
         log.info("a record was not kept: %s", error)
 
 
-def discard(query: Query) -> None:
-    """Delete this machine's cached record of a query."""
-    with suppress(OSError, UserError):
-        (folder() / name_of(query)).unlink(missing_ok=True)
-
-
 def _make_room() -> None:
     """Delete the least recently used records until the rest fit. Other processes may do this at the same time."""
     known = []
@@ -111,35 +106,21 @@ def _make_room() -> None:
         total -= size
 
 
-def difference(kept: AttentionRecord, live: AttentionRecord) -> float:
-    """Return the largest difference between the numbers of two records, as a fraction of the largest number of a
-    head's queries, keys or values, or of the answer. 0 if all are equal, infinity if tokens, heads, masks or shapes
-    differ."""
-    sides = [[(part.kind, part.queries, part.keys) for part in record.maps] for record in (kept, live)]
-    layers = [[layer for part in record.maps for layer in part.layers] for record in (kept, live)]
-    if sides[0] != sides[1] or len(layers[0]) != len(layers[1]):
-        return float("inf")
-    if _best(kept.prediction) != _best(live.prediction):
-        return float("inf")
-    pairs = list(zip(_numbers(kept.prediction), _numbers(live.prediction), strict=True))
-    for ours, theirs in zip(*layers, strict=True):
-        if not (isinstance(ours, Layer) and isinstance(theirs, Layer)) or ours.scale != theirs.scale or not (
-                np.array_equal(ours.sees_nothing, theirs.sees_nothing)):
-            return float("inf")
-        for one, other in ((getattr(ours, name), getattr(theirs, name)) for name in ("query", "key", "value")):
-            pairs += zip(one, other, strict=True) if one.shape == other.shape else [(one, other)]   # by head
-    if any(one.shape != other.shape for one, other in pairs):
-        return float("inf")
-    return max((float(np.abs(one - other).max()) / (float(np.abs(other).max()) or 1.0) for one, other in pairs
-                if one.size), default=0.0)
+def same(kept: AttentionRecord, live: AttentionRecord) -> bool:
+    """Return whether two records have the same tokens, heads, masks and answer, and the same numbers up to rounding. Of
+    an answer's candidates only the best are compared, because rounding may exchange two that are equally likely."""
+    return _same(*((record.maps, record.prediction and replace(
+        record.prediction, ids=tuple(ids[:1] for ids in record.prediction.ids), texts=())) for record in (kept, live)))
 
 
-def _best(answer: Prediction | None) -> object:
-    """Return what two equal answers have in common exactly: of the candidates only the best, because rounding may
-    exchange two that are equally likely."""
-    return None if answer is None else (answer.kind, answer.positions, [ids[0] for ids in answer.ids])
-
-
-def _numbers(answer: Prediction | None) -> list[np.ndarray]:
-    return [] if answer is None else [np.array([] if each is None else each, np.float64) for each in (
-        answer.probabilities, answer.cosines, answer.vector, answer.vectors)]
+def _same(one: Any, other: Any) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray | float):
+        largest = np.abs(other).max(initial=0)
+        return np.shape(one) == np.shape(other) and np.allclose(one, other, 0, SAME * largest, equal_nan=True)
+    if is_dataclass(one):
+        return all(_same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
