@@ -9,7 +9,7 @@ import numpy as np
 
 from clearhead.model.core import files
 from clearhead.model.core import heads as matrices
-from clearhead.model.core.query import HeadId, UserError, slices
+from clearhead.model.core.query import HeadId, UserError, need, slices
 from clearhead.model.core.record import AttentionMap
 from clearhead.models import Model
 from clearhead.record import HEADS, head_of, items, listed
@@ -32,12 +32,10 @@ def table(model: Model, texts: Iterable[str], path: str | Path, heads: Iterable[
     stderr, it shows the progress there. Raises Error if a text cannot be answered or pyarrow is missing; the file then
     stays as it was.
     """
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise UserError("A table is written with pyarrow, which is missing here; install it with pip install "
-                        "\"clearhead[formats]\".") from error
+    need("pyarrow")
+    import pyarrow
+    from pyarrow import parquet
+
     chosen = None if heads is None else [head_of(head) for head in listed("heads", heads, HEADS)]
     if chosen == []:
         raise UserError(f"heads= names no head; give some, such as {HEADS}, or leave it out to write all of them.")

@@ -108,7 +108,7 @@ def need(*modules: str) -> None:
         for name in modules:
             if name in packages and importlib.util.find_spec(name) is None:
                 raise UserError(f"This needs the package {packages[name]}, which is not installed; run: pip install "
-                                f"\"clearhead[{extra}]\"")
+                                f"\"clearhead[{extra}]\".")
 
 
 def first_line(error: BaseException, longest: int) -> str:

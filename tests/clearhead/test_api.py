@@ -240,7 +240,7 @@ def test_record_is_one_line_and_a_grid_in_a_notebook(record):
     ("plotly", lambda _: start("app.py", []), "app")])
 def test_missing_extra_is_named(record, module, asked, extra, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(clearhead.Error, match=rf'^This needs the package \w+, .* pip install "clearhead\[{extra}\]"$'):
+    with pytest.raises(clearhead.Error, match=rf'This needs the package \w+, .* pip install "clearhead\[{extra}\]"\.'):
         asked(record)
 
 
