@@ -117,7 +117,7 @@ def _same(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray | float):
-        largest = np.abs(other).max(initial=0)
+        largest = np.abs(np.nan_to_num(other)).max(initial=0)
         return np.shape(one) == np.shape(other) and np.allclose(one, other, 0, SAME * largest, equal_nan=True)
     if is_dataclass(one):
         return all(_same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
