@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from clearhead.model.core.limits import LIMITS, ByteCache
-from clearhead.model.core.models import A, NamesModel, OpenModel, Question, TooLarge, Trace, TraceQuery
+from clearhead.model.core.models import A, NamesModel, OpenModel, Question, Trace, TraceQuery
 from clearhead.model.core.query import (
     IN_MEMORY,
     Edit,
@@ -30,6 +30,7 @@ from clearhead.model.pretrained.catalogue import catalogue_only
 from clearhead.model.scratch import source as scratch
 
 __all__ = ["catalogue_only"]
+BLOCK = 64           # tokens that a trace holds together
 MISSING = object()   # returned for a missing cache entry, since an answer may be None
 
 
@@ -128,14 +129,11 @@ class CachedModels:
         return self._cached(query, report)
 
     def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
-        """Return the answer to the query's TraceQuery, computing it if it is not cached; if it is too large, one that
-        holds these tokens alone."""
-        try:
-            return self._cached(TraceQuery(query), report)
-        except TooLarge:
-            if not tokens:
-                raise
-        return self._cached(TraceQuery(query, tokens), report)
+        """Return the answer to the query's TraceQuery, computing it if it is not cached; if tokens are given, one that
+        holds their blocks of BLOCK tokens, which other questions about these tokens share."""
+        starts = sorted({token - token % BLOCK for token in tokens})
+        held = tuple(token for start in starts for token in range(start, start + BLOCK))
+        return self._cached(TraceQuery(query, held), report)
 
     def _cached(self, question: Question[A], report: Progress) -> A:
         answer = self.cache.get(question, MISSING)

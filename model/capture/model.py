@@ -219,7 +219,7 @@ class NetworkModel:
 
     def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
         """Return the trace of the pass that answers the query, with these tokens alone if any are given. Raises
-        UserError if the model's structure cannot be followed, and TooLarge if all of it takes too much memory."""
+        UserError if the model's structure cannot be followed, or if all of it takes too much memory."""
         return trace.trace(self, query, report, tokens)
 
     def check_edits(self, edits: Iterable[Edit], lengths: tuple[int, int | None]) -> None:

@@ -25,7 +25,6 @@ from clearhead.model.core.models import (
     Norm,
     Pairs,
     Projection,
-    TooLarge,
     Trace,
     Transform,
     Unembedding,
@@ -161,8 +160,8 @@ def affine_of(module: "nn.Module") -> tuple[np.ndarray, np.ndarray | None]:
 
 def trace(model: "NetworkModel", query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
     """Return the trace of the pass that answers the query, with these tokens of each stack and a few others if any are
-    given, else with all. Raises UserError if the model's structure cannot be followed, and TooLarge if the activations
-    of all tokens take too much memory."""
+    given, else with all. Raises UserError if the model's structure cannot be followed, or if the activations of all
+    tokens take too much memory."""
     if model.wiring is None:
         raise UserError(f"{model.card.title} only reports its weights, so its layers cannot be traced; choose a "
                         f"verified model.")
@@ -189,7 +188,7 @@ def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progr
         return replace(_assemble(record, model, wiring, names, calls, rows),
                        nbytes=sum(array.nbytes for array in arrays.values()))
     except TooMuch:
-        return TooLarge(f"All activations of {title} for this text take more than {LARGEST / 2**20:,.0f} MB; choose "
+        return UserError(f"All activations of {title} for this text take more than {LARGEST / 2**20:,.0f} MB; choose "
                         f"a shorter text.")
     except Unfollowed as error:
         return UserError(f"The layers of {title} cannot be traced because {error}; its attention can still be shown.")

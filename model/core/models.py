@@ -483,7 +483,7 @@ class OpenModel(Protocol):
 
     def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
         """Return the trace of the same pass, from the embeddings to the last block. If tokens are given, it may hold
-        these alone. Raises `TooLarge` if all of it takes too much memory."""
+        these alone. Raises UserError if all of it takes too much memory."""
 
 
 def check_lengths(other: Query, there: int, here: int) -> None:
@@ -491,10 +491,6 @@ def check_lengths(other: Query, there: int, here: int) -> None:
     if there != here:
         raise UserError(f"A head's output is copied token by token, but there are {there} tokens in "
                         f"“{other.text[:60]}” and {here} here; choose a text with the same number of tokens.")
-
-
-class TooLarge(UserError):
-    """All activations of a pass take too much memory."""
 
 
 class Models(Protocol):
@@ -507,7 +503,7 @@ class Models(Protocol):
         """Return the answer to a query."""
 
     def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
-        """Return the answer to its TraceQuery; if that is too large, one that holds these tokens alone."""
+        """Return the answer to its TraceQuery; if tokens are given, one that holds blocks of tokens around them."""
 
 
 A = TypeVar("A")

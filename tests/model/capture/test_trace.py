@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import torch
 
+from clearhead.model import sources
 from clearhead.model.ask.jobs import Cache
 from clearhead.model.capture import trace
-from clearhead.model.core.models import TooLarge
 from clearhead.model.core.query import Kind, Query, UserError
 from clearhead.model.lessons.block import boxes
 from clearhead.model.pretrained import load
@@ -113,17 +113,19 @@ def test_untraceable_module_is_named(tmp_path, report, monkeypatch, plant, named
     assert model.record(asked(model), report).verification.status == "verified"   # the way out
 
 
-def test_pass_that_is_too_large_is_traced_at_the_tokens_asked_about(opened, report, monkeypatch):
+def test_a_trace_holds_the_blocks_of_the_tokens_asked_about(opened, report, monkeypatch):
     model, models = opened("llama"), CachedModels(1, Cache(2**20))
     whole = model.trace(asked(model), report)
     monkeypatch.setattr(models, "open", lambda *_: model)
     monkeypatch.setattr(trace, "LARGEST", 1000)
-    found = models.trace(asked(model), report, (5, 9))
+    monkeypatch.setattr(sources, "BLOCK", 2)
+    found = models.trace(asked(model), report, (9, 5))
+    assert models.trace(asked(model), report, (4, 8)) is found
     rows = found.at(Kind.CAUSAL, [5, 9])
     assert found.nbytes < whole.nbytes / 2 and found.unembedding is not None
     for one, other in zip(found.blocks, whole.blocks, strict=True):
         np.testing.assert_allclose(one.after[rows], other.after[[5, 9]], atol=1e-5)
-    with pytest.raises(TooLarge) as refused:
+    with pytest.raises(UserError, match="choose a shorter text") as refused:
         models.trace(asked(model), report)
     kept = {frame.f_code.co_name for frame, _ in traceback.walk_tb(refused.tb)}   # with all that they hold
     assert "trace" in kept and "_traced" not in kept and refused.value.__context__ is None
