@@ -25,12 +25,15 @@ from clearhead.model.core.query import (
 )
 from clearhead.model.core.record import Card
 from clearhead.model.module import look as module
+from clearhead.model.pretrained import load as pretrained
 from clearhead.model.pretrained.inputs import templated
+from clearhead.model.scratch import source as scratch
 from clearhead.model.studies.mechanisms import Mechanisms, MechanismsQuery
 from clearhead.model.studies.predictions import ContinuationQuery
 from clearhead.record import MODELS, Record, Token, ask, head_of, items, listed
 
 if TYPE_CHECKING:
+    import torch
     from PIL.Image import Image
     from torch import nn
 
@@ -206,17 +209,29 @@ def load(path: str | Path) -> Record:
     return Record(ask(sources.open_query(*sources.import_file(_content(path), Path(path).name))))
 
 
-def open(model: "str | Path | nn.Module", tokenizer: object = None, *, title: str | None = None) -> Model:
+def open(model: "str | Path | nn.Module", tokenizer: object = None, *, title: str | None = None,
+         revision: str | None = None, dtype: "str | torch.dtype | None" = None,
+         device: "str | torch.device | None" = None) -> Model:
     """Open a model, given by its name in the catalogue, its folder, its hub id (if already downloaded), or as a
     transformers model in memory with its tokenizer; for a model that reads pictures, its image processor.
 
     A model in memory runs itself, with its own hooks, adapters, dtype and tokenizer: nothing is copied or saved, and
     after each answer the model is as it was. It is captioned with `title` (by default its class), *in memory* and a
-    fingerprint, which follows any change to the model: the next answer is one of the changed model. Raises Error if the
-    model is not on this disk (the error says how to download it), or if its attention could not be shown correctly.
+    fingerprint, which follows any change to the model: the next answer is one of the changed model.
+
+    revision: a branch or a commit of a hub id in the local Hugging Face cache. dtype: the type in which the network is
+    loaded and computes, "float32" (default), "float64", "bfloat16" or "float16", also as a torch.dtype. device: where
+    it computes, such as "cuda"; records are arrays on the CPU. Raises Error if the model is not on this disk (the error
+    says how to download it), or if its attention could not be shown correctly.
     """
+    options = revision, dtype, device
     if isinstance(model, str | Path):
-        return Model(str(model))
+        if options != (None, None, None) and scratch.is_scratch(str(model)):
+            raise UserError(f"{model} comes with Clearhead and computes in float32 on the CPU; leave revision=, dtype= "
+                            f"and device= out.")
+        return Model(pretrained.with_options(str(model), *options))
+    if options != (None, None, None):
+        raise UserError("A model in memory stays as it is; change its dtype or device before it is opened.")
     from clearhead.model.pretrained.memory import Given
 
     given = Given(model, tokenizer, title)

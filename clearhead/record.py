@@ -48,7 +48,7 @@ class Record:
         """Return all heads of the first map as `Figure` in viz.notebook does."""
         from clearhead.viz.notebook import png
 
-        return png(self.data, View(self.answer.kinds[0]), ())
+        return png(self.data, View(self.data.kinds[0]), ())
 
     @property
     def text(self) -> str:

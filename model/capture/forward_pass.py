@@ -115,7 +115,7 @@ def as_array(tensor: "Tensor") -> np.ndarray:
     import torch
 
     return (tensor if tensor.dtype == torch.float32 and not tensor.requires_grad
-            else tensor.detach().float()).numpy()[0]
+            else tensor.detach().float()).cpu().numpy()[0]
 
 
 def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask: "Tensor | None",
@@ -159,7 +159,7 @@ def parse_mask(memory: Memo, mask: "Tensor | None", shape: tuple[int, int, int],
 
 
 def _bool_mask(mask: "Tensor") -> Mask:
-    return recognise_mask(mask[0].numpy())
+    return recognise_mask(mask[0].cpu().numpy())
 
 
 def _float_mask(mask: "Tensor") -> tuple[Mask, Bias]:
@@ -167,7 +167,7 @@ def _float_mask(mask: "Tensor") -> tuple[Mask, Bias]:
     minimum for every key forbids nothing; it swamps the scores and gives uniform weights."""
     import torch
 
-    numbers = mask[0].float()
+    numbers = mask[0].float().cpu()
     allowed = numbers > torch.finfo(mask.dtype).min / 2
     drowned = ~allowed.any(-1, keepdim=True) & torch.isfinite(numbers).all(-1, keepdim=True)
     if drowned.any():
@@ -181,7 +181,7 @@ def _sink(sink: "Tensor | None", bias: Bias, shape: tuple[int, int, int]) -> tup
     it from the row's scores and return 0: shifting all logits of a row, including the sink's, changes no weight."""
     if sink is None:
         return None, bias
-    numbers = sink.detach().float().numpy().copy()   # a copy, because the program may continue to train the model
+    numbers = sink.detach().float().cpu().numpy().copy()   # a copy, because the program may continue to train the model
     if numbers.size == shape[0]:
         return numbers.reshape(-1), bias
     shift = np.broadcast_to(-numbers.reshape(*shape[:2], 1), shape)
@@ -189,7 +189,7 @@ def _sink(sink: "Tensor | None", bias: Bias, shape: tuple[int, int, int]) -> tup
 
 
 def _bias(tensor: "Tensor") -> Bias:
-    return recognise_bias(tensor[0].detach().float().numpy())
+    return recognise_bias(tensor[0].detach().float().cpu().numpy())
 
 
 def _add(one: Bias, other: Bias, shape: tuple[int, int, int]) -> Bias:
@@ -349,8 +349,9 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
     if allowed is not call.allowed:
         call.allowed, empty = allowed, empty_rows(allowed, query.shape[2], key.shape[2])
         if empty.any():   # kernels return 0, NaN or a mean
-            output = output.masked_fill(torch.from_numpy(empty.T)[..., None], 0)
-    session.add_call(call, name, occurrence, output.index_select(1, _row_index(query.shape[2])))
+            output = output.masked_fill(torch.from_numpy(empty.T).to(output.device)[..., None], 0)
+    rows = _row_index(query.shape[2]).to(output.device)
+    session.add_call(call, name, occurrence, output.index_select(1, rows))
     for edit in replaced:
         output[:, :, edit.head] = _replacement(output[:, :, edit.head], edit, session.patched_outputs)
     if replaced:
@@ -370,7 +371,7 @@ def read_gate(_module: object, arguments: "tuple[Tensor, ...]") -> None:
         return
     before, session.output = session.output, None
     lengths = [each.norm(dim=-1)[0].T for each in (before, arguments[0].reshape(before.shape))]
-    session.calls[-1].gate = (lengths[1] / lengths[0].clamp_min(1e-30)).float().numpy()
+    session.calls[-1].gate = (lengths[1] / lengths[0].clamp_min(1e-30)).float().cpu().numpy()
 
 
 def _replacement(output: "Tensor", edit: Silence | Patch,
@@ -379,7 +380,7 @@ def _replacement(output: "Tensor", edit: Silence | Patch,
     if isinstance(edit, Patch):
         here, taken = output.shape[1], patched_outputs[edit]
         check_lengths(edit.from_query, min(here, len(taken)), here)
-        return taken[None, :here]   # text that is still being generated has only its first rows
+        return taken[None, :here].to(output.device)   # text that is still being generated has only its first rows
     return 0 if edit.mode == "zero" else output.mean(1, keepdim=True)
 
 
@@ -393,7 +394,8 @@ def _sparse_mask(mask: "Tensor | None", indices: "Tensor | None", n_keys: int) -
 
     if mask is None:
         raise Unsupported("it chooses keys without a mask that says what they may be chosen from")
-    left_out = torch.ones(1, indices.shape[1], n_keys, dtype=torch.bool).scatter(-1, indices.long(), False)[:, None]
+    every = torch.ones(1, indices.shape[1], n_keys, dtype=torch.bool, device=indices.device)
+    left_out = every.scatter(-1, indices.long(), False)[:, None]
     return mask & ~left_out if mask.dtype == torch.bool else mask.masked_fill(left_out, torch.finfo(mask.dtype).min)
 
 

@@ -111,7 +111,7 @@ class NetworkModel:
             raise UserError(f"{self.card.title} has no answer that could change; choose a model that predicts words or "
                             f"sentence vectors.")
         logits, positions = self.answered(asked, output, row)
-        return PassAnswer(self.task, tuple(positions), logits.float().numpy())
+        return PassAnswer(self.task, tuple(positions), logits.float().cpu().numpy())
 
     def prediction(self, query: Query, asked: ModelInput, output: Any) -> Prediction | None:
         """Return the best CANDIDATES words or classes at the positions where the model answers, or None if it predicts
@@ -247,8 +247,8 @@ def _with_rows(heads: "dict[tuple[Kind, int], Tensor]", rows: "list[dict[KindHea
     for row, replaced in enumerate(rows):
         for (kind, layer, head), other in replaced.items():
             if (kind, layer) == (slot.kind, slot.index):
-                output[row, :, head] = other
-    heads[slot.kind, slot.index] = output[0]
+                output[row, :, head] = other.to(output.device)
+    heads[slot.kind, slot.index] = output[0].cpu()
     return output
 
 

@@ -262,7 +262,7 @@ def _first(output: object) -> object:
 
 def _numbers(tensor: "Tensor | None") -> Any:
     """Return a tensor as float32, without a copy if possible; None for None."""
-    return None if tensor is None else tensor.detach().float().numpy()
+    return None if tensor is None else tensor.detach().float().cpu().numpy()
 
 
 def _assemble(record: AttentionRecord, model: "NetworkModel", wiring: "Wiring", names: dict[str, str],

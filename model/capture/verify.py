@@ -210,7 +210,8 @@ def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], la
         weights = [part for part in (output if isinstance(output, tuple) else ())   # T5 returns its bias before them
                    if layer and getattr(part, "shape", None) == (1, *layer.shape)]
         if layer and weights:
-            error, beyond, total = _compare(layer, weights[-1][0].float().numpy(), seen.rounding if seen else 2**-23)
+            theirs, rounding = weights[-1][0].float().cpu().numpy(), seen.rounding if seen else 2**-23
+            error, beyond, total = _compare(layer, theirs, rounding)
             errors[key] = error, beyond
             sums.append(total)
 
@@ -335,7 +336,7 @@ def _layers(kind: Kind, weights: "Sequence[Tensor | None] | None", shape: tuple[
         if (given[:1], given[2:]) != ((1,), shape):   # such as windows instead of the whole input
             raise Unsupported(f"it reports weights of {given} for a {kind} layer, not (1, head, {shape[0]}, "
                               f"{shape[1]})")
-        numbers, rounding = layer[0].float(), torch.finfo(layer.dtype).eps
+        numbers, rounding = layer[0].float().cpu(), torch.finfo(layer.dtype).eps
         if rounding > FINE:   # the sums of rows were rounded, too
             sums = numbers.sum(-1, keepdim=True)
             numbers = torch.where((sums - 1).abs() < 4 * rounding, numbers / sums, numbers)

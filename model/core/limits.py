@@ -248,12 +248,12 @@ def count_parameters(network: "nn.Module") -> int:
     return sum(each.numel() for each in network.parameters())
 
 
-def refuse_weights(parameters: int, title: str) -> None:
-    """Raise UserError if a model's weights do not fit into memory as float32."""
-    needed, room = FLOAT * parameters * 1.15, memory_free()
+def refuse_weights(parameters: int, title: str, dtype: str = "float32") -> None:
+    """Raise UserError if a model's weights do not fit into memory in this type."""
+    needed, room = {"float64": 8, "float32": FLOAT}.get(dtype, 2) * parameters * 1.15, memory_free()
     if needed > room:
         raise UserError(f"{title} has {parameters / 1e9:,.2f} billion parameters, which take "
-                        f"{needed / 1e9:,.1f} GB in float32, but {room / 1e9:,.1f} GB of memory are free; choose a "
+                        f"{needed / 1e9:,.1f} GB in {dtype}, but {room / 1e9:,.1f} GB of memory are free; choose a "
                         f"smaller model.")
 
 

@@ -93,9 +93,10 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
             with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
                 named = adapter.architecture(network_class.__name__, config)
             network_class = getattr(transformers, named, network_class)
-        _refuse_what_weights_do_not_hold(network_class, config, weights, place.title)
+        _refuse_what_weights_do_not_hold(network_class, config, weights, place.title, place.dtype)
     report(0.2, "loading the weights")
-    options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
+    options = {"config": config, "use_safetensors": True, "dtype": getattr(torch, place.dtype),
+               "output_loading_info": True,
                "ignore_mismatched_sizes": True, **LOAD_OPTIONS,
                # keep transformers from applying an adapter on its own, which it does if peft is installed
                "adapter_kwargs": {"subfolder": "none"}}
@@ -129,12 +130,17 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
             f"its weights have other names, such as {other}, so rename them or save the model with save_pretrained."))
     if adapter is not None:
         adapter.merge(network)
-    network.eval()
+    try:
+        network.eval().to(place.device)
+    except (RuntimeError, AssertionError) as error:   # torch was built without it, or its memory is too small
+        raise UserError(f"{place.title} cannot be moved to {place.device} ({first_line(error, 120)}); choose another "
+                        f"device.") from error
     with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
         clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"], weights.files,
                                        weights.repeated(prefix), pooled)
     stored = weights.dtypes
-    dtype = "float32" if set(stored) <= COMPUTED else f"float32, stored as {' and '.join(stored)}"
+    own = place.dtype == "float32" and set(stored) <= COMPUTED
+    dtype = place.dtype if own else f"{place.dtype}, stored as {' and '.join(stored)}"
     return Loaded(network, head, clauses, dtype)
 
 
@@ -240,7 +246,7 @@ def _config(folder: Path) -> "Config":
 
 
 def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Config",
-                                     weights: Weights, title: str) -> None:
+                                     weights: Weights, title: str, dtype: str) -> None:
     """Raise UserError if the configured network has far more layers than the weights, or needs more memory than is
     free."""
     import torch
@@ -253,7 +259,7 @@ def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Co
         network = made_of(network_class, copy.deepcopy(config), "eager")
     tied = tied_names(network)
     needed = sum(parameter.numel() for name, parameter in network.named_parameters() if name not in tied)
-    limits.refuse_weights(needed, title)
+    limits.refuse_weights(needed, title, dtype)
 
 
 def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str, ...], forward: Probe,

@@ -17,6 +17,9 @@ MARK = "clearhead.json"   # written last into a downloaded folder, with its orig
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
 
+REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,95}")
+
+
 class Unreachable(UserError):
     """There is no network, or the server does not answer."""
 
@@ -128,17 +131,20 @@ def folder_name(hub_id: str) -> str:
     return no_device(hub_id.replace("/", "--"))
 
 
-def hub_folder(hub_id: str) -> Path | None:
-    """Return a hub model's folder, downloaded by us or complete in the hub's own cache, or None."""
+def hub_folder(hub_id: str, revision: str = "main") -> Path | None:
+    """Return a hub model's folder, downloaded by us or complete in the hub's own cache, or None. revision: a branch, or
+    a commit in that cache."""
     from huggingface_hub import constants
 
     own = home() / "models" / folder_name(hub_id)
-    if (own / MARK).is_file():
+    if revision == "main" and (own / MARK).is_file():
         return own
-    reference = Path(constants.HF_HUB_CACHE) / f"models--{hub_id.replace('/', '--')}" / "refs" / "main"
-    if not reference.is_file():
+    if not REVISION.fullmatch(revision) or ".." in revision:
         return None
-    snapshot = reference.parent.parent / "snapshots" / reference.read_text(encoding="utf-8").strip()
+    cached = Path(constants.HF_HUB_CACHE) / f"models--{hub_id.replace('/', '--')}"
+    reference = cached / "refs" / revision
+    commit = reference.read_text(encoding="utf-8").strip() if reference.is_file() else revision
+    snapshot = cached / "snapshots" / commit
     names = {path.name for path in snapshot.glob("*")}
     whole = {"config.json", WEIGHTS}, {"config.json", f"{WEIGHTS}.index.json"}, {
         "adapter_config.json", "adapter_model.safetensors"}

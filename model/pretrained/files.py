@@ -52,6 +52,8 @@ class ModelFiles:
     entry: catalogue.Entry | None = None   # its entry in the catalogue, if any
     adapter: Path | None = None            # the folder of the LoRA adapter that is merged into the weights
     unapplied: tuple[str, ...] = ()        # clauses on what changes the model but is not applied
+    dtype: str = "float32"                 # the type in which it computes
+    device: str = "cpu"                    # where it computes
 
     @property
     def folders(self) -> tuple[Path, ...]:

@@ -165,7 +165,8 @@ def as_tensors(network: "Network", arguments: dict[str, list[int]]) -> "dict[str
     import torch
 
     known = parameters_of(network.__class__)
-    return {name: torch.from_numpy(np.array([values], np.int64)) for name, values in arguments.items() if name in known}
+    return {name: torch.from_numpy(np.array([values], np.int64)).to(network.device)
+            for name, values in arguments.items() if name in known}
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """Open a pretrained model safely: only known files, no pickles, no third-party code, no network access, and
 verification before the first answer."""
+import re
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearhead.model.capture.forward_pass import register
-from clearhead.model.core.query import NotOnDisk, Progress, UnknownModel, UserError
+from clearhead.model.core.query import NotOnDisk, Progress, UnknownModel, UserError, quoted
 from clearhead.model.pretrained import accounting, catalogue, convert, files
 from clearhead.model.pretrained.adapters import with_adapters
 from clearhead.model.pretrained.catalogue import check_id
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from clearhead.model.pretrained.vision.picture_model import TwoTowers
 
 SUFFIX = "~untrained"
+OPTION = re.compile(r"~(?:(?P<dtype>float32|float64|bfloat16|float16)|(?P<device>(?:cpu|cuda|mps|xpu)(?::\d{1,3})?))$")
 PATH_STARTS = ("./", "../", "~", ".\\", "..\\")
 
 # a model's attention implementation is switched during verification, and transformers' imports are not thread-safe
@@ -32,13 +34,34 @@ def locate(model_id: str) -> ModelFiles:
 
     An id that ends in `SUFFIX` denotes the model's untrained twin, which has the same files.
     """
-    name = model_id.removesuffix(SUFFIX)
+    name, dtype, device = model_id.removesuffix(SUFFIX), ModelFiles.dtype, ModelFiles.device
+    while option := OPTION.search(name):
+        name, dtype, device = name[:option.start()], option["dtype"] or dtype, option["device"] or device
     place = _place(name)
     inside = files.adapters_inside(place.folder) if place.entry is None else []
     if inside or (place.entry is None and files.has_adapter(place.folder)):
         place = with_adapters(place, inside, _place)
     revision = files.fingerprint(*place.folders, more=place.unapplied) + model_id[len(name):]
-    return replace(place, id=model_id, revision=revision)
+    return replace(place, id=model_id, revision=revision, dtype=dtype, device=device)
+
+
+def with_options(model_id: str, revision: str | None, dtype: object, device: object) -> str:
+    """Return the id of a model at this revision, in this type and on this device: name@revision~dtype~device. Raises
+    UserError for any that is not offered."""
+    types, there = "float32, float64, bfloat16 or float16", "cpu, cuda, mps or xpu, with a number such as cuda:1"
+    if revision is not None:
+        if _folder(model_id) is not None:
+            raise UserError(f"{model_id} is a folder, which has no revisions; leave revision= out.")
+        entry = catalogue.entry_named(model_id)
+        model_id = f"{model_id if entry is None else entry.same_as or entry.place}@{revision}"
+    for name, asked, usual, offered in (("dtype", dtype, ModelFiles.dtype, types),
+                                        ("device", device, ModelFiles.device, there)):
+        option = f"~{str(asked).removeprefix('torch.')}"
+        found = OPTION.fullmatch(option)
+        if asked is not None and not (found and found[name]):
+            raise UserError(f"{name} is {quoted(str(asked))} but must be {offered}; choose one of these.")
+        model_id += "" if asked is None or option[1:] == usual else option
+    return model_id
 
 
 def _place(model_id: str) -> ModelFiles:
@@ -53,7 +76,11 @@ def _place(model_id: str) -> ModelFiles:
     folder = _folder(model_id)
     if folder is not None:
         return ModelFiles(model_id, folder, folder.name, licence=files.licence_of(folder))
-    folder = catalogue.hub_folder(check_id(model_id))
+    hub_id, _, commit = model_id.partition("@")
+    folder = catalogue.hub_folder(check_id(hub_id), commit or "main")
+    if folder is None and commit:
+        raise UserError(f"{hub_id} is not in the hub's cache on this disk at the revision {quoted(commit)}; run: "
+                        f"hf download {hub_id} --revision {commit}")
     if folder is None and "/" not in model_id:
         raise UnknownModel(f"There is no model named {model_id}; choose one from the catalogue, or one from the hub as "
                            f"owner/name.")

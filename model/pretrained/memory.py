@@ -84,11 +84,8 @@ class Given:
         try:
             with opening, self._lock:
                 register()
-                devices = {str(each.device) for each in (*self.module.parameters(), *self.module.buffers())} - {"cpu"}
-                if devices:
-                    raise UserError(f"{self.title} has weights on {', '.join(sorted(devices))}, and Clearhead reads "
-                                    f"attention on the CPU; move it there with model.cpu(), or load it without "
-                                    f"offloading.")
+                if any(each.is_meta for each in (*self.module.parameters(), *self.module.buffers())):
+                    raise UserError(f"{self.title} has weights on meta, which is nowhere; load it without offloading.")
                 self.opened, self._attention, self._gated = None, None, []
                 self.opened = self._build()
         except (UserError, MemoryError):

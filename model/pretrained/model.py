@@ -93,7 +93,7 @@ def pool(hidden: Numbers, pooling: Pooling) -> Numbers:
 def sentence_vector(hidden: "Tensor", pooling: Pooling) -> Prediction:
     """Return the sentence vector, float32 (d_model), for the last layer's states (1, token, d_model)."""
     # numpy has less overhead, which matters for short texts
-    numbers = pool(hidden.float().numpy(), pooling)[0].copy()
+    numbers = pool(hidden.float().cpu().numpy(), pooling)[0].copy()
     numbers.flags.writeable = False
     return Prediction("vector", vector=numbers)
 
@@ -188,12 +188,12 @@ class PretrainedModel(NetworkModel):
     def outputs(self, output: "Output") -> "Tensor":
         """Return the logits (row, token, vocabulary) or sentence vectors (row, d)."""
         if self.pooling is not None:
-            return cast("Tensor", pool(output.last_hidden_state, self.pooling))
+            return cast("Tensor", pool(output.last_hidden_state, self.pooling)).cpu()
         found = getattr(output, "last_hidden_state" if self.task == "none" else "logits", None)
         if found is None:
             raise UserError(f"{self.card.title} returns neither logits nor hidden states that can be named; choose "
                             f"another model.")
-        return cast("Tensor", found).float()
+        return cast("Tensor", found).float().cpu()
 
     def answer(self, asked: ModelInput, output: "Output", row: int = 0) -> PassAnswer:
         """Return the logits or the sentence vector in one row of a pass. Raises UserError for a network with

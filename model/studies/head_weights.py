@@ -96,7 +96,7 @@ def matching(opened: OpenModel, weights: HeadWeights) -> np.ndarray:
 
 
 def _embedding(opened: OpenModel) -> np.ndarray:
-    return np.asarray(opened.network.get_input_embeddings().weight.detach().double().numpy())
+    return np.asarray(opened.network.get_input_embeddings().weight.detach().double().cpu().numpy())
 
 
 def leaning(matrix: np.ndarray) -> float:

@@ -314,3 +314,45 @@ def test_record_keeps_its_model_and_nothing_else_does():
     del record
     gc.collect()
     assert seen() is None
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("llama", "bfloat16"), ("t5", torch.float16), ("bert", "float64")])
+def test_a_folder_is_loaded_and_runs_in_the_type_asked_for(name, dtype, tmp_path):
+    folder = tiny.save(tmp_path / name, name)
+    opened, plain = clearhead.open(str(folder), dtype=dtype, device="cpu"), clearhead.open(str(folder))
+    record, of = opened(TEXT, target="a cat" if name == "t5" else None), str(dtype).removeprefix("torch.")
+    network = type(tiny.network(name)).from_pretrained(folder, dtype=getattr(torch, of), attn_implementation="eager")
+    with torch.no_grad():
+        inputs = tiny.tokenizer()(TEXT, return_tensors="pt")
+        inputs = inputs if name != "t5" else {**inputs, "decoder_input_ids": torch.tensor([[0]])}
+        made = network(**inputs, output_attentions=True)
+    wanted = torch.stack(made.encoder_attentions if name == "t5" else made.attentions)[:, 0].float()
+    np.testing.assert_allclose(record.weights(map=record.maps[0]), wanted, atol=1e-6 if of == "float64" else 0.03)
+    assert record.verified and opened._behind.network.dtype == getattr(torch, of)
+    assert opened.card.dtype.startswith(of) and opened.card.title == plain.card.title
+    assert opened.revision == f"{plain.revision}~{of}" and clearhead.open(str(folder), device="cpu").name == plain.name
+    twin = clearhead.open(f"{opened.name}~untrained")
+    assert twin(TEXT).verified and twin._behind.network.dtype == opened._behind.network.dtype
+
+
+def test_a_revision_is_read_from_the_hubs_cache(tmp_path, monkeypatch):
+    cache, commit = tmp_path / "models--someone--small", 40 * "a"
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    tiny.save(cache / "snapshots" / commit, "llama")
+    tiny.save(cache / "snapshots" / (40 * "b"), "gpt2")
+    (cache / "refs").mkdir()
+    (cache / "refs" / "main").write_text(40 * "b")
+    (cache / "refs" / "old").write_text(commit)
+    assert clearhead.open("someone/small").card.architecture.startswith("GPT2")
+    for revision in ("old", commit):
+        opened = clearhead.open("someone/small", revision=revision)
+        assert opened.card.architecture.startswith("Llama") and opened(TEXT).verified
+    for wrong in ({"revision": "new"}, {"revision": "../old"}, {"dtype": "int8"}, {"device": "meta"}):
+        with pytest.raises(clearhead.Error):
+            clearhead.open("someone/small", **wrong)
+    with pytest.raises(clearhead.Error, match="no revisions"):
+        clearhead.open(str(cache / "snapshots" / commit), revision="main")
+    with pytest.raises(clearhead.Error, match="comes with Clearhead"):
+        clearhead.open("induction", dtype="bfloat16")
+    with pytest.raises(clearhead.Error, match="in memory"):
+        clearhead.open(tiny.network("llama"), tiny.tokenizer(), dtype="bfloat16")

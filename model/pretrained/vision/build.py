@@ -89,7 +89,7 @@ def build_picture_model(place: ModelFiles, network: "Network", processor: "BaseI
 def picture_probe(network: "Network", processor: "BaseImageProcessor", lent: "Lent | None" = None) -> Probe:
     """Return a probe over a random picture, preprocessed by the model's own processor."""
     noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIDES, 3), np.uint8)
-    pixels = prepare(processor, noise).pixels.to(network.dtype)
+    pixels = prepare(processor, noise).pixels.to(network.device, network.dtype)
     return Probe(lent or partial(nullcontext, network), {"pixel_values": pixels})
 
 
@@ -140,14 +140,17 @@ def build_towers(place: ModelFiles, network: "Network", readers: "tuple[BaseImag
 def untrained_twin(model: PretrainedModel | TwoTowers, place: ModelFiles) -> PretrainedModel | TwoTowers:
     """Return an untrained twin of this model: the same architecture, with weights newly initialised from a fixed
     seed."""
+    import torch
+
     one = model.picture if isinstance(model, TwoTowers) else model
     compared = one.comparison if isinstance(one, PictureModel) else None
     with seeded(SEED):
-        network = drawn_anew(one.network if compared is None else compared.network).float().eval()
+        network = drawn_anew(one.network if compared is None else compared.network)
+    network = network.to(place.device, getattr(torch, place.dtype)).eval()
     place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None, unapplied=one.reasons)
     if isinstance(model, TwoTowers):
-        return build_towers(place, network, (model.picture.processor, model.tokenizer))
+        return build_towers(place, network, (model.picture.processor, model.tokenizer), place.dtype)
     if isinstance(model, PictureModel):
         task = "none" if model.pooling else model.task
-        return build_picture_model(place, network, model.processor, task)
-    return build_model(place, network, model.tokenizer, model.task)
+        return build_picture_model(place, network, model.processor, task, place.dtype)
+    return build_model(place, network, model.tokenizer, model.task, place.dtype)

@@ -55,10 +55,10 @@ def _parts(network: "Module", pixels: "Tensor", special: Sequence[int], count: i
     own = _own_vectors(network)
     if whole is None or not cut or len(own) < len(special):
         return None
-    total = whole[0].float().numpy()
+    total = whole[0].float().cpu().numpy()
     content = np.zeros_like(total)
     patches = [token for token in range(count) if token not in set(special)]
-    content[patches] = cut[0].flatten(2)[0].T.float().numpy()
+    content[patches] = cut[0].flatten(2)[0].T.float().cpu().numpy()
     content[list(special)] = own[:len(special)]
     return Parts(content, total - content)
 
@@ -67,7 +67,7 @@ def _own_vectors(network: "Module") -> np.ndarray:
     """Return the learned vectors of [CLS], the distillation token and the registers, (token, d_model), in this
     order."""
     named = {name.rsplit(".", 1)[-1]: parameter for name, parameter in network.named_parameters()}
-    rows = [named[name].detach().float().reshape(-1, named[name].shape[-1]).numpy()
+    rows = [named[name].detach().float().reshape(-1, named[name].shape[-1]).cpu().numpy()
             for names in (CLASS_TOKENS, DISTILLATION, REGISTERS) for name in names if name in named]
     return np.concatenate(rows) if rows else np.zeros((0, 1), np.float32)
 
@@ -162,11 +162,11 @@ def patch_order(network: "Module", forward: Callable[[], object], pixels: "Tenso
     numbers = np.arange(1, rows * columns + 1).reshape(rows, columns)
     try:
         for digit in range(int(numbers[-1, -1]).bit_length()):
-            chosen = torch.from_numpy(np.kron(numbers >> digit & 1, np.ones(size, int)) == 1)
+            chosen = torch.from_numpy(np.kron(numbers >> digit & 1, np.ones(size, int)) == 1).to(pixels.device)
             area = pixels[:, :, :chosen.shape[0], :chosen.shape[1]]
             area[..., chosen] = 0.5 - area[..., chosen]
             change = (entering(network, forward) - plain).abs().amax(-1)[0]
-            codes += (change > CHANGED * plain.abs().max()).numpy().astype(int) << digit
+            codes += (change > CHANGED * plain.abs().max()).cpu().numpy().astype(int) << digit
             pixels.copy_(original)
     finally:
         pixels.copy_(original)

@@ -115,8 +115,8 @@ class Comparison:
                           pick(probabilities), (normaliser,), cosines=pick(cosines))
 
     def _logits(self, cosines: "Tensor") -> "Tensor":
-        logits = cosines * self.network.logit_scale.exp()
-        return (logits + self.network.logit_bias if self.by_itself else logits).detach()
+        logits = cosines * self.network.logit_scale.exp().cpu()
+        return (logits + self.network.logit_bias.cpu() if self.by_itself else logits).detach()
 
     def vector(self, output: "Output") -> "Tensor":
         """Return the picture's vector (d), of length 1, from its tower's output."""
@@ -125,7 +125,7 @@ class Comparison:
         with torch.no_grad(), self.lent():
             pooled = output.pooler_output
             projection = getattr(self.network, "visual_projection", None)
-            return _unit(pooled if projection is None else projection(pooled))[0]
+            return _unit(pooled if projection is None else projection(pooled))[0].cpu()
 
     def text_vectors(self, texts: tuple[str, ...]) -> "Tensor":
         """Return the texts' vectors (text, d), of length 1; texts are padded or truncated as in training."""
@@ -133,7 +133,7 @@ class Comparison:
 
         with torch.no_grad(), self.lent():
             features = self.network.get_text_features(**self.encoded(texts))
-        return _unit(getattr(features, "pooler_output", features))
+        return _unit(getattr(features, "pooler_output", features)).cpu()
 
     def encoded(self, texts: tuple[str, ...]) -> "dict[str, Tensor]":
         """Return the text tower's arguments. SigLIP was trained with texts padded to full length and without a mask."""
@@ -141,7 +141,7 @@ class Comparison:
         padding = "max_length" if self.by_itself else True
         encoded = self.tokenizer(list(texts), padding=padding, truncation=True, max_length=longest, return_tensors="pt")
         names = ("input_ids",) if self.by_itself else ("input_ids", "attention_mask")
-        return {name: encoded[name] for name in names if name in encoded}
+        return {name: encoded[name].to(self.network.device) for name in names if name in encoded}
 
     def check(self, pixels: "Tensor") -> None:
         """Raise Unsupported if this comparison differs from the model's own on one picture (1, 3, height, width)."""
@@ -151,7 +151,7 @@ class Comparison:
             wanted = network(pixel_values=pixels, **self.encoded(PROBES)).logits_per_image[0]
             picture = self.vector(self.network.vision_model(pixel_values=pixels))
         ours = self._logits(self.text_vectors(PROBES) @ picture)
-        error = float((ours - wanted).abs().max() / wanted.abs().max().clamp(min=1))
+        error = float((ours - wanted.cpu()).abs().max() / wanted.abs().max().clamp(min=1))
         if not error <= max(CLOSE, 2 * torch.finfo(self.network.dtype).eps):
             raise Unsupported(f"its comparison of pictures and texts differs by {error:.2g} from ours")
 
@@ -190,7 +190,7 @@ class PictureModel(PretrainedModel):
         limits.refuse_what_does_not_fit(self.plan, len(tokens), self.card.title)
         notes = (UNREAD,) if query.text.strip() and self.comparison is None else ()
         self.check_edits(query.edits, (len(tokens), None))
-        pixels = prepared.pixels.to(self.network.dtype)
+        pixels = prepared.pixels.to(self.network.device, self.network.dtype)
         return ModelInput(tokens, None, {"pixel_values": pixels}, None, notes, prepared.shown)
 
     def prediction(self, query: Query, asked: ModelInput, output: "Output") -> Prediction | None:
@@ -204,7 +204,7 @@ class PictureModel(PretrainedModel):
         if getattr(output, "last_hidden_state", None) is None:
             return None
         found = super().prediction(query, asked, output)
-        return found and replace(found, vectors=output.last_hidden_state[0].float().numpy().copy())
+        return found and replace(found, vectors=output.last_hidden_state[0].float().cpu().numpy().copy())
 
     def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
         """Return the trace. The embeddings' parts are measured if they are not separate modules."""
