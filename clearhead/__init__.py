@@ -18,6 +18,8 @@
     r.why(3, 1, query="it", key="animal")    # a score, decomposed by what wrote its query and its key
     quiet.cosine(r)                          # for a sentence model, decomposed by what wrote to the stream; for others
     quiet.writes(" Mary", " John")           # a logit, or the difference of two; also lens() and paths()
+    m.generate(r.text, tokens=40).answer     # what a decoder or an encoder–decoder wrote; the record is over all of it
+    m(ids=[101, 2009, 102])                  # token ids as they are; chat=[{"role": "user", "content": "Hi"}]
     m.circuits()                             # what heads do according to their weights alone
     clearhead.compare(r, quiet).frame()      # one row per head: layer, head, divergence
     clearhead.score(m, cases, find=("verb", "subject"))   # score every head on your own rule
