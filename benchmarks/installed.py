@@ -4,6 +4,7 @@ and a viz.py of its own:
     python -m benchmarks.installed                                   # the newest versions
     python -m benchmarks.installed --python python3.12 torch==2.6.0 numpy==2.0.0 pandas==2.2.2
 """
+import json
 import os
 import shutil
 import subprocess
@@ -39,8 +40,9 @@ def run(*command: str | Path, **options) -> subprocess.CompletedProcess:
 
 @click.command()
 @click.option("--python", default=sys.executable, help="The interpreter of the environment.")
+@click.option("--notebook", is_flag=True, help="Run docs/colab.ipynb there, too, which installs the extra paper.")
 @click.argument("versions", nargs=-1)
-def main(python: str, versions: tuple[str, ...]) -> None:
+def main(python: str, notebook: bool, versions: tuple[str, ...]) -> None:
     """Print the versions of the requirements that the session ran with. VERSIONS are further requirements of pip."""
     with tempfile.TemporaryDirectory() as folder:
         room = Path(folder)
@@ -64,7 +66,15 @@ def main(python: str, versions: tuple[str, ...]) -> None:
         assert not ran.stderr, ran.stderr
         assert {each.name for each in room.glob("work/*")} == {"model.py", "viz.py"}
         assert not [*room.glob("home/**/*")], [*room.glob("home/**/*")]
-    click.echo(ran.stdout.strip())
+        click.echo(ran.stdout.strip())
+        if notebook:
+            run(inside, "-m", "pip", "install", "-q", "nbclient", "ipykernel")
+            for each in (wheel, ROOT / "docs" / "colab.ipynb"):
+                shutil.copy2(each, room / "work")
+            run(inside, "-m", "jupyter", "execute", "--inplace", "colab.ipynb", cwd=room / "work", env=plain | home)
+            shown = [output["data"] for cell in json.loads((room / "work" / "colab.ipynb").read_text("utf-8"))["cells"]
+                     for output in cell.get("outputs", ()) if "data" in output]
+            assert sum({"text/html", "image/png"} <= each.keys() for each in shown) == 3, [*map(list, shown)]
 
 
 if __name__ == "__main__":
