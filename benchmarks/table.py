@@ -1,4 +1,5 @@
 """Compare `clearhead.table` with a plain loop over the model: `python -m benchmarks.table [--page FILE] [--texts N]`.
+`python -m benchmarks.table --memory` prints what studies of SmolLM2 need at 2,000 tokens (Linux), beside a record.
 
 The plain loop is MiniLM of transformers in eager mode with output_attentions, one text at a time, tokenizer included,
 in the same process with the same threads. It is run twice: writing nothing, and writing the same rows to Parquet with
@@ -18,6 +19,7 @@ import time
 from pathlib import Path
 
 import clearhead
+from benchmarks.extraction import peak, text_of
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.files import write as write_file
 
@@ -105,11 +107,30 @@ def measure(texts: list[str]) -> dict[str, list[float]]:
     return taken
 
 
+def memory(tokens: int = 2000) -> None:
+    """Print the peak memory above the open model, in MB, of a record and of each study of it."""
+    model = clearhead.open("smollm2")
+    model("Hello world.").lens()
+    text = text_of(model._opened.tokenizer, tokens)
+    kept: list = []
+    print(f"record: peak {peak(lambda: kept.append(model(text))):.0f} MB above the open model")
+    size = kept[0].data.nbytes / 2**20
+    print(f"record: {size:.0f} MB of queries, keys and values")
+    for name, study in {"lens": lambda record: record.lens(), "writes": lambda record: record.writes(" a", " the"),
+                        "writes at 1000": lambda record: record.writes(" a", " the", position=1000),
+                        "why": lambda record: record.why(5, 1, query=1500, key=700)}.items():
+        above = size + peak(lambda study=study: study(kept[0]))
+        print(f"{name}: peak {above:.0f} MB above the open model, {above / size:.1f} times the record", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--page", type=Path, help="Markdown file that gets the table")
     parser.add_argument("--texts", type=int, default=1000)
+    parser.add_argument("--memory", action="store_true", help="measure memory at 2,000 tokens instead")
     given = parser.parse_args()
+    if given.memory:
+        return memory()
     import torch
 
     texts = cases(given.texts)
