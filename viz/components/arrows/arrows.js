@@ -17,8 +17,10 @@ const MARGIN = 14, TIP = 9, LARGEST = 300, LINE = 14;
  * Draw a two-dimensional head: two planes of arrows, and a row of numbers for each token.
  * @param {HTMLElement} root
  * @param {(token: number) => void} look  called when the reader chooses another query token
- * @returns {{planes: {svg: SVGElement, arrows: Arrow[], area: object}[], build: (body: object) => void,
- *   draw: (now: object, found: object, colours: object) => void}}
+ * @returns {{planes: {svg: SVGElement, arrows: Arrow[], area?: ReturnType<typeof plane>}[],
+ *   build: (body: import("../js/messages.js").Message) => void,
+ *   draw: (now: import("../js/messages.js").Message, found: ReturnType<typeof attend>,
+ *     colours: import("../js/shared.js").Colours) => void}}
  */
 function viewOf(root, look) {
   const who = div(root, "who"), board = div(root, "board"), left = side("left"), rows = div(board, "rows");

@@ -26,6 +26,7 @@ const loaded = (address) => (plotly ??= new Promise((resolve, reject) => {
 }));
 
 function begin(address, parent) {
+  /** @type {HTMLElement & {on?: (event: string, act: (event: *) => void) => void}} plotly adds `on` */
   const root = div(parent, "clearhead-chart");
   let data, tell, sent, said, config, times = 1, width, height, waits, seen, later, ended, listens, saves;
 
@@ -81,7 +82,7 @@ function begin(address, parent) {
   function enlarge() {
     const zoom = zoomOf(parent);
     times = enlarged();
-    root.style.zoom = zoom === 1 ? "" : 1 / zoom;
+    root.style.zoom = zoom === 1 ? "" : `${1 / zoom}`;
     root.style.height = `${tall()}px`;
   }
 
@@ -142,7 +143,7 @@ function begin(address, parent) {
 
 /**
  * @param {string} address  URL of plotly.js
- * @returns {Promise<(call: object) => () => void>} the function that Streamlit calls
+ * @returns {Promise<(call: import("../js/lifecycle.js").Call) => () => void>} the function that Streamlit calls
  */
 export async function chart(address) {
   return mountOnce((parent) => begin(address, parent), await styles("chart/chart.css", "chart/numbers.css"));

@@ -9,7 +9,7 @@ const TOP = 24, FOOT = 24;
  * Draw the handles over two axes.
  * @param {HTMLElement} root
  * @returns {{svg: SVGElement, build: (body: object) => void,
- *   draw: (values: number[], faint: number[], colours: string[]) => void, handleOf: (target: Node) => number,
+ *   draw: (values: number[], faint: number[], colours: string[]) => void, handleOf: (target: EventTarget) => number,
  *   valuesAt: (event: PointerEvent) => number[], focus: (at: number) => void}}
  *   handleOf: -1 for none; valuesAt: the pointer's position in the axes' units, across and up
  */
@@ -40,10 +40,10 @@ function viewOf(root) {
 
   function draw(values, faint, colours) {
     // in lecture mode, text is large and there is little height
-    const height = body.height * (parseFloat(getComputedStyle(root).getPropertyValue("--picture-share")) || 1);
+    const height = body.height * (+getComputedStyle(root).getPropertyValue("--picture-share") || 1);
     box = { left: 34, right: Math.max(80, root.clientWidth - 12), top: TOP, bottom: height - FOOT };
     area = plane(svg, box, body.low, body.high);
-    svg.setAttribute("height", height);
+    set(svg, { height });
     drawAxes();
     handles.forEach((each, at) => {
       each.group.classList.toggle("faint", faint.includes(at));
@@ -108,6 +108,7 @@ function viewOf(root) {
     });
   }
 
+  /** @type {(one: number[], other: number[]) => boolean} */
   const meet = ([x, y, wide, high], [a, b, w, h]) => Math.abs(x - a) < wide + w && Math.abs(y - b) < high + h;
   const valuesAt = (event) => area.at(event), focus = (at) => handles[at].group.focus({ focusVisible: false });
   const handleOf = (target) => handles.findIndex(({ group }) => group.contains(target));
@@ -156,7 +157,7 @@ export const mount = framed("drag", ({ root, on, draw, send }) => {
   onKeys(on, view.svg, ({ target, key }) => {
     const at = view.handleOf(target), upright = !["ArrowLeft", "ArrowRight"].includes(key);
     if (at < 0 || !NUDGES[key]) return false;
-    const index = body.mode === "points" ? 2 * at + upright : at;
+    const index = body.mode === "points" ? 2 * at + (upright ? 1 : 0) : at;
     move(index, values[index] + (NUDGES[key] * (body.high - body.low)) / 100);
     told.tell();
   });

@@ -12,6 +12,7 @@ const STRIKE = 8;          // smallest cell, in pixels, with a stroke if negativ
 
 /** @param {HTMLElement} figure  contains the chart's specification */
 export function chart(figure) {
+  /** @type {HTMLElement & {on: (event: string, act: () => void) => void}} */
   const stage = figure.querySelector(".live"), body = figure.querySelector("script.body");
   const plotly = globalThis.Plotly, { data, layout } = JSON.parse(body.textContent);
   const config = { displaylogo: false, showSendToCloud: false, responsive: true, displayModeBar: false };

@@ -40,7 +40,7 @@ export function drawn(parent, { mount, css }, body, state, send) {
 /**
  * Draw the controls of an open head: lens, scale and transpose.
  * @param {Record<string, Record<string, string> | string>} words  labels of each control
- * @param {object} state  changed in place
+ * @param {import("../js/messages.js").Message} state  changed in place
  * @param {boolean} signed  whether a difference is shown, which has only one lens
  * @param {(change: object) => void} update  called with the part of a state message that a choice changes
  * @returns {HTMLDivElement}

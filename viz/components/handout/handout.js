@@ -29,7 +29,9 @@ function jump(from, head) {
  * @param {Record<string, {mount: import("../js/component.js").Mount, css: string}>} components  by name
  */
 export function start(components) {
-  const all = [...document.querySelectorAll("figure[data-kind]")].map((figure) => {
+  /** @type {NodeListOf<HTMLElement>} */
+  const figures = document.querySelectorAll("figure[data-kind]");
+  const all = [...figures].map((figure) => {
     const { kind } = figure.dataset, own = { chart, table }[kind];
     return own ? own(figure) : component(figure, components[kind]);
   });

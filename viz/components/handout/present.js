@@ -6,10 +6,12 @@ import { clamp, div, fill } from "../js/shared.js";
 const FRAME = 112, LEGEND = 76;   // pixels before enlargement: around picture and caption; above and below a picture
 const WITHIN = "button, input, select, textarea, a, [role=application], [contenteditable]";
 
+/** @typedef {HTMLElement & {fit?: Fit, room?: [height: number, zoom: number]}} Figure  with what a presentation needs
+ * @typedef {(height: number | null, zoom: number) => void} Fit  height: null for its height on the page */
 /**
  * Set the function that resizes a figure once it is drawn, and call it if the presentation has already begun.
- * @param {HTMLElement} figure
- * @param {(height: number | null, zoom: number) => void} fit  height: null for its height on the page
+ * @param {Figure} figure
+ * @param {Fit} fit
  */
 export function fits(figure, fit) {
   figure.fit = fit;
@@ -18,7 +20,9 @@ export function fits(figure, fit) {
 
 /** @param {{place: string}} words */
 export function present(words) {
-  const figures = [...document.querySelectorAll("figure")], { classList } = document.body,
+  /** @type {Figure[]} */
+  const figures = [...document.querySelectorAll("figure")];
+  const { classList } = document.body,
     place = div(document.body, "place");
   let at = 0;
 
@@ -40,7 +44,7 @@ export function present(words) {
     const zoom = clamp(innerWidth / 720, 1, 2.4), legend = figure.dataset.kind === "chart" ? 0 : LEGEND;
     const beside = getComputedStyle(figure).flexDirection === "row";
     const room = innerHeight - (beside ? 0 : figure.querySelector("figcaption").offsetHeight) - FRAME;
-    document.body.style.setProperty("--large", zoom);
+    document.body.style.setProperty("--large", `${zoom}`);
     figure.room = [Math.max(120, Math.floor(room / zoom) - legend), zoom];
     figure.fit?.(...figure.room);
   }
@@ -48,7 +52,7 @@ export function present(words) {
   function begin(next) {
     classList.add("presenting");
     show(next);
-    document.activeElement?.blur();
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
   }
 
   function stop() {
@@ -64,7 +68,8 @@ export function present(words) {
   const nearest = () => figures.findIndex((figure) => figure.getBoundingClientRect().bottom > innerHeight / 3);
 
   document.addEventListener("keydown", (event) => {
-    const presenting = classList.contains("presenting"), inside = event.composedPath()[0].closest?.(WITHIN);
+    const [pressed] = /** @type {Element[]} */ (event.composedPath());
+    const presenting = classList.contains("presenting"), inside = pressed.closest?.(WITHIN);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key.toLowerCase() === "p") presenting ? stop() : begin(nearest());
     else if (presenting && event.key === "Escape") stop();
@@ -75,5 +80,5 @@ export function present(words) {
   addEventListener("resize", () => classList.contains("presenting") && fit(figures[at]));
   document.querySelector("#present")?.addEventListener("click", () => begin(nearest()));
   const asked = location.hash.match(/^#present(?:=(\d{1,3}))?$/);
-  if (asked && figures.length) begin((asked[1] ?? 1) - 1);
+  if (asked && figures.length) begin(Number(asked[1] ?? 1) - 1);
 }

@@ -5,7 +5,7 @@ const WAYS = ["descending", "ascending"];
 function compared(one, other, numbers, sort) {
   const way = sort === "ascending" ? 1 : -1, [a, b] = [one, other].map(parseFloat);
   if (!numbers) return way * one.localeCompare(other);
-  return isNaN(a) || isNaN(b) ? isNaN(a) - isNaN(b) : way * (a - b);
+  return isNaN(a) || isNaN(b) ? Number(isNaN(a)) - Number(isNaN(b)) : way * (a - b);
 }
 
 /** @param {HTMLElement} figure */

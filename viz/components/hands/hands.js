@@ -31,8 +31,8 @@ function begin(parent, _, on) {
     count.hidden = !one || (told && !all);
     clear.hidden = one;
     clear.textContent = text.clear;
-    count.textContent = told && all ? `${own} · ${Math.round(100 * own / all)}%` : own;
-    bar.style.setProperty("--share", all ? own / Math.max(...counts) : 0);
+    count.textContent = told && all ? `${own} · ${Math.round(100 * own / all)}%` : `${own}`;
+    bar.style.setProperty("--share", `${all ? own / Math.max(...counts) : 0}`);
   }
 
   on(document, CHANGED, show);
@@ -49,5 +49,5 @@ function begin(parent, _, on) {
   return { update };
 }
 
-/** @returns {Promise<(call: object) => () => void>} the function that Streamlit calls */
+/** @returns {Promise<(call: import("../js/lifecycle.js").Call) => () => void>} the function that Streamlit calls */
 export const hands = async () => mountOnce(begin, await styles("hands/hands.css"));

@@ -9,9 +9,11 @@ import { byLayer, byRank } from "./layout.js";
 /**
  * Draw all heads on one canvas, with labels, marks and a legend.
  * @typedef {import("./layout.js").Plan["spots"][number]} Spot
+ * @typedef {import("../js/messages.js").Message} Message
+ * @typedef {(body: Message, state: Message, colours: import("../js/shared.js").Colours) => void} Draw
  * @param {HTMLElement} root
  * @returns {{part: HTMLElement, scroll: HTMLElement, spots: () => Spot[],
- *   spotOf: (index: number) => Spot | undefined, draw: (body: object, state: object, colours: object) => void,
+ *   spotOf: (index: number) => Spot | undefined, draw: Draw,
  *   drawMarks: () => void, at: (event: PointerEvent) => number | undefined, point: (index?: number) => void,
  *   reach: (index?: number) => void, about: (index: number) => [string, string[][]]}} see explored()
  */
@@ -148,7 +150,9 @@ function viewOf(root) {
     return plan?.spots.find((spot) => inside(x, spot.x) && inside(y, spot.y))?.index;
   }
 
-  const point = (index) => around(hovered, spotOf(index), 1), about = (index) => [nameOf(index), facts(index)];
+  const point = (index) => around(hovered, spotOf(index), 1);
+  /** @returns {[string, string[][]]} */
+  const about = (index) => [nameOf(index), facts(index)];
   function reach(index) {
     around(cursor, spotOf(index), 3);
     if (!cursor.hidden) cursor.scrollIntoView({ block: "nearest", inline: "nearest" });

@@ -3,7 +3,8 @@ import { clamp } from "../js/shared.js";
 
 /**
  * @typedef {{index: number, layer: number, head: number, x: number, y: number, row: number}} Spot
- * @typedef {{spots: Spot[], labels: object[], pitch: number, side: number, width: number, height: number,
+ * @typedef {{kind: string, x: number, y: number, width: number, text?: string | number, layer?: number}} Label
+ * @typedef {{spots: Spot[], labels: Label[], pitch: number, side: number, width: number, height: number,
  *   long?: boolean}} Plan  in pixels; a label of a row has its layer instead of a text
  */
 
@@ -20,7 +21,7 @@ export const groupGap = (groups, head) => (groups > 1 ? Math.floor(head / groups
 /**
  * Arrange heads by layer. The layers are split into the number of side-by-side blocks that gives the largest
  * thumbnails; otherwise 30 layers of 9 heads would form a thin tower.
- * @param {object} body  the grid's body
+ * @param {import("../js/messages.js").Message} body  the grid's body
  * @param {number} width  available pixels
  * @param {number} smallest  smallest size of a thumbnail in pixels
  * @returns {Plan}
@@ -59,7 +60,7 @@ export function byLayer({ layers, heads, groups, height, picture }, width, small
 
 /**
  * Return all heads as [layer, head], in the body's order.
- * @param {object} body  the grid's body
+ * @param {import("../js/messages.js").Message} body  the grid's body
  * @returns {[number, number][]}
  */
 export const headsOf = ({ layers, heads }) =>
@@ -67,7 +68,7 @@ export const headsOf = ({ layers, heads }) =>
 
 /**
  * Arrange heads by rank, in rows of thumbnails with the names below.
- * @param {object} body  the grid's body
+ * @param {import("../js/messages.js").Message} body  the grid's body
  * @param {number[]} order  head indices
  * @param {number} width  available pixels
  * @returns {Plan}

@@ -2,7 +2,7 @@
 // selections are sent, as {token, pair}. During a prediction the head is covered: the browser has no weights, the
 // reader marks cells, and {marks} is sent at the end.
 import { ARROWS, onKeys, presses } from "../js/input.js";
-import { button, clamp, div, fill, framed, heightFor, span, tooltip } from "../js/shared.js";
+import { button, clamp, div, elementAt, fill, framed, heightFor, span, tooltip } from "../js/shared.js";
 import { lines } from "./lines.js";
 import { matrix } from "./matrix.js";
 import { covered, marksOf } from "./prediction.js";
@@ -10,15 +10,30 @@ import { text } from "./text.js";
 import { drawLegend, wordsOf } from "./words.js";
 
 /**
+ * One or several heads, as viz/components/head_view/__init__.py packs them: the weights' codes (head, row, column), the
+ * scores' (row, column), or with a bound the codes of a difference.
+ * @typedef {import("../js/messages.js").Section} Section
+ * @typedef {{texts: string[], flags: number[], tokens: number[]}} Axis
+ * @typedef {{heads: [layer: number, head: number][], rows: Axis, columns: Axis | null, weights: Section,
+ *   scores?: Section, low: number, high: number, bound: number | null, absent: [number[], number[]] | null,
+ *   blind: number[], floor: number, height: number, sums: boolean, notes: string[], text: Record<string, string>,
+ *   ticks: Record<string, [number, string][]>}} Body
+ * @typedef {{lens: "matrix" | "lines" | "text", scale: "linear" | "root" | "log", transpose: boolean,
+ *   focus: number | null, pair: [number, number] | null, why_scale: string, marking: boolean, round: number,
+ *   marks: number[][], alone: boolean}} State
+ */
+/**
  * The data that lenses receive: body and state, the tokens of both axes, the marks, the colours and the available size.
- * @typedef {{body: object, state: object, rows: object, columns: object, hidden: boolean, marks: object,
- *   colours: object, width: number, height: number, turn: (pair: *[]) => *[], lit: (spot: Spot) => *[]}} View
+ * @typedef {{body: Body, state: State, rows: Axis, columns: Axis, hidden: boolean,
+ *   marks: ReturnType<typeof marksOf>, colours: import("../js/shared.js").Colours, width: number, height: number, turn: <Item>(pair: [Item, Item]) => [Item, Item],
+ *   lit: (spot: Spot) => [Marks, Marks]}} View
  *   turn: from [row, column] to [down, across], which are the same unless transposed; lit: the temporary labels of rows
  *   and columns, see labels.js
  */
 /**
  * A lens: one way to draw a head.
  * @typedef {{row?: number, column?: number}} Spot
+ * @typedef {[token: number | null | undefined, kind: string][]} Marks
  * @callback Lens
  * @param {HTMLElement} stage  the element to draw into
  * @param {View} view
@@ -32,10 +47,10 @@ const LENSES = { matrix, lines, text };
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("view", ({ root, on, draw, send }) => {
   const sentence = div(root, "say"), board = div(root, "board"), legend = div(root, "legend");
-  const table = div(root, "unseen"), tip = tooltip(root), view = {};
+  const table = div(root, "unseen"), tip = tooltip(root), view = /** @type {View} */ ({});
   let lens, drawn, cursor, later, held, touched, over = "", whole, blank;
   view.marks = marksOf(view);
-  view.turn = (pair) => (view.state.transpose ? pair.toReversed() : pair);
+  view.turn = ([row, column]) => (view.state.transpose ? [column, row] : [row, column]);
   view.lit = ({ row, column }) => {
     const { focus, pair } = view.state;
     return [[[row, "over"], [focus, "from"]], [[column, "over"], [pair?.[1], "to"]]];
@@ -76,7 +91,7 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
 
   // Update after the picture was redrawn under a resting pointer.
   function pointAgain() {
-    const { clientX, clientY } = held, target = root.getRootNode().elementFromPoint(clientX, clientY);
+    const { clientX, clientY } = held, target = elementAt(root, clientX, clientY);
     if (board.contains(target)) point(lens.at({ clientX, clientY, target }, false), clientX, clientY);
   }
 
@@ -153,8 +168,7 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
     const { focus, pair } = view.state;
     if (row === undefined && column === undefined) return;
     if (column === undefined) row === focus ? set(null, null) : set(row, null);
-    else if (row === undefined && focus === null) return;
-    else {
+    else if (row !== undefined || focus !== null) {
       const from = row ?? focus;
       if (view.state.marking) return toggle(from, column);
       set(from, pair && pair[0] === from && pair[1] === column ? null : [from, column]);
@@ -162,7 +176,7 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
   }
 
   // Arrow keys move between rows, and within a row between cells; in the text lens they move the query token.
-  function move([right, down]) {
+  function move(/** @type {number[]} */ [right, down]) {
     const { focus, pair, lens: kind, transpose } = view.state, step = right + down;
     const inside = (at, axis) => clamp(at, 0, axis.texts.length - 1);
     cursor ??= { row: focus ?? 0, column: undefined };

@@ -69,7 +69,7 @@ export function lines(stage, view) {
       const step = steps[weights.values[(head * rows + r) * columns + c]];
       if (step >= FAINTEST / 4 || one || colour) curve(pen, head, r, c, step, true, colour);
     };
-    base.style.opacity = (shownRow ?? column) == null ? 1 : 0.15;
+    base.style.opacity = (shownRow ?? column) == null ? "" : "0.15";
     for (let head = 0; head < heads; head++) {
       if (one) draws(head, row, column);
       else if (shownRow != null) for (let c = 0; c < columns; c++) draws(head, shownRow, c);

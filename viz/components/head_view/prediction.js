@@ -3,8 +3,8 @@
  * Create an empty set of marks. They are kept in the browser and sent together, so that no server response overwrites
  * newer marks.
  * @param {import("./head_view.js").View} view
- * @returns {{begin: (state: object) => void, has: (row: number, column: number) => boolean,
- *   toggle: (row: number, column: number) => boolean, inside: () => number[][], clear: () => void,
+ * @returns {{begin: (state: import("./head_view.js").State) => void, has: (row: number, column: number) => boolean,
+ *   toggle: (row: number, column: number) => boolean, inside: () => [number, number][], clear: () => void,
  *   tokens: () => number[][]}}
  */
 export function marksOf(view) {
@@ -36,8 +36,8 @@ export function marksOf(view) {
 
 /**
  * Return the head without its numbers.
- * @param {object} body  the head's body
- * @returns {object}
+ * @param {import("./head_view.js").Body} body
+ * @returns {import("./head_view.js").Body}
  */
 export function covered(body) {
   const { weights } = body, values = new Uint16Array(weights.values.length);

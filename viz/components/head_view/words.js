@@ -54,7 +54,10 @@ export function wordsOf(view) {
     return rows;
   }
 
-  // Return the tooltip's title and rows for the spot under the pointer or keyboard cursor.
+  /**
+   * Return the tooltip's title and rows for the spot under the pointer or keyboard cursor.
+   * @returns {[string, string[][]] | undefined}
+   */
   function about({ row, column }) {
     if (row === undefined) return column === undefined ? undefined : [name(view.columns, column), []];
     const nothing = view.state.marking || view.body.blind.includes(row);

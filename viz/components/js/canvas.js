@@ -111,7 +111,7 @@ const gradient = (stops) => `linear-gradient(90deg, ${stops.join()})`;
 
 /**
  * Return the bar of the weights or of a signed scale, whose negative half has the same strokes as the cells.
- * @param {object} colours  see palette()
+ * @param {import("./shared.js").Colours} colours
  * @param {*} isSigned
  * @returns {string} a CSS background
  */
@@ -148,8 +148,9 @@ export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
   const [canvas, pen] = smallCanvas(wide, high), image = pen.createImageData(wide, high);
   for (let at = 0; at < wide * high; at++) image.data.set([...values.subarray(3 * at, 3 * at + 3), 255], 4 * at);
   pen.putImageData(image, 0, 0);
-  for (const [mode, alpha] of [["saturation", 0.75], ["source-over", 0.35]]) {   // black has no saturation
-    [pen.globalCompositeOperation, pen.globalAlpha] = [mode, alpha * opacity];
+  const dim = { saturation: 0.75, "source-over": 0.35 };   // black has no saturation
+  for (const [mode, alpha] of Object.entries(dim)) {
+    Object.assign(pen, { globalCompositeOperation: mode, globalAlpha: alpha * opacity });
     pen.fillRect(0, 0, wide, high);
   }
   return canvas;

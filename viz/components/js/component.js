@@ -3,16 +3,17 @@
 import { mountOnce, styles } from "./lifecycle.js";
 import { header } from "./messages.js";
 
+/** @typedef {{update: (message: Uint8Array | object) => void, destroy: () => void}} View */
 /**
  * The `mount` export of a component's module: draw the large message in an element.
  * @callback Mount
  * @param {HTMLElement | ShadowRoot} element
  * @param {Uint8Array} bytes  packed by messages.py
  * @param {(event: *) => void} send  sends an event to the page
- * @returns {{update: (bytes: Uint8Array) => void, destroy: () => void}} update: receives each later message
+ * @returns {View} update: receives each later message
  */
 
-/** @type {Map<string, {view?: object, state?: Uint8Array}>} */
+/** @type {Map<string, {view?: View, state?: Uint8Array}>} */
 export const channels = new Map();
 
 function channelOf(bytes) {
@@ -46,7 +47,7 @@ function begin(mount, parent, { data }) {
 
 /**
  * @param {string} name  the component's folder
- * @returns {Promise<(call: object) => () => void>} the function that Streamlit calls with the large message
+ * @returns {Promise<(call: import("./lifecycle.js").Call) => () => void>} the function that Streamlit calls with the large message
  */
 export async function component(name) {
   const files = [import(`../${name}/${name}.js`), styles("js/shared.css", `${name}/${name}.css`)];
@@ -56,7 +57,7 @@ export async function component(name) {
 
 /**
  * Receive the small message, pass it to the existing view and store it for later ones.
- * @param {object} call  Streamlit's argument, which contains the data
+ * @param {import("./lifecycle.js").Call} call  Streamlit's argument, which contains the data
  * @returns {() => void} the clean-up function
  */
 export const state = ({ data }) => {

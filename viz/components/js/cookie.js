@@ -1,6 +1,6 @@
 // Store a value for a year. A handout's name is the same in all tabs: if another tab has stored one, it is sent instead.
 
-/** @param {object} call  Streamlit's argument, which contains the data */
+/** @param {import("./lifecycle.js").Call} call  Streamlit's argument, which contains the data */
 export const cookie = ({ data: [name, value], setStateValue }) => {
   const known = document.cookie.match(`${name}=([0-9a-f]{32})`)?.[1];
   if (known && known !== value) setStateValue("event", known);

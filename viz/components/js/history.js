@@ -17,27 +17,33 @@ function write(how, ...given) {
   }
 }
 
-function press({ type, repeat, detail }) {
+function press(/** @type {MouseEvent & KeyboardEvent} */ { type, repeat, detail }) {
   // screen readers and scripts cause clicks without a pointer
   if (!repeat && (type !== "click" || detail === 0)) presses += 1;
 }
 
 for (const type of ["pointerdown", "keydown", "click", "drop"]) addEventListener(type, press, true);
 addEventListener("popstate", () => clearTimeout(later), true);
+/** @type {(state: *, title: string, address: string) => void} Streamlit always gives an address, as text */
 history.pushState = (state, title, address) => {
   const clean = address.replace(PASSING, ""), enters = clean === address && presses !== entered;
   if (enters) entered = presses;
   write(enters ? pushState : replaceState, state, title, clean);
 };
 // Streamlit also calls this after Back, even for late animation updates of the previous view.
+/** @type {(state: *, title: string, address: string) => void} */
 history.replaceState = (state, title, address) => {
   if (!PASSING.test(address)) write(replaceState, state, title, address);
 };
 
 // On a phone, the menu is a drawer over the page, and Streamlit leaves it open after a tap.
-addEventListener("click", ({ target }) => {
+addEventListener("click", (/** @type {MouseEvent & {target: Element}} */ { target }) => {
   if (innerWidth < 768 && target.closest("#stSidebar a")) {
-    setTimeout(() => document.querySelector('[aria-controls="stSidebar"][aria-expanded="true"]')?.click());
+    setTimeout(() => {
+      /** @type {HTMLElement} */
+      const menu = document.querySelector('[aria-controls="stSidebar"][aria-expanded="true"]');
+      menu?.click();
+    });
   }
 });
 

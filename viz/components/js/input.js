@@ -16,7 +16,7 @@ const LINE = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -I
 /**
  * Return the place to which a key moves in a row of `count` places, or undefined if it does not move. In a row from
  * right to left, the left arrow moves forwards.
- * @param {KeyboardEvent} event
+ * @param {KeyboardEvent & {target: HTMLElement}} event
  * @param {number} at
  * @param {number} count
  * @returns {number | undefined}
@@ -37,7 +37,7 @@ export const presses = ({ key }) => key === "Enter" || key === " ";
  * Handle an element's keys.
  * @param {import("./shared.js").On} on
  * @param {Element} target
- * @param {(event: KeyboardEvent) => *} act  returns false for a key that it leaves to the browser
+ * @param {(event: KeyboardEvent & {target: HTMLElement}) => *} act  returns false for a key that it leaves to the browser
  */
 export const onKeys = (on, target, act) =>
   on(target, "keydown", (event) => act(event) === false || event.preventDefault());
@@ -46,10 +46,10 @@ export const onKeys = (on, target, act) =>
  * Explore a picture whose parts have numbers with the pointer and the keyboard: point at a part, read it out and choose
  * one.
  * @param {import("./shared.js").On} on
- * @param {ReturnType<import("./shared.js").tooltip>} tip
+ * @param {ReturnType<typeof import("./shared.js").tooltip>} tip
  * @param {{part: Element, board?: Element, at: (event: PointerEvent) => number | undefined,
  *   point: (found?: number) => void, reach?: (found?: number) => void, about: (found: number) => [string, string[][]],
- *   next?: (found: number | undefined, step: number[]) => number, choose: (found: number, event: UIEvent) => void,
+ *   next?: (found: number | undefined, step: number[]) => number, choose: (found: number, event: MouseEvent | KeyboardEvent) => void,
  *   press?: (event: KeyboardEvent, found?: number) => *}} acts
  *   part, board: the elements that receive the pointer and the keys; at: the part under the pointer; point, reach:
  *   frame the part under the pointer and the one reached with the keyboard; about: title and rows of its tooltip; next:

@@ -2,12 +2,17 @@
 import { div, listeners, node } from "./shared.js";
 
 /**
+ * What Streamlit calls a component with.
+ * @typedef {{data: *, parentElement: HTMLElement & {clearheadPart?: *},
+ *   setTriggerValue: (name: string, value: *) => void, setStateValue: (name: string, value: *) => void}} Call
+ */
+/**
  * Return a function for Streamlit that creates the element's content once and then updates it.
- * @param {(root: HTMLElement, call: object, on: import("./shared.js").On) => {update: (call: object) => void,
+ * @param {(root: HTMLElement, call: Call, on: import("./shared.js").On) => {update: (call: Call) => void,
  *   end?: () => void}} begin  creates the content; update is called every time, and end before the root and the
  *   listeners are removed
  * @param {string} [css]  style sheet of the element
- * @returns {(call: object) => () => void} the function that Streamlit calls
+ * @returns {(call: Call) => () => void} the function that Streamlit calls
  */
 export const mountOnce = (begin, css = "") => (call) => {
   const at = call.parentElement;

@@ -1,5 +1,11 @@
 // Read messages packed by messages.py: a 4-byte header length, a JSON header, then arrays aligned to 4 bytes.
 
+/**
+ * What Python packed: JSON whose fields each component's Python names, and its arrays.
+ * @typedef {Record<string, any>} Message
+ * @typedef {{values: Uint8Array | Uint16Array | Float32Array, shape: number[]}} Section
+ */
+
 const TYPES = { uint8: Uint8Array, uint16: Uint16Array, float32: Float32Array };
 
 const sizeOf = ({ buffer, byteOffset }) => 4 + new DataView(buffer, byteOffset).getUint32(0, true);
@@ -7,7 +13,7 @@ const sizeOf = ({ buffer, byteOffset }) => 4 + new DataView(buffer, byteOffset).
 /**
  * Read a header without the arrays.
  * @param {Uint8Array} bytes
- * @returns {object}
+ * @returns {Message}
  */
 export const header = (bytes) => JSON.parse(new TextDecoder().decode(bytes.subarray(4, sizeOf(bytes))));
 
@@ -15,7 +21,7 @@ export const header = (bytes) => JSON.parse(new TextDecoder().decode(bytes.subar
  * Return the header with each section added under its name as {values, shape}. Streamlit passes views at any offset, so
  * the message is copied once to align it.
  * @param {Uint8Array} bytes
- * @returns {object}
+ * @returns {Message}
  */
 export function unpack(bytes) {
   const { buffer } = bytes.slice(), start = sizeOf(bytes), message = header(bytes);

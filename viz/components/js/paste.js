@@ -1,12 +1,13 @@
 // Pass a picture pasted anywhere on the page to the file uploader, like a dropped one.
 
 /**
- * @param {object} call  Streamlit's argument, which contains the data: the key of the uploader
+ * @param {import("./lifecycle.js").Call} call  Streamlit's argument, which contains the data: the key of the uploader
  * @returns {() => void} the clean-up function
  */
 export const paste = ({ data: { key } }) => {
   const take = (event) => {
     const picture = [...(event.clipboardData?.files ?? [])].find(({ type }) => type.startsWith("image/"));
+    /** @type {HTMLInputElement} */
     const input = document.querySelector(`.st-key-${key} input[type=file]`);
     if (!picture || !input) return;
     const files = new DataTransfer();

@@ -26,14 +26,14 @@ function taken(event, on) {
  * @param {KeyboardEvent} event
  * @param {boolean} on  whether lecture mode is on
  * @param {boolean} letters  whether letters, digits and the full stop are commands
- * @returns {[string, *] | undefined}
+ * @returns {[name: string, given?: *] | undefined}
  */
 export function said(event, on, letters) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || taken(event, on)) return undefined;
   const { key, code, shiftKey } = event, name = key.toLowerCase(), digit = /^(?:Digit|Numpad)([1-9])$/.exec(code)?.[1];
   if (!letters && key.length === 1 && key !== " ") return undefined;
   if (!on) return name === "p" ? ["start"] : undefined;
-  if (digit) return ["hand", { hand: digit - 1, by: shiftKey ? -1 : 1 }];
+  if (digit) return ["hand", { hand: Number(digit) - 1, by: shiftKey ? -1 : 1 }];
   if (SCREENS[key]) return ["move", SCREENS[key]];
   return COMMANDS[name] && [COMMANDS[name]];
 }
@@ -124,5 +124,5 @@ addEventListener("beforeprint", () => {
   document.documentElement.style.setProperty("--screen", `${Math.ceil(inside)}`);
 });
 
-/** @type {(call: object) => () => void} */
+/** @type {(call: import("./lifecycle.js").Call) => () => void} */
 export const keys = mountOnce(begin);

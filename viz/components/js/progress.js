@@ -6,13 +6,15 @@ import { store, stored } from "./storage.js";
 const NAME = "clearhead lessons", SECTION = "#", QUESTION = /^(?:guess|check_)/;
 const SECTIONS = "[class*='st-key-section-']";
 const opened = { path: location.pathname, params: new URLSearchParams(location.search) };
-const again = performance.getEntriesByType("navigation")[0]?.type === "reload";
+const [navigation] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+const again = navigation?.type === "reload";
 let lesson = "", controls = [], told, moved = false, later;
 
 const all = () => Object(stored("localStorage", NAME));   // {} if the value is not an object
 const sections = () => [...document.querySelectorAll(SECTIONS)];
 
 // Return the visible section, the last one that begins above or in the upper part of the window.
+/** @returns {[string, string][]} */
 function seen() {
   const begun = sections().filter((each) => each.getBoundingClientRect().top < innerHeight / 3);
   return begun.length > 1 ? [[SECTION, nameOf(begun.at(-1))]] : [];
@@ -44,7 +46,7 @@ addEventListener("scroll", () => {
   if (moved) later = setTimeout(keep, 500);
 }, { capture: true, passive: true });
 
-/** @param {object} call  Streamlit's argument, which contains the data */
+/** @param {import("./lifecycle.js").Call} call  Streamlit's argument, which contains the data */
 export const progress = ({ data, setTriggerValue }) => {
   const { read, known, forget } = data, lessons = all();
   for (const name of forget) delete lessons[name];

@@ -2,18 +2,21 @@
 // stores state here.
 import { unpack } from "./messages.js";
 
+/** @typedef {import("./messages.js").Message} Message */
+
 /**
  * Create an HTML element.
- * @param {string} tag
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
  * @param {ParentNode} [parent]
  * @param {string} [name]  CSS classes
- * @param {string} [text]
- * @returns {HTMLElement}
+ * @param {string | number} [text]
+ * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function node(tag, parent, name = "", text = "") {
   const made = document.createElement(tag);
   if (name) made.className = name;
-  made.textContent = text;
+  made.textContent = String(text);
   parent?.append(made);
   return made;
 }
@@ -21,18 +24,18 @@ export function node(tag, parent, name = "", text = "") {
 /**
  * @param {ParentNode} [parent]
  * @param {string} [name]  CSS classes
- * @param {string} [text]
+ * @param {string | number} [text]
  * @returns {HTMLDivElement}
  */
 export const div = (parent, name, text) => node("div", parent, name, text);
 
-/** @returns {Element} the part of Streamlit's window that scrolls a page */
+/** @returns {HTMLElement} the part of Streamlit's window that scrolls a page */
 export const mainOf = () => document.querySelector("[data-testid=stMain]");
 
 /**
  * @param {ParentNode} [parent]
  * @param {string} [name]  CSS classes
- * @param {string} [text]
+ * @param {string | number} [text]
  * @returns {HTMLSpanElement}
  */
 export const span = (parent, name, text) => node("span", parent, name, text);
@@ -40,14 +43,18 @@ export const span = (parent, name, text) => node("span", parent, name, text);
 /**
  * @param {ParentNode} [parent]
  * @param {string} [name]  CSS classes
- * @param {string} [text]
+ * @param {string | number} [text]
  * @param {() => void} [onclick]
  * @returns {HTMLButtonElement}
  */
 export const button = (parent, name, text, onclick = null) =>
   Object.assign(node("button", parent, name, text), { onclick });
 
-/** @typedef {(target: EventTarget, type: string, act: (event: Event) => void, options?: object) => void} On */
+/**
+ * @typedef {GlobalEventHandlersEventMap & Record<"clearhead-hands" | "clearhead-hand", CustomEvent>} Events
+ * @typedef {<Type extends keyof Events>(target: EventTarget, type: Type,
+ *   act: (event: Events[Type] & {target: HTMLElement}) => void, options?: object) => void} On
+ */
 /**
  * @returns {{on: On, stop: () => void}} on: adds a listener; stop: removes all of them
  */
@@ -62,7 +69,7 @@ export function listeners() {
  * later one. Pages without a server pass objects: fields to change in the last body, or in the state.
  * @param {string} name
  * @param {(frame: {root: HTMLDivElement, on: On, draw: () => void, send: (event: *) => void}) => {
- *   build: (body: object) => void, take?: (state: object) => void, redraw?: (colours: object) => void,
+ *   build: (body: Message) => void, take?: (state: Message) => void, redraw?: (colours: Colours) => void,
  *   leave?: () => void}} create
  *   on: adds a listener until the end; draw: calls redraw with the result of palette(), at most once per frame and only
  *   once a message of every part has come
@@ -112,10 +119,16 @@ export const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at,
 
 /**
  * Return how bright a colour is, 0 to 255.
- * @param {(number | string)[]} rgb
+ * @param {number[]} rgb
  * @returns {number}
  */
 export const brightness = ([red, green, blue]) => 0.3 * red + 0.59 * green + 0.11 * blue;
+
+/**
+ * The theme and its colours (#rrggbb), see COMPONENT in viz/theme.py.
+ * @typedef {{theme: "light" | "dark", ink: string, paper: string, accent: string, masked: string, line: string,
+ *   allowed: string, ramp: string[], signed: string[], heads: string[]}} Colours
+ */
 
 // Return the element and everything around it, across shadow roots.
 function around(element) {
@@ -126,12 +139,13 @@ function around(element) {
 /**
  * Return the colours of the theme, light or dark, that the text around the component has.
  * @param {HTMLElement} root
- * @param {object} colours  see COMPONENT in viz/theme.py
- * @returns {object} theme, "light" or "dark", and its colour or list of colours for each name
+ * @param {Record<string, *>} colours  see COMPONENT in viz/theme.py
+ * @returns {Colours}
  */
 export function palette(root, colours) {
   const { color } = getComputedStyle(around(root)[1]);
-  const theme = brightness(color.match(/[\d.]+/g)) > 128 ? "dark" : "light", own = { theme };
+  const theme = brightness(color.match(/[\d.]+/g).map(Number)) > 128 ? "dark" : "light";
+  const own = /** @type {Colours} */ ({ theme });
   for (const [name, both] of Object.entries(colours)) own[name] = both[theme] ?? both;
   own.accent = getComputedStyle(root).getPropertyValue("--st-primary-color") || own.accent;
   for (const name of ["ink", "paper", "accent"]) root.style.setProperty(`--${name}`, own[name]);
@@ -143,7 +157,7 @@ export function palette(root, colours) {
  * @param {Element} element
  * @returns {number}
  */
-export const zoomOf = (element) => around(element).reduce((zoom, each) => zoom * getComputedStyle(each).zoom, 1);
+export const zoomOf = (element) => around(element).reduce((zoom, each) => zoom * Number(getComputedStyle(each).zoom), 1);
 
 const LOWEST = 110, HEADING = 0.27;   // pixels; share of the window taken by a picture's heading
 let enlarges;
@@ -184,6 +198,18 @@ export function heightFor(element, wanted, least = LOWEST) {
   const scrolled = around(element).reduce((sum, each) => sum + each.scrollTop, 0);
   const left = (innerHeight - top - scrolled) / zoom - below;
   return left < least ? Math.min(wanted, (1 - HEADING) * innerHeight / zoom - below) : left;
+}
+
+/**
+ * Return what is at a point of the window, inside the same page or shadow root as an element.
+ * @param {Element} element
+ * @param {number} x
+ * @param {number} y
+ * @returns {HTMLElement | null}
+ */
+export function elementAt(element, x, y) {
+  const around = /** @type {Document | ShadowRoot} */ (element.getRootNode());
+  return /** @type {HTMLElement} */ (around.elementFromPoint(x, y));
 }
 
 /**
@@ -343,7 +369,7 @@ export function tooltip(root) {
  * @param {string} text
  * @param {number} [flags]  sum of 1 (special), 2 (unknown) and 4 (joined)
  * @param {ParentNode} [parent]
- * @param {string} [tag]
+ * @param {"bdi" | "span" | "button"} [tag]
  * @returns {HTMLElement}
  */
 export const token = (text, flags, parent, tag = "bdi") => Object.assign(

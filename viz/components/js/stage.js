@@ -36,7 +36,7 @@ function partsOf(block) {
 /**
  * Return a page's screens in order; a question inside a section is shown before it.
  * @param {Element} block
- * @returns {{name: string, seen: Element[]}[]}
+ * @returns {{name: string, seen: HTMLElement[]}[]}
  */
 function screensOf(block) {
   const screens = [];
@@ -55,7 +55,9 @@ function screensOf(block) {
  * @param {HTMLElement[]} wanted
  */
 export function mark(name, wanted) {
-  for (const each of document.querySelectorAll(`[data-${name}]`)) if (!wanted.includes(each)) delete each.dataset[name];
+  /** @type {NodeListOf<HTMLElement>} */
+  const marked = document.querySelectorAll(`[data-${name}]`);
+  for (const each of marked) if (!wanted.includes(each)) delete each.dataset[name];
   for (const each of wanted) each.dataset[name] = "";
 }
 
@@ -98,7 +100,7 @@ export function stage(start, { lesson, only }, tell) {
   // Scale the screen to fit the window; if it would become too small, it scrolls instead.
   function enlarge(fit) {
     const enlarged = (by) => document.documentElement.style.setProperty("--lecture",
-      Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE) * by);
+      `${Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE) * by}`);
     const key = `${screens[place].name} ${proof} ${innerWidth} ${innerHeight}`;
     // pictures then also take the rest of the window, and the screen is fitted again to their final height
     if (!scales.has(key)) later = setTimeout(() => {
@@ -160,7 +162,7 @@ export function stage(start, { lesson, only }, tell) {
   }
 
   const inside = new MutationObserver((changes) => {
-    if (changes.some(({ target }) => !target.closest?.(`${CHART}, ${KEYS}`))) soon();
+    if (changes.some((/** @type {MutationRecord & {target: Element}} */ { target }) => !target.closest?.(`${CHART}, ${KEYS}`))) soon();
   });
   inside.observe(main, { childList: true, subtree: true });
   addEventListener("resize", soon);

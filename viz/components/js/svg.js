@@ -1,14 +1,17 @@
 // Create SVG elements, lines with an arrowhead, and axes.
 import { within } from "./shared.js";
 
+/** @typedef {Record<string, string | number | boolean>} Attributes */
+
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
 /**
  * Create an SVG element.
- * @param {string} tag
- * @param {Record<string, string | number>} attributes
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} attributes
  * @param {Element} parent
- * @returns {SVGElement}
+ * @returns {SVGElementTagNameMap[Tag]}
  */
 export function shape(tag, attributes, parent) {
   const made = document.createElementNS(NAMESPACE, tag);
@@ -21,16 +24,16 @@ export function shape(tag, attributes, parent) {
  * Create a text.
  * @param {Element} parent
  * @param {string} words
- * @param {Record<string, string | number>} attributes
+ * @param {Attributes} attributes
  */
 export const label = (parent, words, attributes) => { shape("text", attributes, parent).textContent = words; };
 
 /**
  * @param {Element} made
- * @param {Record<string, string | number>} attributes
+ * @param {Attributes} attributes
  */
 export function set(made, attributes) {
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
 }
 
 /**
@@ -96,6 +99,6 @@ export const axis = (parent, x1, x2, y1, y2) => shape("line", { class: "axis", x
  * Return the attributes of what can be dragged.
  * @param {number} low
  * @param {number} high
- * @returns {Record<string, string | number>}
+ * @returns {Attributes}
  */
 export const draggable = (low, high) => ({ tabindex: 0, role: "slider", "aria-valuemin": low, "aria-valuemax": high });

@@ -106,5 +106,5 @@ function begin(parent, _, on) {
   };
 }
 
-/** @returns {Promise<(call: object) => () => void>} the function that Streamlit calls */
+/** @returns {Promise<(call: import("./lifecycle.js").Call) => () => void>} the function that Streamlit calls */
 export const terms = async () => mountOnce(begin, await styles("js/terms.css"));

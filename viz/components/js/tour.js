@@ -8,6 +8,7 @@ let framed;
  * @param {{data: [string | null]}} given  the key of the part
  */
 export const step = ({ data: [part] }) => {
+  /** @type {HTMLElement} */
   const wanted = document.querySelector(`.st-key-${part}`);
   mark("toured", wanted ? [wanted] : []);
   if (framed !== wanted) wanted?.scrollIntoView({ block: "center", behavior: "smooth" });

@@ -1,6 +1,6 @@
 // A square of buttons to paint on. The painted square is sent on release, as {allowed}.
 import { ARROWS, dragging, onKeys, presses } from "../js/input.js";
-import { button, clamp, div, fill, framed, isolated, node, span } from "../js/shared.js";
+import { button, clamp, div, elementAt, fill, framed, isolated, node, span } from "../js/shared.js";
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("cells", ({ root, on, draw, send }) => {
@@ -42,7 +42,7 @@ export const mount = framed("cells", ({ root, on, draw, send }) => {
     draw();
   }
 
-  const under = ({ clientX, clientY }) => buttons.indexOf(root.getRootNode().elementFromPoint(clientX, clientY));
+  const under = ({ clientX, clientY }) => buttons.indexOf(elementAt(root, clientX, clientY));
 
   // while dragging, the held value is the one being painted
   const held = dragging(on, square, {

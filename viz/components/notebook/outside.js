@@ -1,6 +1,6 @@
 // Runs in the notebook, next to the iframe: sends it the notebook's theme and applies the height that it requests.
 (() => {
-  const frame = document.getElementById("FRAME");
+  const frame = /** @type {HTMLIFrameElement} */ (document.getElementById("FRAME"));
   if (!frame) return;
   const numbers = (colour) => (colour.match(/[\d.]+/g) ?? []).map(Number);
   const bright = ([red, green, blue]) => 0.3 * red + 0.59 * green + 0.11 * blue;

@@ -10,8 +10,9 @@ const NARROW = 420;   // width in pixels below which the sentence always has two
 
 /**
  * Draw a picture and its coloured patches, with the other tokens, marks, legend, sentence and table.
+ * @typedef {import("../js/messages.js").Message} Message
  * @param {HTMLElement} root
- * @returns {{part: HTMLElement, chips: HTMLElement, build: (body: object) => void, draw: (state: object) => void,
+ * @returns {{part: HTMLElement, chips: HTMLElement, build: (body: Message) => void, draw: (state: Message) => void,
  *   drawMarks: () => void, at: (event: PointerEvent) => number | undefined,
  *   chipped: (event: PointerEvent) => number | undefined, point: (token?: number) => void,
  *   reach: (token?: number) => void, about: (token: number) => [string, string[][]],
@@ -23,7 +24,9 @@ function viewOf(root) {
   const canvas = node("canvas", board), outlines = div(board);
   const [over, from] = ["mark over", "mark from"].map((name) => div(board, name));
   const legend = div(root, "legend"), unseen = div(root, "unseen");
-  let body, state, size, patches, special, reached, pictures = {};
+  /** @type {[number, number]} */
+  let size;
+  let body, state, patches, special, reached, pictures = {};
 
   board.tabIndex = 0;
   board.role = "application";
@@ -162,7 +165,9 @@ function viewOf(root) {
   }
 
   // without a pointer, the patch reached with the keyboard stays framed
-  const point = (token = reached) => around(over, token), about = (token) => [name(token), state.facts[token]];
+  const point = (token = reached) => around(over, token);
+  /** @returns {[string, string[][]]} */
+  const about = (token) => [name(token), state.facts[token]];
   const reach = (token) => point(reached = token);
   // Return the token of the chip under the pointer.
   const chipped = ({ target }) => special.find(({ chip }) => chip.contains(target))?.token;

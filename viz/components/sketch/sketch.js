@@ -57,7 +57,7 @@ export const mount = framed("sketch", ({ root, on, draw, send }) => {
 
   // Return the curve, with undrawn positions at the height of the nearest drawn one.
   function filled() {
-    const known = Object.keys(heights);
+    const known = Object.keys(heights).map(Number);
     const nearest = (i) => known.reduce((best, each) => (Math.abs(each - i) < Math.abs(best - i) ? each : best));
     return Array.from({ length: body.places }, (_, i) => (known.length ? heights[nearest(i)] : MIDDLE));
   }

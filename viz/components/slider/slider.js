@@ -8,7 +8,7 @@ const TOLD = { pause: 80, patience: 20_000 };   // milliseconds: see telling() i
 function begin(parent) {
   const root = div(parent, "slider"), head = div(root, "head"), label = node("label", head);
   const why = button(head, "why", "?"), about = span(head, "about"), said = span(root, "said");
-  const line = Object.assign(node("input", root), { id: "line", type: "range", min: 0, step: 1 });
+  const line = Object.assign(node("input", root), { id: "line", type: "range", min: "0", step: "1" });
   const ends = div(root, "ends"), [first, last] = [0, 1].map(() => span(ends));
   let data, send, words = [], count = 0;
   label.htmlFor = "line";
@@ -18,7 +18,7 @@ function begin(parent) {
     const word = words[line.value];
     said.textContent = word;
     line.ariaValueText = word;
-    root.style.setProperty("--share", words.length > 1 ? line.value / (words.length - 1) : 0);
+    root.style.setProperty("--share", `${words.length > 1 ? +line.value / (words.length - 1) : 0}`);
     root.style.setProperty("--wide", `${said.offsetWidth}px`);
   }
 
@@ -37,7 +37,7 @@ function begin(parent) {
   // Apply the server's message.
   function follow() {
     words = data.words;
-    line.max = words.length - 1;
+    line.max = `${words.length - 1}`;
     line.value = data.at;
     label.textContent = data.label;
     why.hidden = !data.help;
@@ -56,5 +56,5 @@ function begin(parent) {
   return { update, end: told.end };
 }
 
-/** @returns {Promise<(call: object) => () => void>} the function that Streamlit calls */
+/** @returns {Promise<(call: import("../js/lifecycle.js").Call) => () => void>} the function that Streamlit calls */
 export const slider = async () => mountOnce(begin, await styles("slider/slider.css"));

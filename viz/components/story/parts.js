@@ -4,7 +4,7 @@ import { shape } from "../js/svg.js";
 
 /**
  * Create all parts.
- * @param {object} body  the story's body
+ * @param {import("../js/messages.js").Message} body  the story's body
  * @param {(event: object) => void} send
  * @returns {HTMLElement[]}
  */
@@ -44,7 +44,7 @@ function rows(body, inside, draw, earlier) {
   if (body.first) earlier(div(inside, "row earlier"), fill(body.text.earlier, { n: body.first }));
   body.pieces.forEach((piece, at) => {
     const row = div(inside, "row");
-    row.style.setProperty("--i", at);
+    row.style.setProperty("--i", `${at}`);
     draw(row, piece, at);
   });
 }
@@ -93,7 +93,7 @@ function blocks(inside, body, send) {
   const list = div(inside, "list"), key = div(inside, "under"), kinds = ["by_attention", "by_feed_forward"];
   for (let i = 0; i < count; i++) {
     const row = div(list, i === opened[0] ? "one opened" : "one");
-    row.style.setProperty("--i", i);
+    row.style.setProperty("--i", `${i}`);
     span(row, "number", count <= 16 || i % 5 === 0 || i === count - 1 ? i : "");
     const cells = div(row, "heads"), bars = div(row, "bars");
     for (let j = 0; j < heads; j++) {
@@ -133,11 +133,13 @@ function bar(parent, name, value, written) {
 /**
  * Draw the attention paths in the SVG, using the current positions of the rows.
  * @param {HTMLElement} stage
- * @param {object} body
+ * @param {import("../js/messages.js").Message} body
  */
 export function drawPaths(stage, body) {
+  /** @type {HTMLElement} */
   const inside = stage.querySelector(".attention .inside"), svg = inside.querySelector("svg");
-  const found = [...inside.querySelectorAll(".row")], last = found.at(-1), names = last.lastElementChild;
+  const found = /** @type {HTMLElement[]} */ ([...inside.querySelectorAll(".row")]);
+  const last = found.at(-1), names = /** @type {HTMLElement} */ (last.lastElementChild);
   const middle = ({ offsetTop, offsetHeight }) => offsetTop + offsetHeight / 2;
   const start = names.offsetLeft + names.offsetWidth + 8, wide = inside.clientWidth - 10, end = middle(last);
   const [early, late] = [0.55, 0.35].map((share) => start + share * (wide - start));
@@ -154,7 +156,7 @@ export function drawPaths(stage, body) {
 /**
  * Draw the neurons' activations on the canvas.
  * @param {HTMLElement} stage
- * @param {object} body
+ * @param {import("../js/messages.js").Message} body
  * @param {string[]} heads  colours of the heads
  */
 export function drawNeurons(stage, { neurons: { values } }, [, , , , , blue]) {

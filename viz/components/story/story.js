@@ -49,7 +49,7 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     root.dataset.step = name;
     root.classList.toggle("plays", plays);
     [...stops.children].forEach((stop, at) => { stop.ariaCurrent = at === step ? "step" : null; });
-    for (const panel of stage.querySelectorAll(".panel")) {
+    for (const panel of /** @type {NodeListOf<HTMLElement>} */ (stage.querySelectorAll(".panel"))) {
       panel.classList.toggle("active", stepsOf(panel).includes(step));
     }
     play.textContent = plays ? body.text.pause : step === last() ? body.text.again : body.text.play;
@@ -68,18 +68,19 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     if (plays) later = setTimeout(next, body.seconds * 1000);
   }
 
-  const stepsOf = ({ dataset: { part } }) =>
+  const stepsOf = (/** @type {HTMLElement} */ { dataset: { part } }) =>
     [...body.steps.keys()].filter((at) => body.parts[at] === part);
 
   // a click on a part shows its step after the current one (cyclically), or its first step if another part is current
   on(stage, "click", ({ target }) => {
+    /** @type {HTMLElement} */
     const panel = target.closest(".panel");
     if (!panel || target.closest("button, select, .heads")) return;
     const places = stepsOf(panel);
     go(places[(places.indexOf(step) + 1) % places.length]);
   });
   on(stage, "change", () => {
-    const opened = ["block", "head"].map((name) => Number(stage.querySelector(`select.${name}`).value));
+    const opened = [...stage.querySelectorAll("select")].map(({ value }) => Number(value));
     go(step);
     send({ opened });
   });
@@ -87,7 +88,7 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     const to = stepped(event, step, body.steps.length), { target } = event;
     if (to === undefined || target.matches("select") || event.ctrlKey || event.altKey || event.metaKey) return;
     go(to);
-    if (target.matches(".stop")) stops.children[step].focus();
+    if (target.matches(".stop")) stops.querySelectorAll("button")[step].focus();
     event.preventDefault();
     event.stopPropagation();
   });
