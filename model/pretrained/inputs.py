@@ -285,7 +285,7 @@ def generate(network: "Network", tokenizer: "Tokenizer | Unnamed", question: Mod
     if not network.can_generate() or most < 1:
         return []
     ends, after = _ends(network, tokenizer), question.tensors["input_ids"].shape[1]
-    greedy: dict[str, object] = {"do_sample": False, "num_beams": 1, "max_new_tokens": most,
+    greedy: dict[str, object] = {"do_sample": False, "num_beams": 1, "max_new_tokens": most, "max_length": None,
                                  "use_cache": _same_depth(network.config)}
     if ends:
         greedy["eos_token_id"] = ends
