@@ -117,10 +117,10 @@ def open_tokenizer(folder: Path) -> "Tokenizer":
         with blame(folder, "the folder of a tokenizer"):
             tokenizer = AutoTokenizer.from_pretrained(folder, **LOAD_OPTIONS)
     except UserError as error:
-        if isinstance(error.__cause__, ImportError):
-            need("sentencepiece")
         if (folder / "tokenizer.json").is_file():
             raise
+        if any(path.suffix in (".model", ".spm") for path in folder.iterdir()):
+            need("sentencepiece")
         raise missing(folder) from error
     if vocabulary_files(tokenizer) and not has_vocabulary(folder):   # transformers creates one with an empty vocabulary
         raise missing(folder)
