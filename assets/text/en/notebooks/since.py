@@ -3,12 +3,12 @@
 # %%
 import numpy as np
 
-from clearhead.model.lessons.since import MODELS, model_cache_bytes, top_k, top_p
+from clearhead.model.lessons.since import MODELS, top_k, top_p
 
 llama = next(model for model in MODELS if model.name == "Llama 3 8B")
 per_token = 2 * llama.layers * llama.groups * llama.head * 2          # a key and a value per group, 2 bytes per number
 assert per_token == llama.bytes_per_token
-gib = model_cache_bytes(llama, 8192) / 2**30
+gib = 8192 * llama.bytes_per_token / 2**30
 print(f"{llama.name} keeps {per_token:,} bytes per token, {gib:.2f} GiB of 8,192 tokens")
 words = np.array([0.5, 0.2, 0.15, 0.1, 0.05])
 assert np.allclose(top_k(words, 2)[:2], words[:2] / words[:2].sum())  # the two most probable, rescaled to sum to 1
