@@ -57,7 +57,6 @@ from clearhead.viz.server.guard import Doors, Guard  # noqa: E402
 from clearhead.viz.startup import lifespan  # noqa: E402
 
 settings.hold()
-settings.tune_heap()
 log.begin()
 parts: dict[str, Any] = {"routes": routes(), "lifespan": lifespan,   # also used by a benchmark's server
                          "middleware": [Middleware(Guard), Middleware(Doors), COMPRESSION]}

@@ -36,6 +36,7 @@ def locate(model_id: str) -> ModelFiles:
     """
     name, dtype, device = model_id.removesuffix(SUFFIX), ModelFiles.dtype, ModelFiles.device
     while option := OPTION.search(name):
+        catalogue.refuse_strangers()   # each type and device of a model takes memory of its own
         name, dtype, device = name[:option.start()], option["dtype"] or dtype, option["device"] or device
     place = _place(name)
     inside = files.adapters_inside(place.folder) if place.entry is None else []

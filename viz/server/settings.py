@@ -3,10 +3,8 @@
 The largest file size is set twice, in Clearhead's limits and in Streamlit's configuration. Streamlit's flag
 --server.maxUploadSize, or its environment variable, takes precedence over CLEARHEAD_FILE_MB.
 """
-import ctypes
 import math
 import os
-import sys
 from collections.abc import Mapping
 
 from clearhead.viz import streamlit_patch
@@ -14,9 +12,6 @@ from clearhead.viz import streamlit_patch
 UPLOAD, STATE = "server.maxUploadSize", "server.maxWidgetStateSize"  # megabytes per file, and per widget message
 STATE_MB = 4
 PRINTED = "logger.enableRich"   # if true, page errors are printed outside the log, including their messages
-
-# M_ARENA_MAX and M_MMAP_THRESHOLD of glibc's malloc.h, and their values
-HEAP = {-8: 2, -3: 2**18}
 
 
 def put(defaults: Mapping[str, str]) -> None:
@@ -42,18 +37,3 @@ def hold() -> None:
             raise SystemExit(f"Error: Streamlit's {name} is {value} instead of {wanted[name]}; "
                              "install the version of Streamlit that requirements.txt names.")
     streamlit_patch.bound_uploads(LIMITS.session_bytes, LIMITS.total_bytes)
-
-
-def tune_heap() -> None:
-    """Limit glibc to two malloc arenas instead of eight per core, and give each large array its own pages. Call it
-    before the server starts its threads.
-
-    Each script run is a thread, and memory freed in one arena cannot be reused from another. With thirty visitors over
-    three minutes on two cores, two arenas reduced memory from 713 to 598 MB at most. Arrays that a record keeps would
-    sit between those that a layer discards: a pass of SmolLM2 over 781 tokens, whose record has 85 MB, grew a process
-    by 155 MB at most, and by 83 MB with pages of their own.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:   # not in musl
-        for parameter, value in HEAP.items():
-            mallopt(parameter, value)
