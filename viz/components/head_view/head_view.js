@@ -48,7 +48,7 @@ const LENSES = { matrix, lines, text };
 export const mount = framed("view", ({ root, on, draw, send }) => {
   const sentence = div(root, "say"), board = div(root, "board"), legend = div(root, "legend");
   const table = div(root, "unseen"), tip = tooltip(root), view = /** @type {View} */ ({});
-  let lens, drawn, cursor, later, held, touched, over = "", whole, blank;
+  let lens, drawn, cursor, later, held, over = "", whole, blank;
   view.marks = marksOf(view);
   view.turn = ([row, column]) => (view.state.transpose ? [column, row] : [row, column]);
   view.lit = ({ row, column }) => {
@@ -194,13 +194,11 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
   on(board, "pointerleave", leave);
   on(window, "resize", draw);   // entering full screen may not change a window's width
   on(document, "pointerdown", (event) => held && !event.composedPath().includes(board) && leave());
-  // in Safari before 18.2, the click event does not report it
-  on(board, "pointerdown", (event) => { touched = event.pointerType === "touch"; });
   on(board, "click", (event) => {
     const spot = lens.at(event, true), { focus } = view.state;
     const second = event.shiftKey && spot.column === undefined && focus !== null && view.body.columns === null;
     choose(second ? { row: focus, column: spot.row } : spot);
-    if (!touched) return;
+    if (event.pointerType !== "touch") return;
     held = event;
     pointAgain();
   });
