@@ -57,7 +57,7 @@ def text(outputs: list) -> str:
 def picture(outputs: list) -> bytes:
     """Return the last displayed picture as PNG."""
     drawn = next(each["data"] for each in reversed(outputs) if {"image/png", "text/html"} & set(each.get("data", ())))
-    return b64decode(drawn["image/png"]) if "image/png" in drawn else photograph(drawn["text/html"])
+    return photograph(drawn["text/html"]) if "text/html" in drawn else b64decode(drawn["image/png"])
 
 
 def photograph(content: str) -> bytes:
