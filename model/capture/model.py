@@ -217,10 +217,19 @@ class NetworkModel:
         output."""
         raise NotImplementedError
 
-    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = (),
+              record: AttentionRecord | None = None) -> Trace:
         """Return the trace of the pass that answers the query, with these tokens alone if any are given. Raises
         UserError if the model's structure cannot be followed, or if all of it takes too much memory."""
-        return trace.trace(self, query, report, tokens)
+        return trace.trace(self, query, report, tokens, record)
+
+    def run_again(self, query: Query, report: Progress = quiet) -> None:
+        """Run the query's pass, with its edits, without recording its attention."""
+        asked = self.tokens(query)
+        session = self.session(query.edits, asked.lengths, report)
+        session.tap = lambda _slot, _tensors, output: output
+        with self.threads(asked):
+            forward_pass.run(session, lambda: self.call(asked.tensors))
 
     def check_edits(self, edits: Iterable[Edit], lengths: tuple[int, int | None]) -> None:
         """Raise UserError for an edit of a head or token that does not exist."""

@@ -158,21 +158,22 @@ def affine_of(module: "nn.Module") -> tuple[np.ndarray, np.ndarray | None]:
     return (weight if type(module).__name__ == "Conv1D" else weight.T), _numbers(getattr(module, "bias", None))
 
 
-def trace(model: "NetworkModel", query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+def trace(model: "NetworkModel", query: Query, report: Progress, tokens: tuple[int, ...] = (),
+          record: AttentionRecord | None = None) -> Trace:
     """Return the trace of the pass that answers the query, with these tokens of each stack and a few others if any are
-    given, else with all. Raises UserError if the model's structure cannot be followed, or if the activations of all
-    tokens take too much memory."""
+    given, else with all. record: the query's record, if known, so that no second one is made. Raises UserError if the
+    model's structure cannot be followed, or if the activations of all tokens take too much memory."""
     if model.wiring is None:
         raise UserError(f"{model.card.title} only reports its weights, so its layers cannot be traced; choose a "
                         f"verified model.")
-    found = _traced(model, model.wiring, query, report, tokens)
+    found = _traced(model, model.wiring, query, report, tokens, record)
     if isinstance(found, UserError):   # raised here, because an error keeps its frames' locals alive
         raise found
     return found
 
 
 def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progress,
-            tokens: tuple[int, ...]) -> Trace | UserError:
+            tokens: tuple[int, ...], record: AttentionRecord | None) -> Trace | UserError:
     title, rows = model.card.title, dict[int, np.ndarray]()
     if tokens and model.task != "label":   # its answer may depend on all tokens
         asked, mask = model.tokens(query), getattr(model.tokenizer, "mask_token_id", None)
@@ -183,7 +184,10 @@ def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progr
     try:
         names = {slot.module: _block_name(slot.module) for slot in wiring.slots.values()}
         with watch_calls(model.network, set(names.values()), rows, float("inf") if rows else LARGEST) as calls:
-            record = model.record(query, report)
+            if record is None:
+                record = model.record(query, report)
+            else:
+                model.run_again(query, report)
         arrays = {id(array): array for call in calls.values() for array in (call.input, call.output)}
         return replace(_assemble(record, model, wiring, names, calls, rows),
                        nbytes=sum(array.nbytes for array in arrays.values()))

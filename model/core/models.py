@@ -481,9 +481,10 @@ class OpenModel(Protocol):
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """Return the record of the query's pass."""
 
-    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = (),
+              record: AttentionRecord | None = None) -> Trace:
         """Return the trace of the same pass, from the embeddings to the last block. If tokens are given, it may hold
-        these alone. Raises UserError if all of it takes too much memory."""
+        these alone. record: the query's record, if known. Raises UserError if all of it takes too much memory."""
 
 
 def check_lengths(other: Query, there: int, here: int) -> None:
@@ -545,6 +546,9 @@ class TraceQuery:
     tokens: tuple[int, ...] = ()   # the tokens that the trace must hold, in each stack that has them; () for all
 
     def answer(self, models: Models, report: Progress) -> Trace:
-        """Return the trace of the pass that the query's record comes from."""
+        """Return the trace of the pass that the query's record comes from. Questions about tokens have that record; one
+        from disk is of an earlier pass."""
         opened = models.open(self.query, report)
-        return opened.trace(self.query, report, self.tokens) if self.tokens else opened.trace(self.query, report)
+        record = models.record(self.query, report) if self.tokens else None
+        known = record if record is not None and record.verification.status != "kept" else None
+        return opened.trace(self.query, report, self.tokens, known)

@@ -25,7 +25,15 @@ from clearhead.model.core.query import (
     text_only,
     with_arrays,
 )
-from clearhead.model.core.record import SHOWN_SPACES, AttentionMap, Prediction, Tokens, Verification, spoken
+from clearhead.model.core.record import (
+    SHOWN_SPACES,
+    AttentionMap,
+    AttentionRecord,
+    Prediction,
+    Tokens,
+    Verification,
+    spoken,
+)
 from clearhead.model.pretrained import files
 from clearhead.model.pretrained.accounting import MODULES
 from clearhead.model.pretrained.files import blame
@@ -209,14 +217,15 @@ class PretrainedModel(NetworkModel):
             return super().prediction(query, asked, output)
         return sentence_vector(output.last_hidden_state, self.pooling)
 
-    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = (),
+              record: AttentionRecord | None = None) -> Trace:
         """Return the trace of the pass that answers the query; matrices with adapters are measured in its mode."""
         import torch
 
         types = {each.dtype for each in self.network.parameters() if each.is_floating_point()}
         rounding.set(max((torch.finfo(each).eps for each in types), default=0))
         with self.lent():
-            return super().trace(query, report, tokens)
+            return super().trace(query, report, tokens, record)
 
     def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, "Output"]:
         """Return the weights that the model itself reports, and its output. Raises UserError if they cannot be

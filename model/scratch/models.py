@@ -18,7 +18,7 @@ from clearhead.model.core import files, pictures
 from clearhead.model.core.limits import Plan, Shape, seeded, stop_between_layers
 from clearhead.model.core.models import Embedded, ModelInput, Trace
 from clearhead.model.core.query import Progress, Query, UserError, frozen, need, quiet
-from clearhead.model.core.record import Card, Omission, Tokens, patch_tokens, spoken
+from clearhead.model.core.record import AttentionRecord, Card, Omission, Tokens, patch_tokens, spoken
 from clearhead.model.scratch import tokens as cutting
 from clearhead.model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
 from clearhead.model.scratch.transformer import ADDED, Config, Transformer, hook_names, slots
@@ -274,9 +274,10 @@ class ScratchModel(NetworkModel):
         positions = self.positions(asked)
         return output[row][positions], positions
 
-    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = (),
+              record: AttentionRecord | None = None) -> Trace:
         """Return the trace with the embeddings' parts, which are known even if they are not separate modules."""
-        found, asked = super().trace(query, report), self.tokens(query)
+        found, asked = super().trace(query, report, record=record), self.tokens(query)
         return replace(found, embedded=tuple(self._embedded(asked, start) for start in found.embedded))
 
     def _embedded(self, asked: ModelInput, start: Embedded) -> Embedded:

@@ -206,9 +206,10 @@ class PictureModel(PretrainedModel):
         found = super().prediction(query, asked, output)
         return found and replace(found, vectors=output.last_hidden_state[0].float().cpu().numpy().copy())
 
-    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = (),
+              record: AttentionRecord | None = None) -> Trace:
         """Return the trace. The embeddings' parts are measured if they are not separate modules."""
-        found = super().trace(query, report)
+        found = super().trace(query, report, record=record)
         asked, start = self.tokens(query, report), found.start(Kind.SELF)
         special = [token for token, is_special in enumerate(asked.source.special) if is_special]
         with self.lent():
@@ -260,6 +261,7 @@ class TwoTowers:
         """Return the record of the query's tower."""
         return self.tower(query).record(query, report)
 
-    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
+    def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = (),
+              record: AttentionRecord | None = None) -> Trace:
         """Return the trace of the query's tower."""
-        return self.tower(query).trace(query, report, tokens)
+        return self.tower(query).trace(query, report, tokens, record)

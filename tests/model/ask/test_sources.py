@@ -59,9 +59,9 @@ class Source:
 
     def open_model(self, model_id, report):
         self.opened.append(model_id)
-        answer = SimpleNamespace(nbytes=10)
+        answer = SimpleNamespace(nbytes=10, verification=SimpleNamespace(status="verified"))
         return SimpleNamespace(nbytes=100, record=lambda query, report: self.passes.append(query) or answer,
-                               trace=lambda query, report: self.passes.append(query))   # None, a falsy answer
+                               trace=lambda query, report, *_: self.passes.append(query))   # None, a falsy answer
 
 
 @pytest.fixture
