@@ -112,7 +112,7 @@ async def import_file(page, visitor: Visitor) -> None:
     """Import this visitor's file, open a head of it, and return to the model."""
     side, begun = page.locator("[data-testid=stSidebar]"), time.perf_counter()
     place = side.locator("[data-testid=stFileUploader] input")
-    await side.get_by_text("Attention from elsewhere").click()
+    await side.get_by_text("More", exact=True).click()
     await place.set_input_files(visitor.file())
     await shows(page, visitor.word)
     visitor.took("file", begun)

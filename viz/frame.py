@@ -19,7 +19,7 @@ from clearhead.viz.text import menu as sections
 from clearhead.viz.text import page_titles, strings
 from clearhead.viz.widgets.figure import page_theme
 from clearhead.viz.widgets.fragment import OPENED, errors_as_sentences, pause, rerun_when
-from clearhead.viz.widgets.handout_button import share_name
+from clearhead.viz.widgets.handout_button import OFFERED, share_name
 from clearhead.viz.widgets.head_picker import show_badge
 from clearhead.viz.widgets.layout import flex_row
 from clearhead.viz.widgets.page_bar import page_bar
@@ -31,6 +31,9 @@ from clearhead.viz.widgets.sidebar import ask_widgets, fetch_model, require_text
 HOME = "heads"
 IMAGES = ASSETS / "images"
 STYLE = Path(__file__).with_name("page.css")
+# marks a page's word in the menu, as Streamlit marks only the page whose word it is
+MARKED = """<style>:is([data-testid="stTopNavLink"], [data-testid="stSidebarNavLink"])[href$="/{word}"] {{
+  background: color-mix(in srgb, currentcolor 12%, transparent); span {{ font-weight: 600; }} }}</style>"""
 
 
 def badge_drawn(place: DeltaGenerator, page: PageContext) -> bool:
@@ -104,6 +107,8 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     if left and (leave := pages()[now.page][0].leave) is not None:
         leave()
     now.page = name
+    if left:
+        OFFERED.value = {}
     if left or went_back():
         pause()
     if first or went_back():
@@ -111,6 +116,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     elif left:
         context.correct(screen="")
     st.html(STYLE)
+    st.html(MARKED.format(word="" if page.section == HOME else page.section))
     fit_question(context)
     # remove invalid parameters from the address bar without adding a history entry
     clean = first and dict(st.query_params) != context.params()
@@ -139,20 +145,11 @@ def main() -> None:
     """Build the menu and run the current page."""
     st.set_page_config(layout="wide")
     st.logo(IMAGES / f"logo-{page_theme()}.svg", size="large")
-    listed: dict[str, list[StreamlitPage]] = {section: [] for section in sections()}
     menu: dict[str, StreamlitPage] = {}
-    titles = page_titles()
-    for name, section in ((name, section) for section, names in sections().items() for name in names):
-        if name not in pages():
-            continue
-        entry = partial(st.Page, partial(run, name, menu), title=titles[name])
-        if name == HOME:
-            # Streamlit answers the default page's own name with "page not found"; a hidden page with that name avoids
-            # this
-            listed[section].append(entry(url_path="start", default=True))
-            menu[name] = entry(url_path=name, visibility="hidden")
-        else:
-            menu[name] = entry(url_path=name)
-        listed[section].append(menu[name])
-    st.navigation({section: entries for section, entries in listed.items() if entries}, position="top",
-                  expanded=True).run()
+    for name, title in page_titles().items():
+        # Streamlit answers the default page's own name with "page not found", so that name is a hidden page
+        shown = name in sections() and name != HOME
+        menu[name] = st.Page(partial(run, name, menu), title=title, url_path=name,
+                             visibility="visible" if shown else "hidden")
+    start = st.Page(partial(run, HOME, menu), title=page_titles()[HOME], url_path="start", default=True)
+    st.navigation([start, *menu.values()], position="top", expanded=True).run()

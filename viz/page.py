@@ -29,7 +29,7 @@ from clearhead.viz.provenance import stated_address
 from clearhead.viz.session import Kept, session
 from clearhead.viz.state import LECTURE, QUESTION, VIEW, State, complete_view
 from clearhead.viz.streamlit_patch import StreamlitPage
-from clearhead.viz.text import FOLDER, menu
+from clearhead.viz.text import FOLDER, menu, page_titles
 
 
 class UnknownWords(UserError):
@@ -63,8 +63,8 @@ class Page:
     own_texts: bool = False  # whether the page provides the texts, so that only the model can be chosen
     # the catalogue models that it supports; others are not offered
     answers: Callable[[Entry], bool] = lambda offer: True
-    title: str = ""                           # title in the menu; filled in by `pages`, like the section
-    section: str = ""
+    title: str = ""     # filled in by `pages`, like the section
+    section: str = ""   # the page whose word in the menu leads to this page
 
     @property
     def asks(self) -> bool:
@@ -296,7 +296,8 @@ class Pages(Mapping[str, tuple[Page, Callable[["PageContext"], None]]]):
         import clearhead.viz.pages
 
         found = {info.name for info in pkgutil.iter_modules(clearhead.viz.pages.__path__)}
-        self._sections = {name: section for section, titles in menu().items() for name in titles if name in found}
+        self._sections = {name: word for word, groups in menu().items() for group in groups.values()
+                          for name in group if name in found}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sections)
@@ -310,7 +311,7 @@ class Pages(Mapping[str, tuple[Page, Callable[["PageContext"], None]]]):
     def __getitem__(self, name: str) -> tuple[Page, Callable[["PageContext"], None]]:
         section = self._sections[name]
         module = importlib.import_module(f"clearhead.viz.pages.{name}")
-        return replace(module.PAGE, title=menu()[section][name], section=section), module.render
+        return replace(module.PAGE, title=page_titles()[name], section=section), module.render
 
 
 @functools.cache

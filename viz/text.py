@@ -73,14 +73,17 @@ def strings(name: str) -> Texts:
 
 
 @functools.cache
-def menu() -> dict[str, dict[str, str]]:
-    """Return the titles of the pages by section and name, in menu order."""
-    return tomllib.loads((FOLDER / "menu.toml").read_text(encoding="utf-8"))
+def menu() -> dict[str, dict[str, dict[str, str]]]:
+    """Return the pages that each word of the menu leads to, in menu order: {the word's page: {heading: {name:
+    title}}}. The word's own page is first, under the heading ""."""
+    listed = tomllib.loads((FOLDER / "menu.toml").read_text(encoding="utf-8"))
+    return {word: {"": {word: title}, **listed.get(word, {})} for word, title in listed["menu"].items()}
 
 
+@functools.cache
 def page_titles() -> dict[str, str]:
-    """Return the titles of all pages by name."""
-    return {name: title for section in menu().values() for name, title in section.items()}
+    """Return the titles of all pages by name, in menu order."""
+    return {name: title for groups in menu().values() for group in groups.values() for name, title in group.items()}
 
 
 def _texts(value: object) -> Any:

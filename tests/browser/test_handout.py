@@ -7,7 +7,7 @@ from tests.browser.watch import soon
 
 
 def add(page, key: str, count: int) -> None:
-    page.locator(f".st-key-keep-{key} button, .st-key-chart-{key} button.keep").click()
+    page.locator(f".st-key-add-screen-{key} button, .st-key-keep-{key} button, .st-key-chart-{key} button.keep").click()
     page.get_by_text(f"Added: {count} entr").wait_for(timeout=30_000)
 
 
@@ -24,6 +24,7 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     page.bring_to_front()
     page.wait_for_selector(".ch.view[data-drawn]", timeout=90_000)
     rest()
+    page.locator(".st-key-to-list button").first.click()
     add(page, "head", 1)
     add(page, "grid", 2)
     page.goto(f"{seen.address}/softmax?guess=c&t=0.5")
@@ -98,7 +99,7 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     page.keyboard.press("p")
     page.wait_for_url("**/handout?present=1&entry=1")
     rest()
-    assert not page.get_by_test_id("stTopNavSection").first.is_visible()
+    assert not page.get_by_test_id("stTopNavLink").first.is_visible()
     assert page.locator("[class*=st-key-item-]").count() == 0
     assert page.locator(".ch.grid").is_visible() and page.get_by_text("1 of 4").is_visible()
     page.keyboard.press("ArrowRight")
@@ -114,4 +115,4 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     page.keyboard.press("Escape")
     page.wait_for_url("**/handout")
     rest()
-    expect(page.get_by_test_id("stTopNavSection").first).to_be_visible()
+    expect(page.get_by_test_id("stTopNavLink").first).to_be_visible()

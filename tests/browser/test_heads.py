@@ -77,7 +77,7 @@ def test_unknown_words_are_offered_to_a_model_that_reads_them(open_page, smollm2
 
 def test_open_head_exports_and_changes_by_mouse_and_keyboard(open_page, tmp_path):
     seen = open_page()
-    seen.main.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Take away").click()
+    seen.main.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Export").click()
     for suffix in ("PNG", "SVG", "PDF"):
         with seen.page.expect_download(timeout=PATIENCE) as caught:
             seen.page.get_by_role("button", name=suffix, exact=True).first.click()
@@ -115,6 +115,7 @@ def test_typed_sentence_opens_on_its_pronoun(open_page):
     assert head(seen) == opened
     canvas = seen.page.locator(".st-key-head .matrix > canvas")
     canvas.click(position={"x": 50, "y": 100}, force=True)
+    seen.main.get_by_text(strings("heads")["first"]).click()
     expect(seen.main.get_by_text("Heads by weight from")).to_be_visible(timeout=PATIENCE)
     assert head(seen.rest()) == opened, "nor does a cell of the matrix"
     seen.page.keyboard.press("Escape")
@@ -135,7 +136,7 @@ def test_presented_head_fits_projector_and_arrows_need_figures(open_page):
     seen.page.keyboard.press("ArrowRight")
     assert "layer 3 · head 1" in head(seen.rest()) and urlsplit(seen.page.url).path == "/heads"
     seen.page.keyboard.press("Escape")
-    expect(seen.page.get_by_test_id("stTopNavSection").first).to_be_visible(timeout=PATIENCE)
+    expect(seen.page.get_by_test_id("stTopNavLink").first).to_be_visible(timeout=PATIENCE)
     assert urlsplit(seen.rest().page.url).path == "/heads"
 
 

@@ -138,7 +138,7 @@ def test_clicker_steps_whatever_has_the_focus(watch):
     seen.page.keyboard.press("End")
     soon(lambda: place(seen)[0] == place(seen)[1], True)
     seen.main.get_by_role("button", name=WORDS["leave"]).click()
-    expect(seen.page.get_by_test_id("stTopNavSection").first).to_be_visible(timeout=PATIENCE)
+    expect(seen.page.get_by_test_id("stTopNavLink").first).to_be_visible(timeout=PATIENCE)
     assert set(seen.rest().params()) == {"t", "guess"}
     expect(seen.main.locator("[data-seen], [data-said]")).to_have_count(0)
     seen.fine()

@@ -47,7 +47,7 @@ def test_strangers_see_heads_within_limits(browser, strangers, tmp_path):
         alert.wait_for(timeout=PATIENCE)
         said = alert.inner_text()
         assert "500 characters" in said and "300" in said
-        page.get_by_text(strings("frame")["import_title"]).click()
+        page.get_by_text(strings("frame")["more"], exact=True).click()
         place = page.locator("[data-testid=stSidebar] [data-testid=stFileUploader]")
         expect(place).to_contain_text("32MB")
         with (tmp_path / "large.npz").open("wb") as large:

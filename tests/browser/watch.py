@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import expect
 
 from clearhead.viz.page import pages
-from clearhead.viz.text import strings
+from clearhead.viz.text import page_titles, strings
 
 PATIENCE = 90_000   # ms: the first response may include importing torch on a busy machine
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"
@@ -77,10 +77,11 @@ class Watch:
         return self
 
     def follow_menu(self, name: str):
-        """Open a page through the menu at the top."""
-        page = pages()[name][0]
-        self.page.get_by_test_id("stTopNavSection").get_by_text(page.section, exact=True).click()
-        self.page.get_by_test_id("stTopNavPopover").get_by_text(page.title, exact=True).click()
+        """Open a page through the menu at the top, and by its card if the menu has no word for it."""
+        word = pages()[name][0].section
+        self.page.get_by_test_id("stTopNavLink").get_by_text(page_titles()[word], exact=True).click()
+        if word != name:
+            self.main.locator(f".st-key-open-{name} button").click(timeout=PATIENCE)
 
     def params(self) -> dict:
         return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)

@@ -3,23 +3,37 @@ import pkgutil
 from types import SimpleNamespace
 
 import pytest
+from PIL import Image
 
 import clearhead.viz.pages
 from clearhead.model.ask import desk
 from clearhead.viz import frame as app
 from clearhead.viz import page as page_contract
-from clearhead.viz.page import PageContext, page_after, pages
+from clearhead.viz.page import PageContext, lessons, page_after, pages
 from clearhead.viz.page_controls import Switch
 from clearhead.viz.session import Session
 from clearhead.viz.state import LECTURE, QUESTION, VIEW
-from clearhead.viz.text import menu, page_titles
+from clearhead.viz.text import menu, page_titles, strings
+from clearhead.viz.widgets.cards import PICTURES
 
 
 def test_every_page_is_in_the_menu_and_no_two_have_one_title():
     files = {info.name for info in pkgutil.iter_modules(clearhead.viz.pages.__path__)}
     assert files == set(pages()) == set(page_titles()) and len(files) >= 20
     assert len({page.title for page, _ in pages().values()}) == len(files)
-    assert {page.section for page, _ in pages().values()} == set(menu())
+    assert {page.section for page, _ in pages().values()} <= set(menu()) <= files and len(menu()) == 6
+
+
+def test_cards_have_a_picture_a_question_and_minutes():
+    listed = [name for word in ("lessons", "research") for group in list(menu()[word].values())[1:] for name in group]
+    assert set(listed) == set(pages()) - set(menu()), "every other page is a word of the menu"
+    for name in listed:
+        words = strings(f"lessons/{name}" if name in lessons() else name)
+        minutes = words["minutes"] if name in lessons() else strings("research")["minutes"][name]
+        assert words["question"].endswith("?") and 0 < minutes < 30
+        for theme in ("light", "dark"):
+            picture = PICTURES / f"{name}-{theme}.webp"
+            assert Image.open(picture).size == (480, 270) and picture.stat().st_size < 40_000, picture
 
 
 def test_sidebar_is_there_only_where_the_page_asks():

@@ -33,6 +33,8 @@ NAME = Kept("")     # the name under which the server stores the handout
 _TOAST = Kept("")   # the result of adding to the handout, shown once
 COOKIE = "clearhead_handout"
 BETWEEN = " · "   # separates the parts of a figure's origin: page title, model, text
+# {key: (label, make)}: the figures that the page's menu *Add* offers
+OFFERED = Kept[dict[str, tuple[str, MakeItem]]]({})
 TABLE_HEIGHT = 460   # most pixels of a table; a longer one scrolls
 STORE = HandoutStore(folder=desk.handout_folder)
 
@@ -97,6 +99,11 @@ def _button(key: str, make: MakeItem, sign: bool) -> None:
     show_result()
 
 
+def offer(key: str, label: str, make: MakeItem) -> None:
+    """Offer a figure in the page's menu *Add* instead of below the figure. make: see `add_to_handout`."""
+    OFFERED.value = OFFERED.value | {key: (label, make)}
+
+
 def add_item(make: MakeItem) -> None:
     """Add the item to the handout in a callback; `show_result` shows the outcome."""
     try:
@@ -107,6 +114,12 @@ def add_item(make: MakeItem) -> None:
                         + (" " + escape_markdown(WORDS("unsaved", reason=unsaved)) if unsaved else ""))
     except UserError as error:
         _TOAST.value = escape_markdown(error)
+
+
+def add_offered(key: str) -> None:
+    """Add a figure of the menu *Add*, in a callback, as the page drew it last; the menu is drawn before the page."""
+    if key in OFFERED.value:
+        add_item(OFFERED.value[key][1])
 
 
 def show_result() -> None:

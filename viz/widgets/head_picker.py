@@ -14,7 +14,7 @@ from clearhead.viz.page import PageContext
 from clearhead.viz.streamlit_patch import DeltaGenerator
 from clearhead.viz.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import segments, select
-from clearhead.viz.widgets.handout_button import add_to_handout, item_maker
+from clearhead.viz.widgets.handout_button import item_maker, offer
 from clearhead.viz.widgets.layout import flex_row
 
 WORDS = strings("frame")
@@ -64,12 +64,10 @@ def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
 
 def sentence_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
                    chosen: bool = True, key: str, on_event: Callable[[Selection], None] | None = None) -> None:
-    """Draw one token strip, or two for two texts. focus, pair, chosen and on_event: as in `token_strip`."""
-    with flex_row("center", gap="small"):
-        with st.container(width="stretch"):
-            picture = token_strip(tokens, focus=focus, pair=pair, pairs=pairs, chosen=chosen, key=key,
-                                  on_event=on_event)
-        add_to_handout(key, item_maker(picture), sign=True)
+    """Draw one token strip, or two for two texts, and offer it in the menu *Add*. focus, pair, chosen and on_event: as
+    in `token_strip`."""
+    picture = token_strip(tokens, focus=focus, pair=pair, pairs=pairs, chosen=chosen, key=key, on_event=on_event)
+    offer(key, strings("heads")("add_strip", text=escape_markdown(" ".join(tokens.texts)[:30])), item_maker(picture))
 
 
 def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord, View]:

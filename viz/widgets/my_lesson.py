@@ -16,7 +16,7 @@ from clearhead.viz.page import PageContext, lessons, pages
 from clearhead.viz.session import Kept
 from clearhead.viz.state import State, complete_view
 from clearhead.viz.text import strings
-from clearhead.viz.widgets.handout_button import add_item, handout, show_result
+from clearhead.viz.widgets.handout_button import OFFERED, add_item, add_offered, handout, show_result
 
 WORDS = strings("handout")
 
@@ -89,7 +89,7 @@ def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | 
 
 
 def add_screens(page: PageContext) -> None:
-    """Draw the buttons that add this page, or one of its screens, to the list."""
+    """Draw the buttons that add this page, one of its screens, or a figure that it offers to the list."""
     title = page.about.title
     offered = {"": WORDS["add_page"]}
     if page.name in lessons():
@@ -102,4 +102,7 @@ def add_screens(page: PageContext) -> None:
         st.button(name, key=f"add-screen-{screen}", type="tertiary", icon=":material/playlist_add:", on_click=add_item,
                   args=(lambda where, link, said=said, more=more: make_words(
                       "screen", "", link=without_answers(link, **more), title=said),))
+    for key, (label, _) in OFFERED.value.items():
+        st.button(label, key=f"add-screen-{key}", type="tertiary", icon=":material/playlist_add:",
+                  on_click=add_offered, args=(key,))
     show_result()

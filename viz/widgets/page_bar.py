@@ -1,4 +1,4 @@
-"""The buttons in the top right corner of every page: lecture mode and keyboard shortcuts."""
+"""The menus in the top right corner of every page: presenting with its keys, and adding to My lesson."""
 import streamlit as st
 
 from clearhead.viz.components.component import registered
@@ -20,18 +20,18 @@ def shortcuts() -> bool:
 
 
 def page_bar(page: PageContext) -> None:
-    """Draw the buttons in the row of the page's title."""
-    st.button(WORDS["present"], key="present", type="tertiary", icon=":material/slideshow:", help=WORDS["present_help"],
-              on_click=present, args=(page, True))
+    """Draw the menus in the row of the page's title."""
+    with st.popover(WORDS["present"], type="tertiary", key="present-menu", icon=":material/slideshow:",
+                    on_change="rerun") as opened:
+        if opened.open:
+            st.button(WORDS["start"], key="present", type="primary", on_click=present, args=(page, True))
+            st.caption(WORDS["present_help"])
+            _keys()
     if page.name != HOME:
         with st.popover(strings("handout")["to_list"], type="tertiary", key="to-list", icon=":material/playlist_add:",
                         on_change="rerun") as opened:
             if opened.open:
                 add_screens(page)
-    with st.popover(WORDS["keys"], type="tertiary", key="keys", icon=":material/keyboard:",
-                    on_change="rerun") as opened:
-        if opened.open:
-            _keys()
 
 
 def _keys() -> None:

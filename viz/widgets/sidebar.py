@@ -53,13 +53,25 @@ def _import(page: PageContext) -> None:
     page.set(model=model, text=text, text_b=None, target=None)
 
 
-def _import_widget(page: PageContext) -> None:
-    """Draw the upload field for attention saved by another tool."""
-    with st.expander(WORDS["import_title"]):
-        st.file_uploader(WORDS["import_file"], type=["npz", "safetensors"], key="ask_npz", help=WORDS["import_help"],
-                         max_upload_size=most_megabytes(LIMITS.file_bytes), on_change=_import, args=(page,))
-        if _IMPORT_ERROR.value:
-            st.error(escape_markdown(_IMPORT_ERROR.value))
+def _more(page: PageContext, asked: dict[str, str]) -> None:
+    """Draw the folded part: the second text and the target, a model outside the catalogue, and attention saved by
+    another tool."""
+    texts = [field for field in ("text_b", "target") if field in asked]
+    if not texts and sources.catalogue_only():
+        return
+    with st.expander(WORDS["more"], expanded=any(map(asked.__getitem__, texts)) or _WANTED.value[0] == "model"):
+        for field in texts:
+            st.text_area(WORDS[field], on_change=_from_widget, args=(page, field), height=70,
+                         help=WORDS[f"{field}_help"], **text_value(f"ask_{field}", asked[field]))
+            if asked[field] and not _reads(page.model, field):
+                st.caption(WORDS("not_read", field=WORDS[field]))
+        add_model(page, "model")
+        if texts:
+            st.file_uploader(WORDS["import_title"], type=["npz", "safetensors"], key="ask_npz",
+                             help=WORDS["import_help"], max_upload_size=most_megabytes(LIMITS.file_bytes),
+                             on_change=_import, args=(page,))
+            if _IMPORT_ERROR.value:
+                st.error(escape_markdown(_IMPORT_ERROR.value))
 
 
 def ask_widgets(page: PageContext) -> DeltaGenerator:
@@ -77,7 +89,8 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
         if state.image is not None:
             picture_widgets(page)
         if typing:
-            _text_widgets(page, asked)
+            _text_widgets(page, asked["text"])
+        _more(page, asked)
         if left_out(state, page.name, page.about.controls):
             st.caption(WORDS["too_long"])
     typed = {field: st.session_state[f"ask_{field}"] for field, value in asked.items()
@@ -88,12 +101,11 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
     return badge
 
 
-def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
-    """Draw the text with examples, the second text and target, and the import of attention; for a picture, only the
-    texts to compare it with."""
+def _text_widgets(page: PageContext, text: str) -> None:
+    """Draw the text with examples; for a picture, the texts to compare it with."""
     beside = page.state.image is not None
     st.text_area(WORDS["texts_beside" if beside else "text"], on_change=_from_widget, args=(page, "text"), height=110,
-                 help=WORDS["texts_help" if beside else "text_help"], **text_value("ask_text", asked["text"]))
+                 help=WORDS["texts_help"] if beside else None, **text_value("ask_text", text))
     if beside:
         return
     if _reads(page.model, "chat", False):
@@ -103,13 +115,6 @@ def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
                  format_func=lambda name: known[name].title, **bind(
                      lambda example: page.set(text=known[example].text, text_b=known[example].text_b), "example", None,
                      "ask_example"))
-    with st.expander(WORDS["more"], expanded=bool(page.state.text_b or page.state.target)):
-        for field in ("text_b", "target"):
-            st.text_area(WORDS[field], on_change=_from_widget, args=(page, field), height=70,
-                         help=WORDS[f"{field}_help"], **text_value(f"ask_{field}", asked[field]))
-            if asked[field] and not _reads(page.model, field):
-                st.caption(WORDS("not_read", field=WORDS[field]))
-    _import_widget(page)
 
 
 def _reads(model: str, field: str, unknown: bool = True) -> bool:
@@ -122,8 +127,7 @@ def _reads(model: str, field: str, unknown: bool = True) -> bool:
 
 
 def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
-    """Draw the choice of model and return the badge's placeholder. If this server accepts models outside the catalogue,
-    draw the field that adds one, too."""
+    """Draw the choice of model and return the badge's placeholder."""
     model = page.model
     offers, reads = sources.catalogue(), page.about.reads
     names = [name for name, offer in offers.items() if page.about.answers(offer)
@@ -135,7 +139,6 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
     badge = st.empty()
     if model in offers:
         st.caption(offers[model].good_for)
-    add_model(page, "model")
     return badge
 
 

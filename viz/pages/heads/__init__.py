@@ -46,7 +46,7 @@ from clearhead.viz.text import escape_markdown, strings
 from clearhead.viz.widgets.export_menu import export_menu
 from clearhead.viz.widgets.fields import bind, pills, segments, select, toggle
 from clearhead.viz.widgets.fragment import folded, folded_formula, fragment, model_button
-from clearhead.viz.widgets.handout_button import add_to_handout, item_maker, picture_button
+from clearhead.viz.widgets.handout_button import OFFERED, item_maker, offer
 from clearhead.viz.widgets.head_picker import kind_choice, sentence_strip
 from clearhead.viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
 from clearhead.viz.widgets.layout import flex_row, heading, split
@@ -56,7 +56,7 @@ WORDS = strings("heads")
 
 COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # colours of the grid
 PAGE = Page("record", controls=(COLOUR, *PREDICT), reads="both")
-PICTURE = 430   # height in pixels that fits below the sentence, with its text, on a screen of 900
+PICTURE = 465   # height in pixels that fits below the sentence, with its text, on a screen of 900
 SHOWN = 6       # number of heads in a ranking
 EACH = 3        # number of heads from a token, and to it
 ICONS = {"silenced": ":material/volume_off:", "swapped": ":material/swap_horiz:", "patched": ":material/move_down:"}
@@ -68,8 +68,7 @@ KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's weight that 
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    introduce(page)
-    _title(page)
+    _title(page, tour=not introduce(page))
     record = page.record()
     _warnings(page, record)
     fragment(page, _picture, record)
@@ -87,20 +86,22 @@ def _example(page: PageContext) -> Example | None:
     return None if page.state.image is not None else example_for(page.text, page.state.text_b)
 
 
-def _title(page: PageContext) -> None:
-    """Draw the question, and the button tired ⇄ wide, which exchanges the word in the example sentence."""
+def _title(page: PageContext, tour: bool) -> None:
+    """Draw the question, the button that starts the tour if `tour`, and the button tired ⇄ wide, which exchanges the
+    word in the example sentence."""
     example = _example(page)
 
     def swapped() -> None:
         page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.text))
 
-    with flex_row("center", horizontal_alignment="distribute"):
+    with flex_row("center", gap="small"):
         heading(WORDS["question"], 4, width="content")
-        if not page.present:
+        if tour and not page.present:
             tour_button()
         if example is not None and example.twin and example.swap:
             texts = {example.text: example.swap[0], example.twin: example.swap[1]}
             st.session_state["twin"] = page.text
+            st.caption(WORDS["swap"], width="content")
             st.segmented_control(WORDS["swap"], list(texts), format_func=texts.__getitem__, key="twin",
                                  on_change=swapped, label_visibility="collapsed")
 
@@ -124,6 +125,7 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
 def _picture(page: PageContext, record: AttentionRecord) -> None:
     """Draw the sentence, all heads and the open head, or the covered head to predict."""
     page.follow()
+    OFFERED.value = {}
     view = page.view()
     covered = is_covered(page, record, view)
     _sentence(page, record, view, covered)
@@ -139,18 +141,15 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     left, right = split(11, 13)
     # the open head is drawn first, because it is what a click requests
     with right, st.container(key="heads-open"):
-        drawn = _open_head(page, record, view)
+        offer("head", WORDS["add_head"], item_maker(_open_head(page, record, view, measures), (record,)))
         _gate(record, view)
         if page["predict"] == "shown":
             score_panel(page, record, view)
-        with flex_row("center", gap="small"):
-            export_menu(page, record, view)
-            add_to_handout("head", item_maker(drawn, (record,)))
     with left:
         _grid(page, record, view, measures)
-        # no buttons in lecture mode
-        of_token = None if page.present else _look_here_first(record[view.kind], view, measures, page.set)
         st.markdown(" ".join(claims[:2] if page.present else claims))
+        # no buttons while presenting
+        of_token = None if page.present else _look_here_first(record[view.kind], view, measures, page.set)
     if not page.present:
         _what_if(page, record, view)
         for name in ("why", "writes"):
@@ -208,31 +207,29 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
 
 
 def _grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
-    """Draw all heads of this kind, with the choices of order and colour. The tooltip shows the pair's weight, if any,
+    """Draw all heads of this kind, in the chosen order and colour. The tooltip shows the pair's weight, if any,
     and the head's measures."""
     attention_map = record[view.kind]
     overview = page.ask(OverviewQuery(page.query(), view.kind))
     ranked: list[tuple[int, int, float]] = []
-    said, orders = dict[str, dict[HeadId, float]](), {"layer": WORDS["order_layer"]}
+    said, (orders, order) = dict[str, dict[HeadId, float]](), _orders(view, measures)
     if view.pair:
         ranked = heads.rank_heads_for_pair(attention_map, *view.pair)
-        said[WORDS["pair"]], orders["pair"] = heads.pair_weights(attention_map, *view.pair), WORDS["order_pair"]
+        said[WORDS["sorts"]["pair"]] = heads.pair_weights(attention_map, *view.pair)
     if measures is not None:
         said |= {name: measures.by_head(name) for name in measures.values}
-        orders |= {name: f"by {BY_NAME[name].title}" for name in measures.values}
-    order = view.order if view.order in orders else "layer"
-    with flex_row("center"):
-        heading(WORDS["grid"], help=WORDS["grid_help"])
-        select(WORDS["order"], orders, page.set, "order", order, quiet=True)
-        values = _colours(page, view.kind, measures)
+    with flex_row("center", gap="small"):
+        heading(WORDS["grid"], width="content")
+        st.caption(WORDS["grid_click"] if order == "layer" else WORDS("grid_sorted", by=orders[order]), width="content")
     ordered = None if order == "layer" else ranked if order == "pair" or measures is None else measures.ranked(order)
     sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
     shown = GridState(view.head_id, [(layer, head) for layer, head, _ in ordered] if ordered else None,
                       [(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                      said, values, view.overlay)
-    picture_button(head_grid(overview, shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1,
-                             silence=record.verification.status in ("verified", "computed"), key="grid",
-                             on_event=lambda event: _take(page, event, view)), (record,))
+                      said, _colours(page, view.kind, measures)[1], view.overlay)
+    grid = head_grid(overview, shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1,
+                     silence=record.verification.status in ("verified", "computed"), key="grid",
+                     on_event=lambda event: _take(page, event, view))
+    offer("grid", WORDS["add_grid"], item_maker(grid, (record,)))
 
 
 def _take(page: PageContext, event: GridEvent, view: View) -> None:
@@ -248,46 +245,52 @@ def _take(page: PageContext, event: GridEvent, view: View) -> None:
         page.open_next("compare", **_edited("zero"))
 
 
-def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> HeadValues | None:
-    """Draw the choice of the grid's colours. Returns None for weights, else a measure of this text or its average over
-    a file of texts. A link to averages shows weights if the file is gone."""
-    query, named = page.query(), measures.values if measures else ()
+def _orders(view: View, measures: HeadMeasures | None) -> tuple[dict[str, str], str]:
+    """Return {name: label} of what the grid can be sorted by, and the chosen name."""
+    names = ("layer", *(("pair",) if view.pair else ()), *(measures.values if measures else ()))
+    return {name: WORDS["sorts"][name] for name in names}, view.order if view.order in names else "layer"
+
+
+def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> tuple[dict[str, str], HeadValues | None]:
+    """Return {name: label} of what can colour the grid (the weights, measures of this text, and their averages over a
+    file of texts), and the values of the chosen one, or None for weights. A link to averages shows weights if the file
+    is gone."""
+    query, chosen = page.query(), page["colour"]
+    options = {"": WORDS["sorts"][""]} | {name: WORDS["sorts"][name] for name in (measures.values if measures else ())}
     result = saved_corpus(query.model, query.revision, kind)
-    options = {"": WORDS["colour_none"]}
-    options |= {name: WORDS("colour_text", title=BY_NAME[name].title) for name in named}
     if result is not None:
-        options |= {FROM_FILE + name: WORDS("colour_file", title=AVERAGES[name], name=result.name)
-                    for name in result.averages.names}
-    chosen = page["colour"] if page["colour"] in options else ""
-    select(WORDS["colour"], options, page.set, "colour", chosen, quiet=True)
-    if chosen.startswith(FROM_FILE) and result is not None:
+        options |= {FROM_FILE + name: WORDS("colour_file", title=WORDS["sorts"].get(name, AVERAGES[name]),
+                                            name=result.name) for name in result.averages.names}
+    if not chosen or chosen not in options:
+        return options, None
+    if result is not None and chosen.startswith(FROM_FILE):
         name = chosen.removeprefix(FROM_FILE)
-        return HeadValues(result.averages.by_head(name), f"{AVERAGES[name]}, {result.name}")
-    return HeadValues(measures.by_head(chosen), BY_NAME[chosen].title) if measures is not None and chosen else None
+        return options, HeadValues(result.averages.by_head(name), f"{AVERAGES[name]}, {result.name}")
+    return options, None if measures is None else HeadValues(measures.by_head(chosen), BY_NAME[chosen].title)
 
 
 def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasures | None,
                      choose: Callable[..., None]) -> DeltaGenerator | None:
-    """Draw buttons for the top-ranked heads of the pair, then the open head's measures and the top heads of each
-    measure. Without a pair, return the placeholder for the ranking of the token in focus."""
+    """Draw, once opened, buttons for the top-ranked heads of the pair, then the open head's measures and the top heads
+    of each measure. Without a pair, return the placeholder for the ranking of the token in focus."""
     place = None
-    heading(WORDS["first"])
-    if view.pair is None:
-        place = st.container()
-    else:
-        a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
-        st.markdown(WORDS("first_pair", a=a, b=b))
-        pills(WORDS["first"], map(_ranked, heads.rank_heads_for_pair(attention_map, *view.pair)[:SHOWN]), choose,
-              "head", view.head_id, "rank_pair")
-    if measures is not None:
-        with st.expander(WORDS["measures"]):
-            for name in measures.values:
-                left, right = st.columns([5, 6], vertical_alignment="center")
-                title = f"[{BY_NAME[name].title}]({term_link(terms()[name])})"
-                left.markdown(measure_claim(measures, name, view.head_id, title))
-                with right:
-                    pills(BY_NAME[name].title, map(_ranked, measures.ranked(name)[:2]), choose, "head",
-                          view.head_id, f"rank_{name}")
+    with st.expander(WORDS["first"], key="look-first", on_change="rerun") as opened:
+        if not opened.open:
+            return None
+        if view.pair is None:
+            place = st.container()
+        else:
+            a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
+            st.markdown(WORDS("first_pair", a=a, b=b))
+            pills(WORDS["first"], map(_ranked, heads.rank_heads_for_pair(attention_map, *view.pair)[:SHOWN]), choose,
+                  "head", view.head_id, "rank_pair")
+        for name in measures.values if measures else ():
+            left, right = st.columns([5, 6], vertical_alignment="center")
+            title = f"[{BY_NAME[name].title}]({term_link(terms()[name])})"
+            left.markdown(measure_claim(measures, name, view.head_id, title))
+            with right:
+                pills(BY_NAME[name].title, map(_ranked, measures.ranked(name)[:2]), choose, "head",
+                      view.head_id, f"rank_{name}")
     return place
 
 
@@ -323,18 +326,19 @@ def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View
                   view.head_id, f"rank_{side}")
 
 
-def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
-    """Draw the name of the open head, the display options, and the head as a matrix, as lines, or over its text or
-    picture."""
+def _open_head(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> Picture:
+    """Draw the name of the open head, the menus *Display* and *Export*, and the head as a matrix, as lines, or over its
+    text or picture."""
     other = "picture" if record.picture is None else "text"
     # the reason for this scale of a long matrix; "" if the user chose the scale or it makes no difference
     tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
     why = "" if tenth is None else WORDS("scale_chosen", weight=format_weight(tenth))
-    with flex_row("center"):
+    with flex_row("center", gap="small"):
         heading(WORDS("head_title", layer=view.layer, head=view.head))
         segments(WORDS["lens"], {lens: WORDS["lenses"][lens] for lens in LENSES if lens != other}, page.set, "lens",
                  view.lens)
-        _filters(page, record, view, why)
+        _display(page, record, view, measures, why)
+        export_menu(page, record, view)
     if view.lens == "picture":
         return open_picture(record, view, key="head-picture", height=PICTURE,
                             on_event=lambda event: page.set(token=event.token))
@@ -353,13 +357,18 @@ def _gate(record: AttentionRecord, view: View) -> None:
                          share=format_share(passes[token]), mean=format_share(passes.mean())))
 
 
-def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -> None:
-    """Draw the display filters, once their menu is opened; none changes the model's numbers. why: the reason for the
+def _display(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None, why: str) -> None:
+    """Draw the display options, once their menu is opened; none changes the model's numbers. why: the reason for the
     scale."""
     choose = page.set
-    with st.popover(WORDS["show"], key="filters", on_change="rerun") as opened:
+    with st.popover(WORDS["show"], type="tertiary", key="display", on_change="rerun") as opened:
         if not opened.open:
             return
+        st.caption(WORDS["grid"])
+        select(WORDS["order"], _orders(view, measures)[0], choose, "order", _orders(view, measures)[1])
+        colours = _colours(page, view.kind, measures)[0]
+        select(WORDS["colour"], colours, choose, "colour", page["colour"] if page["colour"] in colours else "")
+        st.caption(WORDS("head_title", layer=view.layer, head=view.head))
         select(WORDS["scale"], {scale: WORDS["scales"][scale] for scale in SCALES}, choose, "scale", view.scale)
         if why:
             st.caption(f"{WORDS['scales'][view.scale]}, {why}")

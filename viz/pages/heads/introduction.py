@@ -1,64 +1,56 @@
-"""What greets a new user on the page: an introduction with four options, which disappears once one is chosen, and a
+"""What greets a new user on the page: an introduction, which stays until it is dismissed or a sentence is typed, and a
 short tour of cards beside the page's parts, which is offered once per visit."""
-from collections.abc import Callable
+from typing import Literal
 
 import streamlit as st
 
-from clearhead.model import sources
 from clearhead.viz.components.component import registered
 from clearhead.viz.page import PageContext
 from clearhead.viz.session import Kept
-from clearhead.viz.text import Texts, strings
+from clearhead.viz.text import strings
 from clearhead.viz.widgets.layout import flex_row
-from clearhead.viz.widgets.sidebar import want_model
 
 COOKIE = "clearhead_known"   # marks a browser that has visited before
 _SHOWN = Kept[bool | None](None)
+_DISMISSED = Kept(False)   # whether this session dismissed it; the browser then remembers that
 STEPS = ("strip", "heads-lead", "grid", "heads-open", "heads-what-if")   # container keys of the parts
 _STEP = Kept(-1)        # index of the current step; −1 for none
 _CLOSED = Kept(False)   # whether the tour was taken or dismissed
 
 
-def introduce(page: PageContext) -> None:
-    """Draw the introduction on a browser's first visit, unless it opened a link with a view."""
+def introduce(page: PageContext) -> bool:
+    """Draw the introduction on a browser's first visit, unless it opened a link with a view, and return whether it was
+    drawn."""
     if _SHOWN.value is None:
         _SHOWN.value = not st.query_params and st.context.cookies.get(COOKIE) != "1"
+    if _DISMISSED.value:
+        registered("cookie", "js/cookie.js", "module.cookie")(key="known", data=[COOKIE, "1"])
     if not _SHOWN.value or page.present:
-        return
+        return False
     words = strings("introduction")
-    with flex_row("center", gap="xsmall", key="introduction"):
-        st.markdown(words["sentence"], width="content")
-        _typed(words["sentence_way"], 300, lambda text: page.set(text=text, text_b=None))
-        for way, name in (("learn", "lessons"), ("teach", "handout")):
-            st.button(words[way], key=f"way-{way}", on_click=_take, args=(page.open_next, name))
-        if not sources.catalogue_only():
-            _typed(words["model_way"], 600, lambda model: want_model(page, model))
-        st.button("", key="way-close", icon=":material/close:", type="tertiary", help=words["close"], on_click=_take,
-                  args=(int,))
-    registered("cookie", "js/cookie.js", "module.cookie")(key="known", data=[COOKIE, "1"])
 
-
-def _typed(words: Texts, longest: int, act: Callable[[str], None]) -> None:
-    """Draw an option that asks for a text first."""
-    key = f"way-{words['title']}"
+    def dismiss() -> None:
+        _SHOWN.value, _DISMISSED.value = False, True
 
     def typed() -> None:
-        if st.session_state[key].strip():
-            _take(act, st.session_state[key].strip())
+        if text := st.session_state["way-sentence"].strip():
+            dismiss()
+            page.set(text=text, text_b=None)
 
-    with st.popover(words["title"]):
-        st.text_input(words["label"], key=key, max_chars=longest, placeholder=words["example"], on_change=typed)
+    with flex_row("center", gap="xsmall", key="introduction"):
+        st.markdown(words["sentence"], width="content")
+        tour_button("secondary")
+        with st.popover(words["own"]):
+            st.text_input(words["own_label"], key="way-sentence", max_chars=300, placeholder=words["own_example"],
+                          on_change=typed)
+        st.button("", key="way-close", icon=":material/close:", type="tertiary", help=words["close"], on_click=dismiss)
+    return True
 
 
-def _take(act: Callable[..., object], *given: str) -> None:
-    _SHOWN.value = False
-    act(*given)
-
-
-def tour_button() -> None:
+def tour_button(type: Literal["secondary", "tertiary"] = "tertiary") -> None:
     """Draw the button that starts the tour, unless it was already taken."""
     if not _CLOSED.value and _STEP.value < 0:
-        st.button(strings("heads")["tour"]["title"], key="tour-start", type="tertiary", icon=":material/explore:",
+        st.button(strings("heads")["tour"]["title"], key="tour-start", type=type, icon=":material/explore:",
                   on_click=_go, args=(0,))
 
 

@@ -1,0 +1,61 @@
+"""Photograph the first figure of each lesson and study for the cards of *Lessons* and *Research*: python -m
+benchmarks.cards [ADDRESS] [NAME …]
+
+Opens each page of a running app (default: http://localhost:8501) and writes assets/images/cards/NAME-light.webp and
+NAME-dark.webp: the top left part of the figure in the ratio 16 : 9, 480 × 270 pixels.
+"""
+import io
+import sys
+from typing import Any
+
+from PIL import Image
+
+from benchmarks.pictures import PATIENCE, RESTS, WIDE, browser
+from clearhead.viz.text import menu
+from clearhead.viz.widgets.cards import PICTURES
+
+SIZE = 480, 270
+# the first large drawing of the page, below its title; a component's controls are not part of it
+FIGURE = """() => {
+    const wanted = '[data-testid=stPlotlyChart], .clearhead-chart, [data-testid^=stBidiComponent], '
+        + '[data-testid=stImage], [data-testid=stDataFrame]';
+    const shown = [...document.querySelector('[data-testid=stMain]').querySelectorAll(wanted)].filter((each) => {
+        const box = each.getBoundingClientRect();
+        return box.width > 240 && box.height > 130;
+    });
+    if (!shown.length) return null;
+    shown[0].scrollIntoView({block: 'center'});
+    const box = shown[0].getBoundingClientRect();
+    return {x: box.x, y: Math.max(70, box.y), width: box.width, height: box.height};
+}"""
+
+
+def card(page: Any, address: str, name: str) -> Image.Image:
+    """Return the picture of a page's card."""
+    page.goto(f"{address}/{name}", wait_until="domcontentloaded")
+    page.wait_for_selector(RESTS, timeout=PATIENCE)
+    page.wait_for_timeout(2_500)   # what is drawn when the page is at rest
+    box = page.evaluate(FIGURE) or {"x": 40, "y": 130, "width": 720, "height": 405}
+    page.wait_for_timeout(500)
+    wide = min(box["width"], box["height"] * SIZE[0] / SIZE[1])
+    clip = {"x": box["x"], "y": box["y"], "width": wide, "height": wide * SIZE[1] / SIZE[0]}
+    return Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB").resize(SIZE, Image.Resampling.LANCZOS)
+
+
+def main() -> None:
+    """Write the pictures of all cards, or of those named."""
+    from playwright.sync_api import sync_playwright
+
+    address, *wanted = sys.argv[1:] or ["http://localhost:8501"]
+    pages = [name for word in ("lessons", "research") for group in list(menu()[word].values())[1:] for name in group]
+    PICTURES.mkdir(exist_ok=True)
+    with sync_playwright() as playwright, browser(playwright) as chromium:
+        for name in wanted or pages:
+            for theme in ("light", "dark"):
+                page = chromium.new_page(viewport={"width": WIDE[0], "height": WIDE[1]}, color_scheme=theme)
+                card(page, address.rstrip("/"), name).save(PICTURES / f"{name}-{theme}.webp", quality=80, method=6)
+                page.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""The cards of a page that lists others: a picture, a title, a question and how long it takes."""
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from clearhead.model.core.files import ASSETS
+from clearhead.viz.page import PageContext
+from clearhead.viz.text import Texts, menu
+from clearhead.viz.widgets.figure import page_theme
+from clearhead.viz.widgets.layout import flex_row, heading
+
+PICTURES = ASSETS / "images" / "cards"   # NAME-light.webp and NAME-dark.webp, taken by `python -m benchmarks.cards`
+WIDTH = 310   # of a card, in pixels
+
+
+def page_cards(page: PageContext, texts: Mapping[str, Texts], facts: Callable[[str], str],
+               end: Callable[[str], None]) -> None:
+    """Draw a card for each page that this page's word of the menu leads to, under their headings. texts: the pages'
+    texts by name, with the question. facts: returns how long a page takes. end: draws a card's buttons."""
+    for title, group in list(menu()[page.name].items())[1:]:   # the first is the page itself
+        heading(title, 3)
+        with flex_row(gap="small"):
+            for name in filter(texts.__contains__, group):
+                with st.container(border=True, width=WIDTH, key=f"card-{name}", gap="small"):
+                    st.image(PICTURES / f"{name}-{page_theme()}.webp", width="stretch", alt="")
+                    st.markdown(f"**{group[name]}**  \n{texts[name]['question']}")
+                    st.caption(facts(name))
+                    with flex_row("center"):
+                        end(name)
