@@ -2,19 +2,22 @@
 benchmarks.cards [ADDRESS] [NAME …]
 
 Opens each page of a running app (default: http://localhost:8501) and writes assets/images/cards/NAME-light.webp and
-NAME-dark.webp: the top left part of the figure in the ratio 16 : 9, 480 × 270 pixels.
+NAME-dark.webp, 480 × 270 pixels: the whole figure if it is wide, else its upper part. Lessons show their answers, as
+some figures are empty before.
 """
 import io
 import sys
 from typing import Any
 
-from PIL import Image
+from PIL import Image, ImageOps
 
 from benchmarks.pictures import PATIENCE, RESTS, WIDE, browser
 from clearhead.viz.text import menu
 from clearhead.viz.widgets.cards import PICTURES
 
 SIZE = 480, 270
+SHOWN = "?show=1"
+TOOLS = ".clearhead-tools, [class*=st-key-keep-], .modebar { visibility: hidden; }"
 # the first large drawing of the page, below its title; a component's controls are not part of it
 FIGURE = """() => {
     const wanted = '[data-testid=stPlotlyChart], .clearhead-chart, [data-testid^=stBidiComponent], '
@@ -32,14 +35,17 @@ FIGURE = """() => {
 
 def card(page: Any, address: str, name: str) -> Image.Image:
     """Return the picture of a page's card."""
-    page.goto(f"{address}/{name}", wait_until="domcontentloaded")
+    page.goto(f"{address}/{name}{SHOWN}", wait_until="domcontentloaded")
     page.wait_for_selector(RESTS, timeout=PATIENCE)
     page.wait_for_timeout(2_500)   # what is drawn when the page is at rest
-    box = page.evaluate(FIGURE) or {"x": 40, "y": 130, "width": 720, "height": 405}
-    page.wait_for_timeout(500)
-    wide = min(box["width"], box["height"] * SIZE[0] / SIZE[1])
-    clip = {"x": box["x"], "y": box["y"], "width": wide, "height": wide * SIZE[1] / SIZE[0]}
-    return Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB").resize(SIZE, Image.Resampling.LANCZOS)
+    page.add_style_tag(content=TOOLS)
+    page.wait_for_function(f"Boolean(({FIGURE})())", timeout=PATIENCE)
+    page.wait_for_timeout(1_000)
+    box = page.evaluate(FIGURE)
+    clip = box | {"height": min(box["height"], box["width"] * SIZE[1] / SIZE[0])}
+    taken = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
+    shown = ImageOps.contain(taken, SIZE, Image.Resampling.LANCZOS)
+    return ImageOps.pad(shown, SIZE, color=taken.getpixel((0, 0)))
 
 
 def main() -> None:

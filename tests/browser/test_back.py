@@ -151,11 +151,11 @@ def test_pages_go_back_with_their_controls(visit):
     seen = visit("/compare")
     versus = seen.page.locator(".st-key-view_versus").get_by_role("radio").nth(1)
     visited = [address(seen)]
-    for act in (versus.click, lambda: seen.follow_menu("translate"),
+    for act in (versus.click, lambda: seen.follow_menu("research"),
                 lambda: seen.main.locator(".st-key-next-page button").click()):
         assert added(seen, act) == 1
         visited.append(address(seen))
-    assert [each.partition("?")[0] for each in visited] == ["/compare", "/compare", "/translate", "/next_word"]
+    assert [each.partition("?")[0] for each in visited] == ["/compare", "/compare", "/research", "/translate"]
     for before in visited[2::-1]:
         seen.page.go_back()
         soon(lambda: address(seen), before)

@@ -104,6 +104,7 @@ def test_typed_sentence_opens_on_its_pronoun(open_page):
     ask(seen, "The lawyer thanked the nurse because she was kind.")
     expect(seen.page.locator(".st-key-strip").get_by_text("lawyer")).to_be_visible(timeout=PATIENCE)
     assert "lawyer" in seen.rest().page.url
+    seen.main.get_by_text(strings("heads")["first"]).click()
     strip, said = seen.page.locator(".st-key-strip"), seen.main.locator("p", has_text="Equal weights would be").first
     expect(strip.locator(".from")).to_have_text("she")
     expect(seen.page.locator(".st-key-head .hot.from")).to_have_text("she")
@@ -115,7 +116,6 @@ def test_typed_sentence_opens_on_its_pronoun(open_page):
     assert head(seen) == opened
     canvas = seen.page.locator(".st-key-head .matrix > canvas")
     canvas.click(position={"x": 50, "y": 100}, force=True)
-    seen.main.get_by_text(strings("heads")["first"]).click()
     expect(seen.main.get_by_text("Heads by weight from")).to_be_visible(timeout=PATIENCE)
     assert head(seen.rest()) == opened, "nor does a cell of the matrix"
     seen.page.keyboard.press("Escape")
@@ -184,6 +184,7 @@ def test_text_runs_right_to_left_and_warns_of_unknown_words(open_page):
 def test_missing_model_leaves_the_page_and_links_to_the_last(open_page):
     seen, sidebar = open_page(), "[data-testid=stSidebar]"
     field = seen.page.locator(sidebar).get_by_role("textbox", name=strings("frame")["add"])
+    seen.page.locator(sidebar).get_by_text(strings("frame")["more"], exact=True).click()
     for typed, said in (("my-own-thing", "There is no model named my-own-thing"),
                         ("owner/thing", "owner/thing is not on this disk.")):
         field.fill(typed)

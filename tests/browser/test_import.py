@@ -18,7 +18,7 @@ def test_imported_attention_is_never_called_verified(seen, tmp_path):
     words, side = strings("frame"), seen.page.locator("[data-testid=stSidebar]")
     seen.page.on("dialog", lambda dialog: seen.wrong.append(f"dialog: {dialog.message}"))
     seen.page.goto(seen.address + "/heads")
-    side.get_by_text(words["more"]).click(timeout=PATIENCE)
+    side.get_by_text(words["more"], exact=True).click(timeout=PATIENCE)
     place = side.locator("[data-testid=stFileUploader] input")
     weights = np.random.default_rng(0).dirichlet(np.ones(5), (2, 3, 5))
     place.set_input_files(mine(weights / 2))

@@ -24,7 +24,7 @@ from clearhead.viz.widgets.fields import choice_for, select, text_for
 from clearhead.viz.widgets.fragment import asked_on_click, folded, fragment, source_listing
 from clearhead.viz.widgets.handout_button import data_table, table_button
 from clearhead.viz.widgets.head_table import clickable_table, clicked_head, coloured_grid
-from clearhead.viz.widgets.layout import flex_row, heading, note, prose, split
+from clearhead.viz.widgets.layout import flex_row, heading, note, opening, prose, split
 from clearhead.viz.widgets.measured import measured_line
 
 WORDS = strings("circuits")
@@ -40,8 +40,7 @@ PAGE = Page("record", controls=(
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words = WORDS["page"]
-    prose(f"## {words['question']}\n\n{words['lead']}")
+    opening("circuits")
     question = MechanismsQuery(page.model, page.revision)
     found: Mechanisms = page.ask(question)
     page.record()   # an error in the text is then shown once, not in every section

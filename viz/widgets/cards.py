@@ -21,7 +21,7 @@ def page_cards(page: PageContext, texts: Mapping[str, Texts], facts: Callable[[s
         heading(title, 3)
         with flex_row(gap="small"):
             for name in filter(texts.__contains__, group):
-                with st.container(border=True, width=WIDTH, key=f"card-{name}", gap="small"):
+                with st.container(border=True, width=WIDTH, height="stretch", key=f"card-{name}", gap="small"):
                     st.image(PICTURES / f"{name}-{page_theme()}.webp", width="stretch", alt="")
                     st.markdown(f"**{group[name]}**  \n{texts[name]['question']}")
                     st.caption(facts(name))
