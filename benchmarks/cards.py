@@ -45,7 +45,9 @@ def card(page: Any, address: str, name: str) -> Image.Image:
     clip = box | {"height": min(box["height"], box["width"] * SIZE[1] / SIZE[0])}
     taken = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
     shown = ImageOps.contain(taken, SIZE, Image.Resampling.LANCZOS)
-    return ImageOps.pad(shown, SIZE, color=taken.getpixel((0, 0)))
+    padded = Image.new("RGB", SIZE, taken.getpixel((0, 0)) or 0)   # the page's background
+    padded.paste(shown, ((SIZE[0] - shown.width) // 2, (SIZE[1] - shown.height) // 2))
+    return padded
 
 
 def main() -> None:

@@ -7,9 +7,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from clearhead.viz.text import strings
+from benchmarks.first_screen import CONTROLS
+from clearhead.viz.text import menu, page_titles, strings
 from tests import headline
-from tests.browser.watch import PATIENCE
+from tests.browser.watch import PATIENCE, soon
 
 
 @pytest.fixture
@@ -194,3 +195,16 @@ def test_missing_model_leaves_the_page_and_links_to_the_last(open_page):
     seen.page.goto(seen.address + "/heads?model=my-own-thing")
     seen.main.get_by_role("button", name="Open all-MiniLM-L6-v2").click()
     assert "layer" in head(seen.rest()) and "model" not in seen.params()
+
+
+def test_newcomer_sees_six_words_and_at_most_28_controls(open_page):
+    seen = open_page()
+    expect(seen.page.locator(".st-key-head [data-drawn]").first).to_be_visible(timeout=PATIENCE)
+    seen.page.mouse.move(1400, 880)   # a pointer over the sidebar shows the button that folds it
+    found = seen.rest().page.evaluate(CONTROLS)
+    assert len(found) <= 28, found
+    words = seen.page.get_by_test_id("stTopNavLink")
+    assert words.all_inner_texts() == [page_titles()[word] for word in menu()]
+    seen.follow_menu("softmax")
+    bold = "all => all.filter((a) => getComputedStyle(a.firstChild).fontWeight === '600').map((a) => a.innerText)"
+    soon(lambda: words.evaluate_all(bold), [page_titles()["lessons"]])

@@ -33,7 +33,8 @@ def test_cards_have_a_picture_a_question_and_minutes():
         assert words["question"].endswith("?") and 0 < minutes < 30
         for theme in ("light", "dark"):
             picture = PICTURES / f"{name}-{theme}.webp"
-            assert Image.open(picture).size == (480, 270) and picture.stat().st_size < 40_000, picture
+            with Image.open(picture) as shown:
+                assert shown.size == (480, 270) and picture.stat().st_size < 40_000, picture
 
 
 def test_sidebar_is_there_only_where_the_page_asks():

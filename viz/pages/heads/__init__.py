@@ -284,7 +284,9 @@ def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeas
             st.markdown(WORDS("first_pair", a=a, b=b))
             pills(WORDS["first"], map(_ranked, heads.rank_heads_for_pair(attention_map, *view.pair)[:SHOWN]), choose,
                   "head", view.head_id, "rank_pair")
-        for name in measures.values if measures else ():
+        if measures is None:
+            return place
+        for name in measures.values:
             left, right = st.columns([5, 6], vertical_alignment="center")
             title = f"[{BY_NAME[name].title}]({term_link(terms()[name])})"
             left.markdown(measure_claim(measures, name, view.head_id, title))
