@@ -91,9 +91,9 @@ class NetworkModel:
         """Return the text of token ids that the model reads."""
         raise NotImplementedError
 
-    def call(self, tensors: "dict[str, Tensor]", every: bool = False) -> Any:
-        """Return the network's output. `every`: compute logits of all tokens, where a decoder would only compute the
-        last."""
+    def call(self, tensors: "dict[str, Tensor]", every: bool = False, position: int | None = None) -> Any:
+        """Return the network's output. `every`: compute logits of all tokens, where a decoder would only compute those
+        of `position`, by default the last."""
         raise NotImplementedError
 
     def outputs(self, output: object) -> "Tensor":
@@ -131,12 +131,13 @@ class NetworkModel:
         return self.outputs(self.call(tensors))
 
     def run(self, asked: ModelInput, edits: frozenset[Edit] = frozenset(), report: Progress = quiet, *,
-            every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None) -> Pass:
+            every: bool = False, position: int | None = None,
+            rows: "list[dict[KindHeadId, Tensor]] | None" = None) -> Pass:
         """Run one captured pass; see `model.core.models.OpenModel.run` for the arguments."""
         if edits and rows is not None and len(rows) > 1:   # an edited pass reads one text
             import torch
 
-            each = [self.run(asked, edits, report, every=every, rows=[row]) for row in rows]
+            each = [self.run(asked, edits, report, every=every, position=position, rows=[row]) for row in rows]
             return Pass(lambda: torch.cat([one.outputs() for one in each]), lambda row: each[row].answer(0), {})
         session, tensors = self.session(edits, asked.lengths, report), asked.tensors
         heads: dict[tuple[Kind, int], Tensor] = {}
@@ -144,7 +145,7 @@ class NetworkModel:
         if rows is not None:
             tensors = {name: tensor.repeat(len(rows), *[1] * (tensor.ndim - 1)) for name, tensor in tensors.items()}
         with self.threads(asked):
-            output = forward_pass.run(session, lambda: self.call(tensors, every))
+            output = forward_pass.run(session, lambda: self.call(tensors, every, position))
         return Pass(partial(self.outputs, output), partial(self.answer, asked, output), heads)
 
     def session(self, edits: frozenset[Edit], lengths: tuple[int, int | None] | None,

@@ -461,11 +461,13 @@ class OpenModel(Protocol):
         """Return the query as the network's input."""
 
     def run(self, asked: ModelInput, edits: frozenset[Edit] = frozenset(), report: Progress = quiet, *,
-            every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None) -> Pass:
+            every: bool = False, position: int | None = None,
+            rows: "list[dict[KindHeadId, Tensor]] | None" = None) -> Pass:
         """Run one captured pass.
 
-        every: compute logits of all tokens, where a decoder would only compute the last. rows: run one copy of the text
-        per entry, with the outputs (q, d_v) of some heads replaced; every copy has the edits, too.
+        every: compute logits of all tokens, where a decoder may only compute those of `position`, by default the last.
+        rows: run one copy of the text per entry, with the outputs (q, d_v) of some heads replaced; every copy has the
+        edits, too.
         """
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":

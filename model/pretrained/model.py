@@ -186,10 +186,13 @@ class PretrainedModel(NetworkModel):
         check_ids(self.network, ids)
         return continuation(self.tokenizer, (), ids)[0]
 
-    def call(self, tensors: "dict[str, Tensor]", every: bool = False) -> "Output":
-        """Return the network's output. Decoders that support it compute the logits of the last token only."""
+    def call(self, tensors: "dict[str, Tensor]", every: bool = False, position: int | None = None) -> "Output":
+        """Return the network's output. Decoders that support it compute the logits of one token only."""
+        import torch
+
         knows_how = "logits_to_keep" in parameters_of(self.network.__class__)
-        last = {"logits_to_keep": 1} if self.task == "next" and knows_how and not every else {}
+        kept = 1 if position is None else torch.tensor([position])
+        last = {"logits_to_keep": kept} if self.task == "next" and knows_how and not every else {}
         with self.lent() as network:
             return network(**tensors, **last)
 

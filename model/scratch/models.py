@@ -254,7 +254,7 @@ class ScratchModel(NetworkModel):
                 raise UserError(f"{self.card.title} does not read a {name.replace('text_b', 'second text')}; leave it "
                                 f"empty or choose another model.")
 
-    def call(self, tensors: dict[str, Tensor], every: bool = False) -> Tensor:
+    def call(self, tensors: dict[str, Tensor], every: bool = False, position: int | None = None) -> Tensor:
         """Return logits (row, token, vocabulary), or the encoder's output if an encoder–decoder has no target."""
         given = [tensors[name] for name in ("input_ids", "pixel_values", "decoder_input_ids") if name in tensors]
         both = self.network.config.encoder_layers and self.network.config.decoder_layers

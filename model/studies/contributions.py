@@ -108,11 +108,12 @@ class WritesQuery:
         count = len(unembedding.weight)
         ids = [token_id(opened, self.token, count)]
         ids += [] if self.rival is None else [token_id(opened, self.rival, count)]
-        asked = opened.tokens(self.query)
-        last = self.position == len(asked.target or asked.source) - 1   # whose logits a decoder computes anyway
-        done = opened.run(asked, self.query.edits, every=not last)
-        row = -1 if last else self.position
-        logits = done.outputs()[0, row].numpy() if trace.pool is None else done.answer(0).numbers[0]
+        done = opened.run(opened.tokens(self.query), self.query.edits, position=self.position)
+        if trace.pool is None:
+            outputs = done.outputs()[0]
+            logits = outputs[min(self.position, len(outputs) - 1)].numpy()   # a decoder may compute those alone
+        else:
+            logits = done.answer(0).numbers[0]
         stream, signs = last_stream(record, trace, self.position), np.array([1.0, -1.0])[:len(ids)]
         shares = unembedding.shares(stream.parts[:, 0], stream.total[0], ids) @ signs
         values = dict(zip(stream.names, shares, strict=True))
