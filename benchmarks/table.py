@@ -138,8 +138,9 @@ def main() -> None:
     ratios = {name: statistics.median(one / other for one, other in zip(taken[name], taken[base], strict=True))
               for name, base in (("one", "plain"), ("all", "plain_all"))}
     tokens = statistics.mean(len(clearhead.open("minilm").tokens(text)) for text in texts)
-    lines = ["# Many texts beside a plain loop", "", "`python -m benchmarks.table --page benchmarks/table.md` measured this. "
-             "The plain loop runs MiniLM of transformers in eager mode, one text at a time, with\nits tokenizer.", "",
+    lines = ["# Many texts beside a plain loop", "",
+             "`python -m benchmarks.table --page benchmarks/table.md` measured this. The plain loop runs MiniLM of "
+             "transformers in eager mode, one text at a time, with\nits tokenizer.", "",
              f"MiniLM, {len(texts):,} texts of {tokens:.0f} tokens on average; every record of `clearhead.table` is "
              f"verified.", "", "| | ms per text | relative to the plain loop |", "| --- | ---: | ---: |"]
     lines += [f"| {said} | {sum(taken[name]) / len(texts) * 1e3:.1f} | "
