@@ -12,12 +12,12 @@
     r.show(3, 1, query="it")                 # interactive in Jupyter, VS Code and Colab
     r.figure([(3, 1), (5, 11)], width="two-column").save("fig.pdf")
 
-    quiet = m(r.text, silence=[(3, 1)])      # its mean: silence={(3, 1): "mean"}; also temper=, hide=, window= and
-                                             # patch=[((3, 1), other_record)]
+    quiet = m(r.text, silence=[(3, 1)])      # output 0; its mean with silence={(3, 1): "mean"}; other edits: temper=,
+                                             # hide=, window= and patch=[((3, 1), other_record)]
     quiet.logits                             # numpy (token, vocabulary), if the model has logits
     r.why(3, 1, query="it", key="animal")    # a score, decomposed by what wrote its query and its key
-    quiet.cosine(r)                          # for a sentence model, decomposed by what wrote to the stream; for others
-    quiet.writes(" Mary", " John")           # a logit, or the difference of two; also lens() and paths()
+    quiet.cosine(r)                          # of sentence vectors, decomposed by what wrote to the residual stream
+    quiet.writes(" Mary", " John")           # the same for a logit or a difference of two; also lens() and paths()
     m.generate(r.text, tokens=40).answer     # what a decoder or an encoder–decoder wrote; the record is over all of it
     m(ids=[101, 2009, 102])                  # token ids as they are; chat=[{"role": "user", "content": "Hi"}]
     m.circuits()                             # what heads do according to their weights alone
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from clearhead.scoring import Score, score
     from clearhead.streaming import table
 
-# In a checkout, model/ and viz/ stand beside this folder, and the links in it are for type checkers; a wheel holds them
+# In a checkout, model/ and viz/ are beside this folder, and its links are for type checkers; a wheel contains the two
 _inside = Path(__file__).parent / "model"
 if _inside.is_symlink() or not _inside.is_dir():
     __path__.insert(0, str(Path(__file__).parents[1]))
@@ -65,7 +65,7 @@ __all__ = ["Comparison", "Error", "Figure", "Model", "NotFinite", "NotOnDisk", "
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is used first (PEP 562): the app's start needs none of them."""
+    """Import a public name when it is first used (PEP 562), because the app needs none of them to start."""
     if name not in _PLACES:
         raise AttributeError(f"module 'clearhead' has no attribute {name!r}")
     found = globals()[name] = getattr(importlib.import_module(_PLACES[name]), _RENAMED.get(name, name))

@@ -32,7 +32,7 @@ def main() -> None:
 
 def start(script: str, options: list[str]) -> int:
     """Run Streamlit on app.py or server.py with these options, and return its exit code. Except on Windows, Streamlit
-    replaces this process, so that a signal that ends the command ends the server."""
+    replaces this process, so that a signal that ends the command also ends the server."""
     need("streamlit", "plotly", "segno", "markdown_it", "psutil", "matplotlib")
     root = HERE / "run" if (HERE / "run").is_dir() else HERE.parent
     paths = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH", ""))))

@@ -40,14 +40,14 @@ def compare(first: Record | Model, second: Record | Model, *, texts: Iterable[st
     chosen = tuple(listed("texts", texts, '["The cat sat."]'))
     if isinstance(first, Model) and isinstance(second, Model):
         if not chosen or not all(isinstance(text, str) for text in chosen):
-            raise UserError("Two models are compared over texts; give them with texts=[\"The cat sat.\"].")
+            raise UserError("A comparison of two models needs texts; give texts=[\"The cat sat.\"].")
         if map is not None and map not in Kind.every():
             raise UserError(f"There is no map {quoted(str(map))}; choose self, causal or cross.")
         question = comparison.ModelsQuery((first.name, first.revision), (second.name, second.revision), chosen,
                                           None if map is None else Kind(map))
         return Comparison(ask(question).frame())
     if chosen or not (isinstance(first, Record) and isinstance(second, Record)):
-        raise UserError("Give two records, or two models and texts=.")
+        raise UserError("Give two records, or two models with texts=.")
     kinds: tuple[Kind, Kind] = (first.map_named(map).kind, second.map_named(map).kind)
     asked = comparison.ComparisonQuery(first.data.query, second.data.query, kinds)
     found = comparison.compare(asked, first.data, second.data, quiet)

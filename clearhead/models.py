@@ -54,7 +54,7 @@ class Model:
 
     @property
     def revision(self) -> str:
-        """The fingerprint of weights, configuration and tokenizer; that of a model in memory as it is now."""
+        """The fingerprint of weights, configuration and tokenizer; for a model in memory, of its current state."""
         return self._opened.card.revision
 
     @property
@@ -87,7 +87,7 @@ class Model:
             raise UserError("A model reads a text, ids= or chat=; give one of them.")
         read = tuple(map(_number, ids)) if chat is None and ids is not None else self._templated(chat)
         if not read:
-            raise UserError("ids= is empty; give the ids of one token or more.")
+            raise UserError("ids= is empty; give the id of at least one token.")
         return sources.checked(replace(query, text=self._behind.spelled(read), ids=read), self._reads)
 
     def _templated(self, chat: Chat | None) -> tuple[int, ...]:
@@ -101,11 +101,11 @@ class Model:
 
     def generate(self, text: str = "", *, tokens: int = 40, ids: Ids | None = None,
                  chat: Chat | None = None) -> Record:
-        """Write up to `tokens` tokens greedily, and return the record over the text and what was written, an end token
-        included; for an encoder–decoder, over the text and the written target.
+        """Generate up to `tokens` tokens greedily, and return the record of the prompt and these tokens, an end token
+        included. For an encoder–decoder, it is the record of the text and the generated target.
 
-        The ids are those of transformers' own `generate(do_sample=False)` with the model's generation settings, and the
-        record continues with these ids, not with their text read again. `Record.answer` is what was written.
+        The ids are those of transformers' own `generate(do_sample=False)` with the model's generation settings. The
+        record uses exactly these ids; the answer is not tokenized again. `Record.answer` is the answer as a string.
         """
         if not isinstance(tokens, int) or tokens < 1:
             raise UserError(f"tokens is {tokens!r} but must be a whole number from 1; choose how many to write.")
@@ -125,15 +125,15 @@ class Model:
 
         silence: heads whose output is set to 0, or {head: "mean"} for its mean over all positions. temper: {head: T},
         temperatures that divide the head's scores before the softmax. hide: source tokens to mask for all queries.
-        window: (width, first); each token of a decoder then only attends to the last `width` keys and the `first` keys
-        of the text. patch: heads whose output is taken from another record of this model with the same number of
-        tokens. map: the kind of attention of these heads, required if the model has several. Raises Error for anything
-        the model cannot do.
+        window: (width, first); each token of a decoder then attends only to the last `width` keys and the first
+        `first` keys of the text. patch: heads whose output is taken from another record of this model with the same
+        number of tokens. map: the kind of attention of these heads, required if the model has several. Raises Error for
+        anything the model cannot do.
         """
         picture = None if image is None else _kept(image)
         plain = self._asked(text, text_b, target, picture, ids, chat)
         opened = self._behind
-        try:   # around what the caller gave alone, so that no error of the model is blamed on it
+        try:   # only around the arguments, so that an error of the model is not reported as theirs
             modes = silence if isinstance(silence, Mapping) else {}
             silenced = [(*head_of(head), modes.get(head, "zero")) for head in silence]
             tempered = [(head_of(head), float(value)) for head, value in dict(temper or {}).items()]
@@ -154,8 +154,8 @@ class Model:
         return Record(ask(query), opened)
 
     def each(self, texts: Iterable[str], **options: Any) -> Iterator[Record]:
-        """Yield the record of each text, one at a time: when the loop goes on, its answers leave the cache. options:
-        those of a call, such as silence=. Raises Error like a call."""
+        """Yield the record of each text, one at a time. When the loop continues, the answers to that text leave the
+        cache. options: those of a call, such as silence=. Raises Error like a call."""
         return self._each(items("texts", texts, '["One text.", "Another."]'), options)
 
     def _each(self, texts: Iterable[str], options: dict[str, Any]) -> Iterator[Record]:
@@ -168,7 +168,8 @@ class Model:
     def circuits(self) -> Mechanisms:
         """Measure what every head does according to its weights alone. frame() has the columns copying, matching and,
         for a decoder, previous, duplicate and induction. pairs() lists the pairs of heads that compose more than all
-        but 1% of the pairs in the impossible order, later → earlier, with the share of such pairs."""
+        but 1% of the pairs in the impossible order, in which an earlier head would read a later one, and gives the
+        share of such pairs."""
         return ask(MechanismsQuery(self.name, self.revision))
 
 
@@ -182,7 +183,7 @@ def _number(given: object) -> int:
 
 
 def _kept(image: "str | Path | bytes | Image") -> str:
-    """Store a picture in this process and return its sha256. Raises UserError if it is none."""
+    """Store a picture in this process and return its sha256. Raises UserError if it is not a picture."""
     if isinstance(image, str | Path):
         return pictures.keep(_content(image), Path(image).name).sha256
     if isinstance(image, bytes):
@@ -212,17 +213,17 @@ def load(path: str | Path) -> Record:
 def open(model: "str | Path | nn.Module", tokenizer: object = None, *, title: str | None = None,
          revision: str | None = None, dtype: "str | torch.dtype | None" = None,
          device: "str | torch.device | None" = None) -> Model:
-    """Open a model, given by its name in the catalogue, its folder, its hub id (if already downloaded), or as a
-    transformers model in memory with its tokenizer; for a model that reads pictures, its image processor.
+    """Open a model. It is given by its name in the catalogue, its folder, its hub id (if already downloaded), or as a
+    transformers model in memory with its tokenizer. Models that read pictures take an image processor instead.
 
-    A model in memory runs itself, with its own hooks, adapters, dtype and tokenizer: nothing is copied or saved, and
-    after each answer the model is as it was. It is captioned with `title` (by default its class), *in memory* and a
-    fingerprint, which follows any change to the model: the next answer is one of the changed model.
+    Clearhead runs a model in memory with its own hooks, adapters, dtype and tokenizer. It copies and saves nothing, and
+    restores the model after each answer. Captions state `title` (by default the class), *in memory* and a fingerprint.
+    If you change the model, the next answer is that of the changed model and has a new fingerprint.
 
     revision: a branch or a commit of a hub id in the local Hugging Face cache. dtype: the type in which the network is
     loaded and computes, "float32" (default), "float64", "bfloat16" or "float16", also as a torch.dtype. device: where
     it computes, such as "cuda"; records are arrays on the CPU. Raises Error if the model is not on this disk (the error
-    says how to download it), or if its attention could not be shown correctly.
+    says how to download it), or if its attention cannot be shown correctly.
     """
     options = revision, dtype, device
     if isinstance(model, str | Path):
@@ -231,7 +232,8 @@ def open(model: "str | Path | nn.Module", tokenizer: object = None, *, title: st
                             f"and device= out.")
         return Model(pretrained.with_options(str(model), *options))
     if options != (None, None, None):
-        raise UserError("A model in memory stays as it is; change its dtype or device before it is opened.")
+        raise UserError("A model in memory runs as it is; leave revision=, dtype= and device= out, and change its "
+                        "dtype or device before you open it.")
     from clearhead.model.pretrained.memory import Given
 
     given = Given(model, tokenizer, title)
@@ -239,10 +241,11 @@ def open(model: "str | Path | nn.Module", tokenizer: object = None, *, title: st
 
 
 def look(network: "nn.Module", inputs: object, *, tokens: module.Names | None = None, batch: int = 0) -> Record:
-    """Return the record of one forward pass of any torch module. Every layer is verified against its own output.
+    """Return the record of one forward pass of any torch module. Each layer is verified against the module's own
+    output, but the weights of a softmax written by hand are only reported.
 
     inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments, such as a tokenizer's output. tokens: a
-    name for each position, or (source, target) names. batch: index of the item in the batch. Raises Error if no
-    attention is found and verified.
+    name for each position, or (source, target) names. batch: index of the item in the batch. Raises Error if it finds
+    no attention, or can verify none of it.
     """
     return Record(module.look(network, inputs, tokens=tokens, batch=batch))

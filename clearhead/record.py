@@ -45,7 +45,7 @@ class Record:
         return "".join(self.show(map=each)._repr_html_() for each in self.maps)
 
     def _repr_png_(self) -> bytes | None:
-        """Return all heads of the first map as `Figure` in viz.notebook does."""
+        """Return a PNG of all heads of the first map, like `Figure` in viz.notebook."""
         from clearhead.viz.notebook import png
 
         return png(self.data, View(self.data.kinds[0]), ())
@@ -240,9 +240,9 @@ class Record:
         """Decompose the logit of a token or a class, or its difference from a rival's logit, by what wrote to the
         residual stream (direct logit attribution).
 
-        Frozen as in this pass are the scales of norms and, as ratios of output and input, a masked-word model's or a
-        classifier's activation before the logits (tanh in BERT's pooler) and a soft cap. A silenced head writes
-        nothing, a patched one what came from the other record.
+        The scales of norms are frozen as in this pass. So are, as ratios of output to input, a soft cap and the
+        activation before the logits of a masked-word model or a classifier (tanh in BERT's pooler). A silenced or
+        patched head writes the output that the edit gave it.
 
         answer, rival: tokens of the vocabulary or labels of a classifier, or their ids. position: ignored by
         classifiers, which pool the text themselves. The result has difference, total, rest (what no part explains),
@@ -271,12 +271,13 @@ class Record:
 
     def paths(self, twin: "Record", answer: str | int, rival: str | int, *, receiver: HeadId | None = None,
               reads: Sequence[str] = READS, position: Token = -1) -> Paths:
-        """Patch each path into one head, by default to the logits: replace its value by the twin's.
+        """Patch each path to the logits, or into the head `receiver`: replace what it carries by what it carries in the
+        twin.
 
         All heads and feed-forward layers between the two ends are frozen, so that paths only run along the residual
         stream; Wang et al. 2022 freeze the heads alone. Layers after the receiver are recomputed. Each text is run with
         its record's edits. frame() has layer, head and the effect on the logit of `answer` minus that of `rival`.
-        reads: which of the receiver's query, key and value read the path.
+        reads: which of the receiver's query, key and value receive the patched path.
         """
         self._behind("paths")
         return ask(PathsQuery(self.data.query, twin.data.query, self._position(position), _named(answer),
@@ -286,16 +287,16 @@ class Record:
     def _behind(self, what: str) -> OpenModel:
         """Return the open model of this record. Raises Error if it has none."""
         if self._opened is None:
-            raise UserError(f"This record of {self.model} has no {what}, as there is no model behind it; ask a model "
-                            f"that clearhead.open returns.")
+            raise UserError(f"This record of {self.model} has no {what}, because no open model belongs to it; make the "
+                            f"record with a model from clearhead.open.")
         query = self.data.query
         if query.model.startswith(IN_MEMORY) and (now := sources.revision(query.model)) != query.revision:
-            raise UserError(f"{self.model} has changed since this record was made, from {query.revision} to {now}; ask "
-                            f"it again.")
+            raise UserError(f"{self.model} has changed since this record was made, from {query.revision} to {now}; "
+                            f"make the record again.")
         return self._opened
 
     def _position(self, token: Token) -> int:
-        """Return the position of a token in the generated text; -1 is the last one."""
+        """Return the position of a token among the queries of the last map, which are a decoder's; -1 is the last."""
         return self.data.maps[-1].queries.index(token)
 
     def save(self, path: str | Path) -> Path:
@@ -347,18 +348,18 @@ def head_of(head: object) -> HeadId:
 
 def _refuse_head_without_layer(layer: int | None, head: int | None) -> None:
     if head is not None and layer is None:
-        raise UserError(f"A head belongs to a layer; write layer=… beside head={head!r}.")
+        raise UserError(f"A head number needs a layer; add layer=… to head={head!r}.")
 
 
 def _focus(chosen: AttentionMap, query: Token | None, key: Token | None,
            view: dict[str, Any]) -> dict[str, int | tuple[int, int]]:
     """Return the fields of a view that select a token, or a pair of tokens."""
     if query is None and key is not None:
-        raise UserError(f"A key is marked together with a query; write query=… beside key={key!r}.")
+        raise UserError(f"A key can only be selected with a query; add query=… to key={key!r}.")
     if query is None:
         return {}
     if {"token", "pair"} & set(view):
-        raise UserError("The tokens in focus are given twice; write query=… and key=… without token=… and pair=….")
+        raise UserError("The selected tokens are given twice; use query= and key= without token= and pair=.")
     row = chosen.queries.index(query)
     return {"token": row} | ({} if key is None else {"pair": (row, chosen.keys.index(key))})
 
@@ -385,7 +386,7 @@ class Figure:
 
         place = Path(path)
         if place.suffix.lower() not in SUFFIXES:
-            raise UserError(f"{place.name} does not say a format; end it in {', '.join(SUFFIXES)}.")
+            raise UserError(f"{place.name} has no suffix of a known format; end the name in {', '.join(SUFFIXES)}.")
         if not zoom > 0:
             raise UserError(f"zoom is {zoom!r} but must be a number above 0; choose the pixels per point.")
         files.write(place, self.content(place.suffix.lower().removeprefix("."), zoom))

@@ -28,9 +28,9 @@ def table(model: Model, texts: Iterable[str], path: str | Path, heads: Iterable[
     texts: any iterable, such as a generator or a column of a data set; one record is kept at a time. heads: (layer,
     head) pairs, by default all. map: the kind of attention, required if the model has several. options: those of
     `Model.each`. One row per text, head, query and key, in this order, with the columns text (its number, from 0),
-    layer, head, query and key (the tokens), query_position, key_position, and weight (float32). If the terminal shows
-    stderr, it shows the progress there. Raises Error if a text cannot be answered or pyarrow is missing; the file then
-    stays as it was.
+    layer, head, query and key (the tokens), query_position, key_position and weight (float32). If stderr is a terminal,
+    progress appears there. Raises Error if a text cannot be answered or pyarrow is missing; the file is then left
+    unchanged.
     """
     need("pyarrow")
     import pyarrow
