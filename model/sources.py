@@ -1,5 +1,5 @@
-"""Where models come from: the packaged ones, folders and hub ids, our own, imported files and models in memory; and
-questions to them, answered in the caller's thread."""
+"""Where models come from: packages, folders, hub ids, our own training, imported files and memory. `CachedModels` opens
+them and answers questions about them in the caller's thread."""
 import difflib
 import os
 import threading
@@ -111,16 +111,16 @@ class CachedModels:
             opened = source_of(asked.model).open_model(asked.model, report)
             if asked.model.startswith(IN_MEMORY):   # a program may change or release what it gave
                 if opened.card.revision != asked.revision:
-                    raise UserError(f"The model has changed since this was asked, from {asked.revision} to "
-                                    f"{opened.card.revision}; ask it again.")
+                    raise UserError(f"The model has changed since the question was asked, from {asked.revision} to "
+                                    f"{opened.card.revision}; ask again.")
                 if opened.card.id == asked.model:
                     return opened
             self._open[key] = opened
         return self._open[key]
 
     def answer(self, question: Question[A], report: Progress = quiet) -> A:
-        """Answer any question in the caller's thread, one at a time, because a pass is observed inside its model.
-        Raises UserError if there is no answer."""
+        """Answer any question in the caller's thread, one at a time, because hooks in its model observe a pass.
+        Raises UserError if the question has no answer."""
         with self._turn:
             return copy_context().run(self._cached, question, report)   # with the question's own `rounding`
 
@@ -129,8 +129,8 @@ class CachedModels:
         return self._cached(query, report)
 
     def trace(self, query: Query, report: Progress, tokens: tuple[int, ...] = ()) -> Trace:
-        """Return the answer to the query's TraceQuery, computing it if it is not cached; if tokens are given, one that
-        holds their blocks of BLOCK tokens, which other questions about these tokens share."""
+        """Return the answer to the query's TraceQuery, computing it if it is not cached. With tokens, the trace holds
+        the blocks of BLOCK tokens that contain them, so that questions about tokens of the same blocks share it."""
         starts = sorted({token - token % BLOCK for token in tokens})
         held = tuple(token for start in starts for token in range(start, start + BLOCK))
         return self._cached(TraceQuery(query, held), report)
@@ -202,8 +202,7 @@ def fetch_now(model: str, report: Progress) -> Path:
 
 
 def revision(model: str) -> str:
-    """Return the fingerprint of a model, for questions without their own text. Raises UserError for an unknown
-    model."""
+    """Return the fingerprint of a model, as questions name it. Raises UserError for an unknown model."""
     try:
         return source_of(model).revision(model)
     except UnknownModel as error:
@@ -230,7 +229,7 @@ def with_nearest(error: UserError, model: str) -> UserError:
     return type(error)(f"{str(error).removesuffix('.')}; nearest by name are {names}.")
 
 
-import_file = imported_source.store   # store attention that another tool saved; returns the (model, text) to query
+import_file = imported_source.store   # stores attention saved by another tool; returns the (model, text) to query
 
 
 def imported_name(model: str) -> str | None:
@@ -258,8 +257,8 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
 
 
 def checked(query: Query, reads: frozenset[str]) -> Query:
-    """Return a query to a model with these inputs, with empty sides as none. Raises UserError for an empty or overlong
-    text, a picture for a text model, or chat with a model without a template."""
+    """Return the query with empty second texts and targets set to None. reads: the model's inputs. Raises UserError for
+    an empty or overlong text, a picture for a text model, or chat with a model without a template."""
     for name, side in (("text", query.text), ("second text", query.text_b), ("target", query.target)):
         if not isinstance(side, str) and (side is not None or name == "text"):
             raise UserError(f"The {name} must be a string, not {type(side).__name__}.")

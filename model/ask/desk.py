@@ -1,7 +1,8 @@
-"""ask(question) -> Job: what the app asks, through one queue, with answers cached in memory, on disk and as shipped.
+"""ask(question) -> Job: the app's queue of questions, with answers cached in memory and on disk, and shipped answers.
 
 A question is a frozen value whose `answer` method computes the result: an AttentionRecord for a `Query`, thumbnails for
-an `OverviewQuery`, every head's fit to every pattern for a `FitsQuery`. The library calls that method itself.
+an `OverviewQuery`, every head's fit to every pattern for a `FitsQuery`. The library answers questions with its
+own `CachedModels`, without this queue.
 """
 import os
 import threading
@@ -145,10 +146,10 @@ def measured_here(question: Hashable) -> bool:
     return question in _doubted
 
 
-_doubted: set[Hashable] = set()   # questions whose cached or shipped answers are no longer trusted
+_doubted: set[Hashable] = set()   # questions whose cached or shipped answers must not be used again
 
 
-REPLACED = ("The picture of this text stored on this machine differed from what the model computes now, and was "
+REPLACED = ("The stored picture of this text differed from what the model computes now, so it was "
             "replaced.")
 
 
@@ -160,7 +161,7 @@ class CheckQuery:
 
     def answer(self, models: Any, report: Progress) -> AttentionRecord:
         """Return the record of a new pass. If it differs from the cached one, clear the cache, which may hold answers
-        computed from that."""
+        computed from the old one."""
         known = models.cache.get(self.query)
         _doubted.add(self.query)
         try:
