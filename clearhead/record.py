@@ -57,8 +57,8 @@ class Record:
 
     @property
     def answer(self) -> str | None:
-        """What the model wrote: the text that `generate` continued it with, or the target that an encoder–decoder wrote
-        itself. None if it wrote nothing."""
+        """The text that the model wrote: the continuation from `generate`, or the target that an encoder–decoder
+        generated. None if it wrote nothing."""
         return self.data.written
 
     @property
@@ -327,7 +327,7 @@ def _named(token: str | int) -> str | int:
 
 def items(name: str, given: Iterable[Item], example: str) -> Iterable[Item]:
     """Return an argument with items. Raises UserError for a string, whose items would be its letters, for a mapping,
-    whose items would be its keys, and for what has no items."""
+    whose items would be its keys, and for anything that is not iterable."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise UserError(f"{name}= takes a list, such as {example}, not {quoted(repr(given))[1:-1]}.")
     return given

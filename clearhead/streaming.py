@@ -78,7 +78,7 @@ def _parts(number: int, attention: AttentionMap, chosen: list[HeadId] | None,
 
 
 def _told(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the texts, telling their number, and their rate, on stderr if it is a terminal."""
+    """Yield the texts, and report their number and rate on stderr if it is a terminal."""
     shown, start, told = sys.stderr.isatty(), time.perf_counter(), 0.0
     count = len(texts) if isinstance(texts, Sized) else None
     for number, text in enumerate(texts):

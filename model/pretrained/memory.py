@@ -85,7 +85,8 @@ class Given:
             with opening, self._lock:
                 register()
                 if any(each.is_meta for each in (*self.module.parameters(), *self.module.buffers())):
-                    raise UserError(f"{self.title} has weights on meta, which is nowhere; load it without offloading.")
+                    raise UserError(f"{self.title} has weights on meta, a device that holds no data; load it "
+                                    "without offloading.")
                 self.opened, self._attention, self._gated = None, None, []
                 self.opened = self._build()
         except (UserError, MemoryError):
