@@ -26,6 +26,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 TURN = "clearhead-turn"   # placeholder text that no chat template contains or changes
 HALVES = ("encoder", "decoder")   # the two configurations in a model that combines two models
 LARGEST = 2**31   # above any id
+OTHER_TOKENIZER = "the tokenizer and the weights do not match, so use the tokenizer that the model was trained with"
 GREEDY = 128  # maximum number of tokens that an encoder–decoder generates if no target is given
 
 # truncation and source or target mode are settings of the tokenizer, not arguments of a call
@@ -66,7 +67,7 @@ def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, lim
         encoding.arguments.update({name: values + [values[-1]] * len(query.continuation)
                                    for name, values in encoding.arguments.items()})
         encoding.arguments["input_ids"][-len(query.continuation):] = query.continuation
-    check_ids(network, encoding.arguments["input_ids"])
+    check_ids(network, encoding.arguments["input_ids"], OTHER_TOKENIZER)
     return ModelInput(readable(pieces, shown), None, as_tensors(network, encoding.arguments), encoding.omitted, notes)
 
 
@@ -143,15 +144,14 @@ def _encode_ids(tokenizer: "Tokenizer", ids: tuple[int, ...], limit: int) -> Enc
     return Encoding(pieces[:limit], {"input_ids": read, "attention_mask": [1] * len(read)}, omitted)
 
 
-def check_ids(network: "Network", ids: Sequence[int]) -> None:
-    """Raise UserError if there are no embeddings for an id, as with another model's tokenizer."""
+def check_ids(network: "Network", ids: Sequence[int], way_out: str = "give ids that it has") -> None:
+    """Raise UserError if there are no embeddings for an id."""
     rows = None
     with suppress(NotImplementedError, AttributeError):   # CANINE has no embedding table for characters
         rows = network.get_input_embeddings().num_embeddings
     wrong = next((number for number in ids if not 0 <= number < (rows or LARGEST)), None)
     if wrong is not None:
-        raise UserError(f"The model has no token {wrong:,} (its ids are below {rows or LARGEST:,}), so the tokenizer "
-                        f"and the weights do not match; use the tokenizer that the model was trained with.")
+        raise UserError(f"The model has no token {wrong:,} (it has {rows or LARGEST:,}, from 0 on); {way_out}.")
 
 
 def plain_ids(tokenizer: "Tokenizer", text: str) -> list[int]:
@@ -232,7 +232,7 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
     else:
         text = query.target
         encoding = encode(tokenizer, _clean((text,))[0], limit, as_target=True)
-        check_ids(network, encoding.arguments["input_ids"])
+        check_ids(network, encoding.arguments["input_ids"], OTHER_TOKENIZER)
         start = _start_token(network, tokenizer)
         pieces = [Piece(start, tokenizer.convert_ids_to_tokens(start), (0, 0), -1, True, False), *encoding.pieces]
         pieces = pieces[:-1] if pieces[-1].text < 0 else pieces

@@ -95,7 +95,8 @@ def test_file_is_averaged_and_colours_the_grid(seen):
     assert rows[2]["pattern"] == "previous"
     seen.main.get_by_role("button", name=words["many_open"]).click()
     seen.page.wait_for_url(re.compile(r"/heads\?.*&colour=file_previous$"), timeout=PATIENCE)
-    expect(seen.main.get_by_role("combobox", name=strings("heads")["colour"])).to_have_value(
-        strings("heads")["colour_file"].format(title="looks at the previous token", name="three.jsonl"),
+    seen.main.locator(".st-key-display button").click()
+    expect(seen.page.get_by_role("combobox", name=strings("heads")["colour"])).to_have_value(
+        strings("heads")["colour_file"].format(title="weight on the previous token", name="three.jsonl"),
         timeout=PATIENCE)
     assert seen.main.locator("[data-testid=stMain] img[src=x]").count() == 0

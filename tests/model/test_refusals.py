@@ -75,7 +75,7 @@ def refusals(asked: Callable[..., tuple[Any, Query]]) -> dict[str, Refusal]:
         "patches of a kind that is not there": Refusal(call(patch, "llama", patched(Kind.CROSS)),
                                                        ("no cross attention",),
                                                        call(patch, "llama", patched(Kind.CAUSAL))),
-        "a token that is not there": Refusal(call(record, "llama", continuation=(70,)), ("(it has 70)",),
+        "a token that is not there": Refusal(call(record, "llama", continuation=(70,)), ("it has 70, from 0", "ids"),
                                              call(record, "llama", continuation=(69,))),
         "a head that is not there": Refusal(call(record, "llama", edits=[Silence(Kind.CAUSAL, 0, 9)]),
                                             ("no head 9", "one that is shown"), call(record, "llama", **silenced)),
