@@ -11,8 +11,9 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime import Runtime
 
-from clearhead.model.ask.desk import queue
 from server import parts  # must precede imports from model, which read its settings
+
+from clearhead.model.ask.desk import queue  # isort: skip
 
 compute = queue._compute
 

@@ -69,11 +69,11 @@ def test_refused_text_stays(open_page):
 
 def test_unknown_words_are_offered_to_a_model_that_reads_them(open_page, smollm2):
     seen = open_page(text="这个苹果很好吃。")
-    expect(seen.main).to_contain_text("reads [UNK] instead")
+    expect(seen.main).to_contain_text("reads [UNK] for")
     seen.page.get_by_role("button", name="Open SmolLM2").click()
     seen.page.wait_for_url(f"**model={smollm2}**", timeout=PATIENCE)
     expect(seen.page.get_by_role("textbox", name="Text", exact=True)).to_have_value("这个苹果很好吃。")
-    expect(seen.page.get_by_text("reads [UNK] instead")).to_have_count(0, timeout=PATIENCE)
+    expect(seen.page.get_by_text("reads [UNK] for")).to_have_count(0, timeout=PATIENCE)
 
 
 def test_open_head_exports_and_changes_by_mouse_and_keyboard(open_page, tmp_path):
