@@ -72,7 +72,7 @@ export function mark(name, wanted) {
 export function stage(start, { lesson, only }, tell) {
   const main = mainOf(), scales = new Map();
   // smallest enlargement of a screen that would not fit otherwise: a lesson's prose stays readable from the last row
-  const least = lesson ? 0.94 : 0.64;
+  const least = lesson ? 1 : 0.64;
   let name, step, proof, later, place = 0, waiting = 0, screens = [];
 
   const within = (screen, what) => screen.seen.flatMap((each) => [...each.querySelectorAll(what)]);
@@ -111,7 +111,7 @@ export function stage(start, { lesson, only }, tell) {
     enlarged(scale || 1);
     for (let tries = 0; fit && scale && tries < 3; tries++) {
       const share = main.clientHeight / main.scrollHeight;
-      if (share > 1 - EDGE / 4) break;
+      if (share > 1 - EDGE / 2) break;   // what hangs over is a margin
       scale = tries === 2 || scale * share < least ? 0 : scale * share;
       enlarged(scale || 1);
     }
