@@ -108,13 +108,14 @@ class CachedModels:
         """Return the model that the question names, opening it if necessary. Raises UserError if it does not exist."""
         key = (asked.model, asked.revision)
         if key not in self._open:
-            opened = source_of(asked.model).open_model(asked.model, report)
-            if asked.model.startswith(IN_MEMORY):   # a program may change or release what it gave
-                if opened.card.revision != asked.revision:
-                    raise UserError(f"The model has changed since the question was asked, from {asked.revision} to "
-                                    f"{opened.card.revision}; ask again.")
-                if opened.card.id == asked.model:
-                    return opened
+            source = source_of(asked.model)
+            opened, given = source.open_model(asked.model, report), asked.model.startswith(IN_MEMORY)
+            now = opened.card.revision if given else source.revision(asked.model)
+            if now != asked.revision:   # its folder was overwritten, or its program trained it
+                raise UserError(f"The model has changed since the question was asked, from {asked.revision} to {now}; "
+                                f"ask again.")
+            if given and opened.card.id == asked.model:   # the program may release it
+                return opened
             self._open[key] = opened
         return self._open[key]
 

@@ -55,7 +55,10 @@ class Source:
     """A source whose models weigh 100 bytes and count how often they are opened and run."""
 
     def __init__(self):
-        self.opened, self.passes = [], []
+        self.opened, self.passes, self.now = [], [], "r"
+
+    def revision(self, model_id):
+        return self.now
 
     def open_model(self, model_id, report):
         self.opened.append(model_id)
@@ -79,8 +82,12 @@ def test_model_is_opened_once_per_revision(source):
     models = CachedModels(250, Cache(1000))
     first = models.open(query("a"), print)
     assert models.open(query("a"), print) is first and source.opened == ["a"]
+    source.now = "s"
     models.open(query("a", "s"), print)
     assert source.opened == ["a", "a"]
+    with pytest.raises(UserError, match="has changed since the question was asked, from r to s"):
+        models.open(query("b"), print)
+    source.now, source.opened = "r", ["a", "a"]
     models.open(query("b"), print)
     models.open(query("a"), print)
     assert source.opened == ["a", "a", "b", "a"]
