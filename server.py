@@ -51,10 +51,10 @@ from typing import Any  # noqa: E402
 import streamlit as st  # noqa: E402, because the settings must be set before this import
 from starlette.middleware import Middleware  # noqa: E402
 
+from clearhead.viz.app.startup import lifespan  # noqa: E402
 from clearhead.viz.components.files import COMPRESSION, routes  # noqa: E402
 from clearhead.viz.server import log  # noqa: E402
 from clearhead.viz.server.guard import Doors, Guard  # noqa: E402
-from clearhead.viz.startup import lifespan  # noqa: E402
 
 settings.hold()
 log.begin()

@@ -44,7 +44,7 @@ def ones(count: int) -> bytes:
 
 def handout(**changes: object) -> bytes:
     """Return a handout with one figure, with these fields changed."""
-    from clearhead.viz.handout.files import Handout, save
+    from clearhead.viz.export.handout.files import Handout, save
     from tests.fabricate import items
 
     return json.dumps(json.loads(save(Handout("good", (items.head(),)))) | changes).encode()

@@ -53,7 +53,7 @@ def prepare(kind: str) -> Callable[[Path], object]:
         from clearhead.model.core import pictures
 
         return lambda path: pictures.keep(path.read_bytes(), path.name)
-    from clearhead.viz.handout import files
+    from clearhead.viz.export.handout import files
 
     return lambda path: files.load(path.read_bytes())
 

@@ -12,7 +12,7 @@ from typing import Any
 from PIL import Image, ImageOps
 
 from benchmarks.pictures import PATIENCE, RESTS, WIDE, browser
-from clearhead.viz.text import menu
+from clearhead.viz.style.text import menu
 from clearhead.viz.widgets.cards import PICTURES
 
 SIZE = 480, 270

@@ -46,9 +46,9 @@ def three_heads() -> bytes:
     sys.path.insert(0, str(ROOT))
     import clearhead
     from clearhead.model.core.view import View
-    from clearhead.viz.handout.build import head_item
-    from clearhead.viz.handout.files import Handout
-    from clearhead.viz.handout.page import page
+    from clearhead.viz.export.handout.build import head_item
+    from clearhead.viz.export.handout.files import Handout
+    from clearhead.viz.export.handout.page import page
 
     items = []
     for model, text, layer, head, token, caption in FAMOUS:

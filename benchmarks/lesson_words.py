@@ -15,7 +15,7 @@ from pathlib import Path
 from playwright.sync_api import Page as Tab
 from playwright.sync_api import sync_playwright
 
-from clearhead.viz.page import lessons
+from clearhead.viz.app.page import lessons
 from tests.browser.watch import PATIENCE, Watch
 from tests.conftest import FLAGS, ROOT, Server, chromium
 

@@ -162,7 +162,7 @@ def write(path: Path, found: dict) -> None:
 
 
 def main() -> None:
-    from clearhead.viz.page import lessons
+    from clearhead.viz.app.page import lessons
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="lessons; all without")

@@ -13,7 +13,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from clearhead.viz.handout.lesson_notebook import notebook, notebook_names
+from clearhead.viz.export.handout.lesson_notebook import notebook, notebook_names
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 300   # timeout for a cell

@@ -42,7 +42,7 @@ PATIENCE = 300_000   # timeout in ms for a page to finish, even on a busy machin
 @contextmanager
 def browser(playwright: Any) -> Iterator[Any]:
     """Open a headless Chromium."""
-    from clearhead.viz.handout.pdf import browser as program
+    from clearhead.viz.export.handout.pdf import browser as program
 
     opened = playwright.chromium.launch(executable_path=program(), args=["--no-sandbox", "--disable-gpu"])
     try:

@@ -74,7 +74,7 @@ def faithfulness() -> Iterator[Any]:
 def cost() -> Iterator[Any]:
     """Yield the cost query of a layer for each width in the lesson."""
     from clearhead.model.lessons.cost import CostsQuery
-    from clearhead.viz.pages.cost import WIDTHS
+    from clearhead.viz.pages.lessons.cost import WIDTHS
 
     for width in WIDTHS:
         yield CostsQuery(width)
@@ -100,8 +100,8 @@ NAMES: dict[str, Callable[[], Iterator[Any]]] = {
 
 def records() -> None:
     """Write the records of the first page's sentence and of its twin."""
-    from clearhead.viz.examples import examples
-    from clearhead.viz.state import State
+    from clearhead.viz.app.examples import examples
+    from clearhead.viz.app.state import State
 
     for old in kept.SHIPPED.glob(f"*{kept.SUFFIX}"):
         old.unlink()

@@ -20,8 +20,8 @@ from clearhead.model.studies.paths import READS, Paths, PathsQuery
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from clearhead.viz.export.paper.columns import Layout
     from clearhead.viz.notebook import Figure as LiveFigure
-    from clearhead.viz.paper.columns import Layout
 
 Token = int | str
 MODELS = sources.CachedModels(LIMITS.models_bytes, sources.Cache(LIMITS.cache_bytes))   # of this library, not the app's
@@ -213,7 +213,7 @@ class Record:
         first = drawn[0] if drawn else (chosen.layers[0].index, 0)
         shown = checked_view(self.data, None, dict(kind=chosen.kind, layer=first[0], head=first[1],
                                                      **view | _focus(chosen, query, key, view)))
-        from clearhead.viz.paper.columns import Layout, millimetres
+        from clearhead.viz.export.paper.columns import Layout, millimetres
 
         axes = () if labels is None else tuple(listed("labels", labels, '("Query", "Key")'))
         if labels is not None and ([type(axis) for axis in axes] != [str, str] or not drawn
@@ -374,7 +374,7 @@ class Figure:
     def caption(self) -> str:
         """A caption with the heads, what rows and columns are, the text, the model and its revision, the verification,
         and the version of Clearhead."""
-        from clearhead.viz.export import caption
+        from clearhead.viz.export.formats import caption
 
         return caption(self.data, self.view, self.layout)
 
@@ -382,7 +382,7 @@ class Figure:
         """Write the figure as .pdf, .svg or .png with embedded provenance. zoom: pixels per point. Raises Error for any
         other format."""
         from clearhead.model.core import files
-        from clearhead.viz.paper.sheet import SUFFIXES
+        from clearhead.viz.export.paper.sheet import SUFFIXES
 
         place = Path(path)
         if place.suffix.lower() not in SUFFIXES:
@@ -394,9 +394,9 @@ class Figure:
 
     def content(self, kind: str, zoom: int = 4) -> bytes:
         """Return the bytes of the figure as "png", "svg" or "pdf"."""
-        from clearhead.viz import export
+        from clearhead.viz.export import formats
 
-        return export.columns(self.data, self.view, kind, self.layout, zoom=zoom)
+        return formats.columns(self.data, self.view, kind, self.layout, zoom=zoom)
 
     def _repr_png_(self) -> bytes:
         return self.content("png", 3)

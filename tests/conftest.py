@@ -54,7 +54,7 @@ if LONG:
 
 def chromium() -> str:
     """Return the path of a Chromium, installing Debian's if there is none. If that fails, fail with instructions."""
-    from clearhead.viz.handout.pdf import browser
+    from clearhead.viz.export.handout.pdf import browser
 
     return brought(browser, "chromium") or pytest.fail(
         "The browser tests need Chromium, Chrome or Edge: install one, or name its program in BROWSER_PATH.",
@@ -122,7 +122,7 @@ def pytest_xdist_auto_num_workers() -> int:
 FAST = tuple(ROOT / "tests" / name for name in (
     "test_rules.py", "model/core", "model/capture", "model/imported", "model/studies/test_edits.py",
     "model/scratch/test_transformer.py",
-    "viz/export/test_numbers.py", "viz/figures", "viz/test_format.py", "viz/test_link.py", "viz/test_state.py"))
+    "viz/export/test_numbers.py", "viz/figures", "viz/style", "viz/app/test_link.py", "viz/app/test_state.py"))
 SLOW = {"playwright", "app"}
 
 

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from clearhead.viz.page import PageContext
+from clearhead.viz.app.page import PageContext
 from clearhead.viz.widgets import figure as figure_module
 from clearhead.viz.widgets.lesson import Lesson, Section
 from tests.grey import alike_in_grey
@@ -32,9 +32,9 @@ class Shown:
 
 
 def _run(name: str, controls: dict, show: bool) -> None:
-    from clearhead.viz.page import PageContext, pages, with_controls
-    from clearhead.viz.session import session
-    from clearhead.viz.state import State
+    from clearhead.viz.app.page import PageContext, pages, with_controls
+    from clearhead.viz.app.session import session
+    from clearhead.viz.app.state import State
 
     about, render = pages()[name]
     session().state = with_controls(State(show=show), name, about, controls)

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
 
 from benchmarks.session import Session
-from clearhead.viz.page_controls import Control
+from clearhead.viz.app.page_controls import Control
 
 
 def trains(control: Control) -> bool:

@@ -3,8 +3,8 @@ import os
 
 import streamlit as st
 
+from clearhead.viz.app.streamlit_patch import hear_out, keep_order, take_turns
 from clearhead.viz.components.files import routes
-from clearhead.viz.streamlit_patch import hear_out, keep_order, take_turns
 
 keep_order()
 hear_out()

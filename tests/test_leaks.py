@@ -5,8 +5,8 @@ from functools import cache
 
 import pytest
 
-from clearhead.viz.page import lessons, pages
-from clearhead.viz.text import strings
+from clearhead.viz.app.page import lessons, pages
+from clearhead.viz.style.text import strings
 from tests.lesson_pages import Shown, shown
 
 RUN = 4   # this many consecutive words in common with the right answer count as giving it away

@@ -12,10 +12,10 @@ import importlib, os, pkgutil, signal, sys
 def answer():
     from clearhead.model import sources
     from clearhead.model.ask import desk
-    from clearhead.viz import export
+    from clearhead.viz.export import formats
     from clearhead.model.core.view import View
     record = desk.ask(sources.open_query("minilm", "a cat sat on it")).result(200)
-    return record.verification.status, len(export.export(".svg", record, View())) > 1000
+    return record.verification.status, len(formats.export(".svg", record, View())) > 1000
 
 answer()   # with it come other packages, which have lines of their own for each system
 for module, names in ((os, ("sysconf", "nice", "getloadavg", "fork", "killpg", "setsid", "getuid", "geteuid", "uname",

@@ -20,14 +20,14 @@ from clearhead.model.studies import coreference, corpus
 from clearhead.model.studies.atlas.build import atlas_of
 from clearhead.model.studies.atlas.files import open_atlas, write_atlas, write_csv
 from clearhead.model.studies.patterns import fit
-from clearhead.viz import page_controls
-from clearhead.viz.export import FORMATS, export
+from clearhead.viz.app import page_controls
+from clearhead.viz.app.link import address, from_params
+from clearhead.viz.app.page import pages
+from clearhead.viz.app.page_controls import Choice, Number, Numbers, Places, Steps, Switch, Words
+from clearhead.viz.app.state import State
+from clearhead.viz.export.formats import FORMATS, export
+from clearhead.viz.export.handout.files import KINDS, Handout, load, save
 from clearhead.viz.export.tables import head_table_csv
-from clearhead.viz.handout.files import KINDS, Handout, load, save
-from clearhead.viz.link import address, from_params
-from clearhead.viz.page import pages
-from clearhead.viz.page_controls import Choice, Number, Numbers, Places, Steps, Switch, Words
-from clearhead.viz.state import State
 from tests import fabricate
 from tests.fabricate import items
 from tests.model.studies.atlas.made import SAID, summary

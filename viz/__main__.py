@@ -12,11 +12,11 @@ from clearhead.model.core.files import refuse_overwriting, write
 from clearhead.model.core.query import HeadId, Query, UserError, Window
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import LENSES, SCALES, View, checked_view
-from clearhead.viz.export import FORMATS, Options, caption, columns
-from clearhead.viz.export import export as make_file
-from clearhead.viz.paper.columns import Layout
-from clearhead.viz.paper.sheet import SUFFIXES
-from clearhead.viz.provenance import stated_address
+from clearhead.viz.export.formats import FORMATS, Options, caption, columns
+from clearhead.viz.export.formats import export as make_file
+from clearhead.viz.export.paper.columns import Layout
+from clearhead.viz.export.paper.sheet import SUFFIXES
+from clearhead.viz.export.provenance import stated_address
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -128,8 +128,8 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     clearhead handout lesson.handout.json --html lesson.html
     clearhead handout lesson.handout.json --pdf lesson.pdf
     """
-    from clearhead.viz.handout import page, pdf
-    from clearhead.viz.handout.files import load
+    from clearhead.viz.export.handout import page, pdf
+    from clearhead.viz.export.handout.files import load
 
     if not (to_html or to_pdf):
         raise UserError("No output was requested; give --html OUT or --pdf OUT.")
@@ -158,8 +158,8 @@ def notebook(lesson: str, solution: bool, out: Path | None) -> None:
     clearhead notebook softmax
     clearhead notebook softmax --solution --out softmax-for-me.ipynb
     """
-    from clearhead.viz.handout import lesson_notebook
-    from clearhead.viz.text import strings
+    from clearhead.viz.export.handout import lesson_notebook
+    from clearhead.viz.style.text import strings
 
     address = stated_address()
     content = lesson_notebook.notebook(lesson, f"{address}/{lesson}" if address else "", solution)

@@ -8,7 +8,7 @@ Show all heads of your own torch module or Hugging Face model:
     from clearhead.viz.notebook import look, show
     show(look(my_model, my_inputs, tokens=["the", "cat", "sat"]))
 
-The output is a self-contained page (viz/handout/notebook_page.py) in an iframe. It needs no server, so it stays
+The output is a self-contained page (viz/export/handout/notebook_page.py) in an iframe. It needs no server, so it stays
 interactive in a notebook that is saved, sent or converted to HTML. A short script next to the iframe passes on whether
 the notebook is light or dark.
 """
@@ -24,10 +24,10 @@ from clearhead.model.core.query import HeadId, UserError
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View, checked_view
 from clearhead.model.module.look import look
-from clearhead.viz import export
 from clearhead.viz.components.bundle import stylesheet
-from clearhead.viz.handout.notebook_page import notebook_page
-from clearhead.viz.paper.columns import Layout
+from clearhead.viz.export import formats
+from clearhead.viz.export.handout.notebook_page import notebook_page
+from clearhead.viz.export.paper.columns import Layout
 
 __all__ = ["Figure", "ask", "look", "show"]
 
@@ -41,7 +41,7 @@ def png(record: AttentionRecord, view: View, heads: tuple[HeadId, ...]) -> bytes
     """Return the heads, or all if there are none, as they are drawn for a paper, for viewers without scripts such as
     GitHub, VS Code and PDF. None if they do not fit on paper, or without the extra `paper`."""
     with suppress(UserError):
-        return export.columns(record, view, "png", Layout(heads), zoom=2)
+        return formats.columns(record, view, "png", Layout(heads), zoom=2)
     return None
 
 

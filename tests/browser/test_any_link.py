@@ -1,9 +1,9 @@
 """Open every page with links from strangers: controls at their limits, misplaced parameters, invalid values."""
 import pytest
 
-from clearhead.viz.page import pages
-from clearhead.viz.page_controls import Choice, Control, Number, Numbers, Places, Steps, Words
-from clearhead.viz.text import strings
+from clearhead.viz.app.page import pages
+from clearhead.viz.app.page_controls import Choice, Control, Number, Numbers, Places, Steps, Words
+from clearhead.viz.style.text import strings
 from tests import links
 from tests.conftest import LONG
 from tests.hostile import RUNS

@@ -1,7 +1,7 @@
 """The page Compare in a real browser: a changed word, an edit, another model, another head; links restore each."""
 from playwright.sync_api import expect
 
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from tests import headline
 from tests.browser.watch import PATIENCE
 

@@ -6,8 +6,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from clearhead.viz.page import lessons, pages
-from clearhead.viz.text import strings
+from clearhead.viz.app.page import lessons, pages
+from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE, Watch
 from tests.links import trains
 

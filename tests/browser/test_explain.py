@@ -2,7 +2,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE
 
 RESOLVER = "model=resolver-wide&text=the+giraffe+didn%27t+fear+the+wolf+over+there+since+it+was+far+too+big+."

@@ -1,8 +1,8 @@
 """The glossary in a browser: equations are rendered, the search filters, links open entries and entries pages."""
 from playwright.sync_api import expect
 
-from clearhead.viz.glossary import search, terms
-from clearhead.viz.text import strings
+from clearhead.viz.app.glossary import search, terms
+from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE
 
 

@@ -8,7 +8,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from benchmarks.first_screen import CONTROLS
-from clearhead.viz.text import menu, page_titles, strings
+from clearhead.viz.style.text import menu, page_titles, strings
 from tests import headline
 from tests.browser.watch import PATIENCE, soon
 

@@ -2,7 +2,7 @@
 import numpy as np
 from playwright.sync_api import expect
 
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from tests import fabricate
 from tests.browser.watch import PATIENCE
 from tests.uploads import npz

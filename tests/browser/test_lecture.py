@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from clearhead.viz.page import lessons
-from clearhead.viz.text import strings
+from clearhead.viz.app.page import lessons
+from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE, Watch, soon
 
 WORDS = strings("lecture")

@@ -3,7 +3,7 @@ import re
 
 from playwright.sync_api import expect
 
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE
 
 PROSE = strings("lessons/inside")

@@ -1,7 +1,7 @@
 """The browser remembers a lesson's progress: resumed, marked on the start page, reset; *Show me* reveals it."""
 from playwright.sync_api import expect
 
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE
 
 PROMPT = strings("lessons/softmax")["predict"]

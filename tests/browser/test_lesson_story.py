@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import expect
 
 from clearhead.viz.components.story import STEPS
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE, Watch
 
 WORDS, PROSE = strings("components")["story"], strings("lessons/story")

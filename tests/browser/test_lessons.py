@@ -3,9 +3,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
-from clearhead.viz.page import lessons
-from clearhead.viz.state import State
-from clearhead.viz.text import strings
+from clearhead.viz.app.page import lessons
+from clearhead.viz.app.state import State
+from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE, Watch
 
 

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 from clearhead.model import sources
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from tests import headline
 from tests.browser.watch import PATIENCE
 from tests.model.only import ask

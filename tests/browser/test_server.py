@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from clearhead.viz.components.files import PLOTLY, version
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from tests import links
 from tests.conftest import ROOT, Server
 from tests.uploads import Visitor, npz, png, visited

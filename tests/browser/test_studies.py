@@ -4,7 +4,7 @@ import re
 from playwright.sync_api import expect
 
 from clearhead.model.studies.coreference import FOLDER
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE
 
 

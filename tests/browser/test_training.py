@@ -7,7 +7,7 @@ import psutil
 import pytest
 from playwright.sync_api import expect
 
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from tests import links
 from tests.browser.watch import PATIENCE
 

@@ -4,7 +4,7 @@ from urllib.parse import quote, urlencode
 
 from playwright.sync_api import expect
 
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE
 from tests.headline import TIRED
 

@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
-from clearhead.viz.page import pages
-from clearhead.viz.text import page_titles, strings
+from clearhead.viz.app.page import pages
+from clearhead.viz.style.text import page_titles, strings
 
 PATIENCE = 90_000   # ms: the first response may include importing torch on a busy machine
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"

@@ -6,6 +6,7 @@ from pandas import DataFrame
 
 from clearhead.model.core import heads
 from clearhead.model.core.view import View
+from clearhead.viz.app.page_controls import Numbers
 from clearhead.viz.components import block_diagram as block_payload
 from clearhead.viz.components import handles as handles_payload
 from clearhead.viz.components import head_grid as grid_payload
@@ -19,11 +20,10 @@ from clearhead.viz.components.handles import HandleSet
 from clearhead.viz.components.head_grid import GridState, HeadValues
 from clearhead.viz.components.picture_view import rows
 from clearhead.viz.components.story import CELLS, STEPS, Scene, Step
+from clearhead.viz.export.handout.build import chart_item, grid_item, head_item, picture_item, table_item
+from clearhead.viz.export.handout.files import Item
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
-from clearhead.viz.handout.files import Item
-from clearhead.viz.page_controls import Numbers
 from tests import fabricate
 
 HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">"

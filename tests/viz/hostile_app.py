@@ -5,8 +5,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from clearhead.viz.format import visible_token
-from clearhead.viz.text import escape_markdown
+from clearhead.viz.style.format import visible_token
+from clearhead.viz.style.text import escape_markdown
 
 TEXTS = json.loads(Path(os.environ["HOSTILE_TEXTS"]).read_text(encoding="utf-8"))
 SHOWN = {"markdown": st.markdown, "caption": st.caption, "error": st.error,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from clearhead.model.core.query import UserError
 from clearhead.model.studies.coreference import read_cases
+from clearhead.viz.export.handout.files import Handout, load, save
 from clearhead.viz.export.tables import guard_cell
-from clearhead.viz.handout.files import Handout, load, save
 from tests.fabricate.items import curve, grid, head, squares
 from tests.hostile import CELLS, JSON, PIECES, TEXTS, changed, damaged, examples
 from tests.viz.export.readers import unguard_cell

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.view import displayed_head
-from clearhead.viz.link import from_params, to_params
-from clearhead.viz.page import Page, pages, with_controls
-from clearhead.viz.state import State, complete_view
+from clearhead.viz.app.link import from_params, to_params
+from clearhead.viz.app.page import Page, pages, with_controls
+from clearhead.viz.app.state import State, complete_view
 from tests.fabricate import record
 from tests.hostile import JSON, NUMBERS, PIECES, TEXTS, examples
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.viz.text import JOINER, show_invisibles
+from clearhead.viz.style.text import JOINER, show_invisibles
 from tests.conftest import Server
 from tests.hostile import CELLS, MARKS, RUNS, SIGNS, TOKENS
 

@@ -11,8 +11,8 @@ from clearhead.model import sources
 from clearhead.model.core.query import Kind
 from clearhead.viz import __main__ as viz_main
 from clearhead.viz.__main__ import main
-from clearhead.viz.export import FORMATS
-from clearhead.viz.handout.files import Handout, save
+from clearhead.viz.export.formats import FORMATS
+from clearhead.viz.export.handout.files import Handout, save
 from tests.conftest import chromium
 from tests.fabricate import items, record
 from tests.viz.export.readers import provenance_of

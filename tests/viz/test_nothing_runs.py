@@ -14,20 +14,20 @@ from clearhead.model.core import pictures
 from clearhead.model.core.query import Silence, UserError
 from clearhead.model.core.record import Prediction
 from clearhead.model.core.view import View
+from clearhead.viz.app.page_controls import Numbers
 from clearhead.viz.components import block_diagram as block_payload
 from clearhead.viz.components import handles as handles_payload
 from clearhead.viz.components import mask_editor as cells_payload
 from clearhead.viz.components import story as story_payload
 from clearhead.viz.components import token_strip as strip_payload
-from clearhead.viz.export import FORMATS, Options, export
 from clearhead.viz.export.comparison import SavedComparison, comparison_picture
+from clearhead.viz.export.formats import FORMATS, Options, export
+from clearhead.viz.export.handout.build import chart_item, grid_item, head_item, picture_item, table_item
+from clearhead.viz.export.handout.files import Handout, Item, load, save
+from clearhead.viz.export.handout.page import page
 from clearhead.viz.figures.bars import bars
-from clearhead.viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
-from clearhead.viz.handout.files import Handout, Item, load, save
-from clearhead.viz.handout.page import page
 from clearhead.viz.notebook import Figure, show
-from clearhead.viz.page_controls import Numbers
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from tests import fabricate
 from tests.fabricate import items
 from tests.hostile import RUNS

@@ -8,11 +8,11 @@ from clearhead.model import sources
 from clearhead.model.core.query import Kind
 from clearhead.model.studies import coreference as coref_report
 from clearhead.model.studies.coreference import Case, CasesQuery, map_of, noun_weights, shipped_cases, words_of
-from clearhead.viz.link import from_params, to_params
-from clearhead.viz.page import pages
+from clearhead.viz.app.link import from_params, to_params
+from clearhead.viz.app.page import pages
+from clearhead.viz.app.state import complete_view
 from clearhead.viz.pages.coreference import Twins
-from clearhead.viz.state import complete_view
-from clearhead.viz.text import FOLDER
+from clearhead.viz.style.text import FOLDER
 from tests import headline
 from tests.model.only import ask
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from clearhead.model.core.query import frozen
 from clearhead.model.core.view import View
-from clearhead.viz import theme
 from clearhead.viz.components.messages import pack
-from clearhead.viz.text import strings
+from clearhead.viz.style import theme
+from clearhead.viz.style.text import strings
 
 Event = TypeVar("Event")
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 
 FOLDER = Path(__file__).parent
 PLACE = "browser"   # folder name in every URL

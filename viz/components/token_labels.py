@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 from clearhead.model.core.record import Tokens
 from clearhead.model.core.view import AxisItem, axis_items
-from clearhead.viz.format import visible_token
+from clearhead.viz.style.format import visible_token
 
 SPECIAL, UNKNOWN, JOINED = 1, 2, 4   # bits of a token's flags
 

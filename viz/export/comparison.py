@@ -4,13 +4,13 @@ import json
 from clearhead.model.core.query import with_arrays
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import DisplayedHead, View
-from clearhead.viz import provenance
 from clearhead.viz.components.picture_view import PatchValues
 from clearhead.viz.components.picture_view.rows import hidden_tokens, patches_of
+from clearhead.viz.export import provenance
+from clearhead.viz.export.paper import head, picture
+from clearhead.viz.export.paper.page import WORDS, PicturePlan, whole_page
+from clearhead.viz.export.paper.sheet import pen, save
 from clearhead.viz.export.tables import SIDES
-from clearhead.viz.paper import head, picture
-from clearhead.viz.paper.page import WORDS, PicturePlan, whole_page
-from clearhead.viz.paper.sheet import pen, save
 
 KINDS = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 ZOOM = 3   # pixels per point in a PNG

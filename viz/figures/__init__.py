@@ -1,2 +1,2 @@
-"""Turn arrays into figures by pure functions, with colours and fonts from viz/theme.py. A figure is plotly's, as plain
-dictionaries (drawing.py)."""
+"""Turn arrays into figures by pure functions, with colours and fonts from viz/style/theme.py. A figure is plotly's, as
+plain dictionaries (drawing.py)."""

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from clearhead.viz import theme as colours
 from clearhead.viz.figures.drawing import FigureSpec, Markup
-from clearhead.viz.format import visible_token
+from clearhead.viz.style import theme as colours
+from clearhead.viz.style.format import visible_token
 
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
 MONO = "'DejaVu Sans Mono', ui-monospace, monospace"

@@ -6,7 +6,7 @@ from itertools import pairwise
 from clearhead.model.core.query import frozen
 from clearhead.viz.figures.base import ACCENT, FADED, LETTER, MONO, MUTED, chart, series_colours, text_width
 from clearhead.viz.figures.drawing import FigureSpec, Markup, plain
-from clearhead.viz.theme import INK
+from clearhead.viz.style.theme import INK
 
 WORD, LIFT, STEP = 15, 26, 22    # pixels: word size, height of the lowest arc, distance between arcs
 BETWEEN, EDGE, BESIDE = 16, 12, 5   # pixels between words, at both ends, and between arcs at the same word

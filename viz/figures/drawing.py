@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearhead.viz.format import visible_token
+from clearhead.viz.style.format import visible_token
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure, Layout

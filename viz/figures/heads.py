@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.viz import theme as colours
 from clearhead.viz.figures.base import (
     ACCENT,
     FADED,
@@ -23,7 +22,8 @@ from clearhead.viz.figures.base import (
     weight_scale,
 )
 from clearhead.viz.figures.drawing import FigureSpec
-from clearhead.viz.format import head_label, true_minus
+from clearhead.viz.style import theme as colours
+from clearhead.viz.style.format import head_label, true_minus
 
 if TYPE_CHECKING:
     from pandas import DataFrame

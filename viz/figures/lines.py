@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 
 from clearhead.model.core.query import with_arrays
-from clearhead.viz import theme as colours
 from clearhead.viz.figures.base import (
     ACCENT,
     DASHES,
@@ -21,6 +20,7 @@ from clearhead.viz.figures.base import (
     weight_scale,
 )
 from clearhead.viz.figures.drawing import FigureSpec, Markup, plain
+from clearhead.viz.style import theme as colours
 
 NAMED = 12   # up to this many integers on the x axis, all are labelled
 

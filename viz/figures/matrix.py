@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from clearhead.model.core.query import frozen
-from clearhead.viz import theme as colours
 from clearhead.viz.figures.base import (
     LETTER,
     MUTED,
@@ -22,7 +21,8 @@ from clearhead.viz.figures.base import (
     weight_scale,
 )
 from clearhead.viz.figures.drawing import FigureSpec, Markup, plain
-from clearhead.viz.format import format_signed, true_minus
+from clearhead.viz.style import theme as colours
+from clearhead.viz.style.format import format_signed, true_minus
 
 BLACK, WHITE = "#000000", "#ffffff"   # the page's text colour is too pale on cells in the middle of the ramp
 EVEN = (1.05 * 0.05) ** 0.5 - 0.05    # luminance on which black and white have the same contrast, 4.6 : 1 (WCAG 2.2)

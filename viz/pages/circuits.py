@@ -15,11 +15,11 @@ from clearhead.model.studies import head_weights, known_circuits, mechanisms
 from clearhead.model.studies.known_circuits import Finding, KnownCircuitsQuery
 from clearhead.model.studies.mechanisms import KINDS, Mechanisms, MechanismsQuery
 from clearhead.model.studies.paths import READS, WAYS, AblationQuery, Paths, PathsQuery
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Choice, Words, position
 from clearhead.viz.components.head_grid import HeadValues
-from clearhead.viz.format import format_change, format_number, format_share, head_label, markdown_table
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Choice, Words, position
-from clearhead.viz.text import strings
+from clearhead.viz.style.format import format_change, format_number, format_share, head_label, markdown_table
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import choice_for, select, text_for
 from clearhead.viz.widgets.fragment import asked_on_click, folded, fragment, source_listing
 from clearhead.viz.widgets.handout_button import data_table, table_button

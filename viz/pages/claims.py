@@ -25,13 +25,13 @@ from clearhead.model.studies.claims.catalogue import (
     short_source,
 )
 from clearhead.model.studies.claims.claim import Finding, Measurement, Picture, Verdict, judge
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Switch
+from clearhead.viz.app.session import Kept
+from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.figures.heads import effect
-from clearhead.viz.format import format_number, format_signed
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Switch
-from clearhead.viz.session import Kept
-from clearhead.viz.streamlit_patch import DeltaGenerator
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.format import format_number, format_signed
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded
 from clearhead.viz.widgets.layout import flex_row, opening, prose, split

@@ -29,17 +29,17 @@ from clearhead.model.studies.attribution import (
 from clearhead.model.studies.faithfulness import AttributionsQuery, Report, by_layer, questions, report, texts
 from clearhead.model.studies.token_removal import last_word, target_word
 from clearhead.model.studies.weight_swap import Swapped, SwapQuery
+from clearhead.viz.app.examples import comparison_text
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Choice, Switch, Words, position
 from clearhead.viz.components.component import Selection
-from clearhead.viz.examples import comparison_text
 from clearhead.viz.figures.bars import histogram
 from clearhead.viz.figures.heads import agreement as agreement_figure
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, importance, matrix
-from clearhead.viz.format import format_signed, format_weight, head_label, rank, visible_token
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Choice, Switch, Words, position
-from clearhead.viz.text import escape_markdown, strings
-from clearhead.viz.theme import READABLE
+from clearhead.viz.style.format import format_signed, format_weight, head_label, rank, visible_token
+from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import button_setting, choice_for, text_for, toggle_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded, folded_formula

@@ -3,11 +3,11 @@ from itertools import groupby
 
 import streamlit as st
 
-from clearhead.viz.glossary import Term, places_of, search, term_link, terms
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Words
-from clearhead.viz.text import escape_markdown, strings
-from clearhead.viz.theme import READABLE
+from clearhead.viz.app.glossary import Term, places_of, search, term_link, terms
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Words
+from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import text_for
 from clearhead.viz.widgets.layout import heading
 

@@ -22,11 +22,11 @@ from clearhead.model.studies.syntax import (
     shipped_treebank,
 )
 from clearhead.model.studies.syntax import Choice as HeadChoice
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Choice, position
 from clearhead.viz.figures.diagrams import Look, dependency_tree, sentence_width
-from clearhead.viz.format import head_label, visible_token
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Choice, position
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.format import head_label, visible_token
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, select
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded

@@ -10,22 +10,22 @@ from clearhead.model.ask import desk
 from clearhead.model.core.files import name_for
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError
+from clearhead.viz.app.link import MOST_PACKED
+from clearhead.viz.app.page import Page, PageContext, base_address
+from clearhead.viz.app.page_controls import Words
+from clearhead.viz.app.session import Kept, session
 from clearhead.viz.components.chart import draw_saved
 from clearhead.viz.components.component import show
 from clearhead.viz.components.messages import pack, unpack
-from clearhead.viz.handout import pdf
-from clearhead.viz.handout.entries import packed, ready, unpacked
-from clearhead.viz.handout.files import SPOKEN, WRITTEN, Handout, Item, load, make_item, make_words, save
-from clearhead.viz.handout.page import page
-from clearhead.viz.handout.saved import table_of
-from clearhead.viz.handout.store import HandoutStore, Stored
-from clearhead.viz.link import MOST_PACKED
-from clearhead.viz.page import Page, PageContext, base_address
-from clearhead.viz.page_controls import Words
-from clearhead.viz.provenance import opens_elsewhere
-from clearhead.viz.session import Kept, session
-from clearhead.viz.text import escape_markdown, strings
-from clearhead.viz.theme import READABLE
+from clearhead.viz.export.handout import pdf
+from clearhead.viz.export.handout.entries import packed, ready, unpacked
+from clearhead.viz.export.handout.files import SPOKEN, WRITTEN, Handout, Item, load, make_item, make_words, save
+from clearhead.viz.export.handout.page import page
+from clearhead.viz.export.handout.saved import table_of
+from clearhead.viz.export.handout.store import HandoutStore, Stored
+from clearhead.viz.export.provenance import opens_elsewhere
+from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import bind, text_value
 from clearhead.viz.widgets.handout_button import handout, stored, update
 from clearhead.viz.widgets.layout import flex_row, heading

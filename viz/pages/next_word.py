@@ -11,13 +11,13 @@ from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.statistics import entropy
 from clearhead.model.core.view import View, displayed_head
 from clearhead.model.studies.predictions import NextWord, NextWordQuery, distribution
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Number, Steps, counted
 from clearhead.viz.components.head_grid import GridState, head_grid
 from clearhead.viz.components.head_view import head_view
 from clearhead.viz.figures.bars import bars
-from clearhead.viz.format import format_weight, token_markdown
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Number, Steps, counted
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.format import format_weight, token_markdown
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import button_setting, slider_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import model_button

@@ -24,17 +24,17 @@ from clearhead.model.studies.patch_attention import (
     lengths,
     outliers,
 )
-from clearhead.viz import glow
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Choice, Number, position
 from clearhead.viz.components.component import Picture, Selection
 from clearhead.viz.components.head_grid import GridState, head_grid
 from clearhead.viz.components.picture_view import PatchState, PatchValues, picture_view
 from clearhead.viz.components.picture_view.rows import hidden_tokens, patch_name, picture_behind, rows_overview
 from clearhead.viz.components.slider import slider
 from clearhead.viz.figures.heads import by_layer
-from clearhead.viz.format import format_number, format_share, format_signed, format_weight, head_label
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Choice, Number, position
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style import glow
+from clearhead.viz.style.format import format_number, format_share, format_signed, format_weight, head_label
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.export_menu import export_menu
 from clearhead.viz.widgets.fields import choice_for, toggle
 from clearhead.viz.widgets.figure import figure

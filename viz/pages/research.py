@@ -1,8 +1,8 @@
 """The page of studies: a card for each page that asks about many heads, sentences or models."""
 import streamlit as st
 
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.text import strings
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.cards import page_cards
 from clearhead.viz.widgets.layout import opening
 

@@ -14,14 +14,14 @@ from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
 from clearhead.model.core.view import View, displayed_head
 from clearhead.model.lessons.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
 from clearhead.model.studies.predictions import PRONOUNS, pronoun_of, rows_by_produced_token
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Choice, Switch, Words, position
 from clearhead.viz.components.component import Selection
 from clearhead.viz.components.head_view import head_view
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.format import format_share, head_label, token_markdown
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Choice, Switch, Words, position
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.format import format_share, head_label, token_markdown
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import bind, button_setting, choice_for, select, toggle_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import PLAYING, folded_formula, pause, repeat, says_why

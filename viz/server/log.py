@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from clearhead.viz import streamlit_patch
+from clearhead.viz.app import streamlit_patch
 
 MOST, SECONDS = 5, 60.0   # most lines per this many seconds, for each location in the code
 LONGEST = 300             # characters per line

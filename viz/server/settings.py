@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Mapping
 
-from clearhead.viz import streamlit_patch
+from clearhead.viz.app import streamlit_patch
 
 UPLOAD, STATE = "server.maxUploadSize", "server.maxWidgetStateSize"  # megabytes per file, and per widget message
 STATE_MB = 4

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from clearhead.model.core.files import ASSETS
-from clearhead.viz.page import PageContext
-from clearhead.viz.text import Texts, menu
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.style.text import Texts, menu
 from clearhead.viz.widgets.figure import page_theme
 from clearhead.viz.widgets.layout import flex_row, heading
 

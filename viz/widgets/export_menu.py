@@ -6,16 +6,16 @@ import streamlit as st
 
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.session import Kept
 from clearhead.viz.components.slider import slider
-from clearhead.viz.format import head_label
-from clearhead.viz.page import PageContext
-from clearhead.viz.session import Kept
-from clearhead.viz.text import strings
+from clearhead.viz.style.format import head_label
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fragment import says_why
 from clearhead.viz.widgets.layout import flex_row
 
 if TYPE_CHECKING:
-    from clearhead.viz.export import Format, Options
+    from clearhead.viz.export.formats import Format, Options
 
 WORDS = strings("heads")
 
@@ -29,7 +29,7 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
     with st.popover(WORDS["export"], type="tertiary", key="export", on_change="rerun") as opened:
         if not opened.open:
             return
-        from clearhead.viz.export import FORMATS, Options  # would delay the first page
+        from clearhead.viz.export.formats import FORMATS, Options  # would delay the first page
 
         zoom = _ZOOM.value
         slider(WORDS["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=_ZOOM.put)
@@ -47,9 +47,9 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
 @says_why   # a lens of one token, with none in focus
 def _for_a_paper(record: AttentionRecord, view: View) -> None:
     """Draw the download of a one-column paper figure (the open head and those chosen with it) and its caption."""
-    from clearhead.viz.export import caption, columns
     from clearhead.viz.export.comparison import KINDS
-    from clearhead.viz.paper.columns import WIDTHS, Layout
+    from clearhead.viz.export.formats import caption, columns
+    from clearhead.viz.export.paper.columns import WIDTHS, Layout
 
     chosen = (view.head_id, *view.overlay)
     st.caption(WORDS("columns", heads=", ".join(head_label(*head) for head in chosen)))
@@ -69,7 +69,7 @@ def _for_a_paper(record: AttentionRecord, view: View) -> None:
 
 def _button(form: "Format", record: AttentionRecord, view: View, options: "Options") -> None:
     """Draw a download button whose file is created in its own thread on click."""
-    from clearhead.viz.export import export, filename
+    from clearhead.viz.export.formats import export, filename
 
     st.download_button(form.name, lambda: export(form.suffix, record, view, options),
                        filename(form.suffix, record, view, options), form.mime,

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 import numpy as np
 import streamlit as st
 
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.streamlit_patch import is_written
 from clearhead.viz.components.slider import slider
-from clearhead.viz.page import PageContext
-from clearhead.viz.streamlit_patch import is_written
 
 T = TypeVar("T", bound=Hashable)
 

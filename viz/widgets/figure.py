@@ -8,14 +8,14 @@ import streamlit as st
 from clearhead.model.core.files import name_for
 from clearhead.model.core.query import isolated
 from clearhead.model.core.record import Tokens
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.session import Kept
 from clearhead.viz.components.chart import chart
+from clearhead.viz.export.handout.files import Item
 from clearhead.viz.figures.drawing import FigureSpec
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.format import visible_token
-from clearhead.viz.handout.files import Item
-from clearhead.viz.page import PageContext
-from clearhead.viz.session import Kept
-from clearhead.viz.text import Texts, strings
+from clearhead.viz.style.format import visible_token
+from clearhead.viz.style.text import Texts, strings
 from clearhead.viz.widgets.fields import bind, toggle
 from clearhead.viz.widgets.handout_button import add_item, show_result
 
@@ -67,7 +67,7 @@ def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, 
 
 
 def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
-    from clearhead.viz.handout.build import chart_item
+    from clearhead.viz.export.handout.build import chart_item
 
     return chart_item(drawn, alt, where=where, link=link)
 

@@ -12,10 +12,10 @@ from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.core.models import Question
 from clearhead.model.core.query import NotOnDisk, UserError
-from clearhead.viz.page import PageContext, UnknownWords
-from clearhead.viz.session import Kept, session
-from clearhead.viz.state import QUESTION, State
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.app.page import PageContext, UnknownWords
+from clearhead.viz.app.session import Kept, session
+from clearhead.viz.app.state import QUESTION, State
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.vocabulary import refusal
 
 WORDS = strings("frame")

@@ -1,7 +1,7 @@
 """“Add to My lesson”, the button under every picture and table, and the session's handout.
 
-The server stores the handout (viz/handout/store.py) under a random name kept in a browser cookie, so that it survives a
-reload. The name is not in the URL, so a shared link shows the state but not the sender's handout.
+The server stores the handout (viz/export/handout/store.py) under a random name kept in a browser cookie, so that it
+survives a reload. The name is not in the URL, so a shared link shows the state but not the sender's handout.
 """
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -12,14 +12,14 @@ import streamlit as st
 from clearhead.model.ask import desk
 from clearhead.model.core.query import UserError
 from clearhead.model.core.record import AttentionRecord
+from clearhead.viz.app.link import address
+from clearhead.viz.app.page import own_address, pages
+from clearhead.viz.app.session import Kept, session
+from clearhead.viz.app.state import State
 from clearhead.viz.components.component import Picture, component_value, registered
-from clearhead.viz.handout.files import Handout, Item
-from clearhead.viz.handout.store import HandoutStore, Stored
-from clearhead.viz.link import address
-from clearhead.viz.page import own_address, pages
-from clearhead.viz.session import Kept, session
-from clearhead.viz.state import State
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.export.handout.files import Handout, Item
+from clearhead.viz.export.handout.store import HandoutStore, Stored
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.layout import flex_row
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> M
     """Return a function that creates a picture's item, for `add_to_handout`. With records, the item states the question
     itself, so only the page's title is kept from `where`."""
     def make(where: str, link: str) -> Item:
-        from clearhead.viz.handout.build import picture_item
+        from clearhead.viz.export.handout.build import picture_item
 
         title = where.split(BETWEEN)[0] if records else where
         return picture_item(picture.component, picture.body, picture.state, records=records, view=picture.view,
@@ -151,7 +151,7 @@ def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> M
 def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], object] | None = None) -> None:
     """Draw the button under a table, whose index is omitted. beside: see `picture_button`."""
     def make(where: str, link: str) -> Item:
-        from clearhead.viz.handout.build import table_item
+        from clearhead.viz.export.handout.build import table_item
 
         return table_item(table, alt, where=where, link=link)
 

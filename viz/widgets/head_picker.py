@@ -7,12 +7,12 @@ from clearhead.model.core.heads import head_ids
 from clearhead.model.core.query import HeadId
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
 from clearhead.model.core.view import View
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.components.component import Selection
 from clearhead.viz.components.token_strip import token_strip
-from clearhead.viz.format import format_difference
-from clearhead.viz.page import PageContext
-from clearhead.viz.streamlit_patch import DeltaGenerator
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.format import format_difference
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import segments, select
 from clearhead.viz.widgets.handout_button import item_maker, offer
 from clearhead.viz.widgets.layout import flex_row

@@ -10,12 +10,12 @@ from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.model.studies.atlas.measured import FIT
 from clearhead.model.studies.patterns import PATTERNS, TITLES, named
-from clearhead.viz import provenance
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.session import Kept
 from clearhead.viz.components.head_grid import GridState, HeadValues, head_grid
-from clearhead.viz.format import head_label, paper_head_label
-from clearhead.viz.page import PageContext
-from clearhead.viz.session import Kept
-from clearhead.viz.text import strings
+from clearhead.viz.export import provenance
+from clearhead.viz.style.format import head_label, paper_head_label
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import pills
 from clearhead.viz.widgets.handout_button import TABLE_HEIGHT, data_table, picture_button, table_button
 from clearhead.viz.widgets.layout import heading

@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from clearhead.viz.streamlit_patch import DeltaGenerator
-from clearhead.viz.text import Texts, strings
-from clearhead.viz.theme import READABLE_WIDE
+from clearhead.viz.app.streamlit_patch import DeltaGenerator
+from clearhead.viz.style.text import Texts, strings
+from clearhead.viz.style.theme import READABLE_WIDE
 
 
 def heading(title: str, level: int = 5, **look: Any) -> None:

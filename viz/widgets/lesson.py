@@ -47,16 +47,16 @@ from typing import Any, TypeVar
 import numpy as np
 import streamlit as st
 
+from clearhead.viz.app.glossary import term_link, terms_of_section
+from clearhead.viz.app.page import PageContext, own_address, pages
+from clearhead.viz.app.page_controls import Choice, Number, Numbers
+from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.components.sketch import Axes, sketch
 from clearhead.viz.figures.drawing import FigureSpec
 from clearhead.viz.figures.lines import Line
-from clearhead.viz.format import markdown_table
-from clearhead.viz.glossary import term_link, terms_of_section
-from clearhead.viz.page import PageContext, own_address, pages
-from clearhead.viz.page_controls import Choice, Number, Numbers
-from clearhead.viz.streamlit_patch import DeltaGenerator
-from clearhead.viz.text import Texts, escape_markdown, strings
-from clearhead.viz.theme import READABLE
+from clearhead.viz.style.format import markdown_table
+from clearhead.viz.style.text import Texts, escape_markdown, strings
+from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import fragment, source_listing

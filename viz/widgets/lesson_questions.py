@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from clearhead.viz.app.page import PageContext
 from clearhead.viz.components.hands import hands
-from clearhead.viz.page import PageContext
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import bind
 from clearhead.viz.widgets.layout import flex_row, split
 

@@ -5,7 +5,7 @@ import streamlit as st
 
 from clearhead.model.ask import desk
 from clearhead.model.ask.shipped import COMMAND
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.layout import flex_row
 
 

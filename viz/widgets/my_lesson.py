@@ -1,7 +1,7 @@
 """My lesson: a list of screens from several pages, presented in order, and the buttons that add screens to it.
 
-The list is the handout (viz/handout/files.py). Its figures, texts and questions are presented on the list's own page,
-its screens on their original pages. The session stores the current entry and the state before the presentation.
+The list is the handout (viz/export/handout/files.py). Its figures, texts and questions are presented on the list's own
+page, its screens on their original pages. The session stores the current entry and the state before the presentation.
 """
 from dataclasses import replace
 
@@ -9,13 +9,13 @@ import streamlit as st
 
 from clearhead.model.core.query import UserError
 from clearhead.model.core.view import View
-from clearhead.viz.handout.entries import target, without_answers
-from clearhead.viz.handout.files import Item, make_words
-from clearhead.viz.link import from_params
-from clearhead.viz.page import PageContext, lessons, pages
-from clearhead.viz.session import Kept
-from clearhead.viz.state import State, complete_view
-from clearhead.viz.text import strings
+from clearhead.viz.app.link import from_params
+from clearhead.viz.app.page import PageContext, lessons, pages
+from clearhead.viz.app.session import Kept
+from clearhead.viz.app.state import State, complete_view
+from clearhead.viz.export.handout.entries import target, without_answers
+from clearhead.viz.export.handout.files import Item, make_words
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.handout_button import OFFERED, add_item, add_offered, handout, show_result
 
 WORDS = strings("handout")
@@ -74,7 +74,7 @@ def _show(page: PageContext, at: int) -> None:
 
 def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | None:
     """Return the figure for a state of the page Heads, or None if it cannot be drawn here."""
-    from clearhead.viz.handout.build import grid_item, head_item
+    from clearhead.viz.export.handout.build import grid_item, head_item
 
     name, params = target(link)
     try:

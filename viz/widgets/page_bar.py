@@ -1,10 +1,10 @@
 """The menus in the top right corner of every page: presenting with its keys, and adding to My lesson."""
 import streamlit as st
 
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.session import Kept
 from clearhead.viz.components.component import registered
-from clearhead.viz.page import PageContext
-from clearhead.viz.session import Kept
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import bind
 from clearhead.viz.widgets.my_lesson import HOME, add_screens, present
 

@@ -11,14 +11,14 @@ from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
-from clearhead.viz import glow
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.session import Kept, session
+from clearhead.viz.app.state import State
 from clearhead.viz.components.component import Picture, Selection, registered
 from clearhead.viz.components.picture_view import Patches, PatchState, PatchValues, picture_view
 from clearhead.viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
-from clearhead.viz.page import PageContext
-from clearhead.viz.session import Kept, session
-from clearhead.viz.state import State
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style import glow
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import bind, pills
 from clearhead.viz.widgets.fragment import is_here
 from clearhead.viz.widgets.upload import most_megabytes, take

@@ -5,28 +5,26 @@ screens, including its controls; any other page is one picture. When a list is p
 step after an entry's last screen opens the next entry.
 """
 import re
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from clearhead.viz.app.link import SCREEN
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.streamlit_patch import went_back
 from clearhead.viz.components.component import component_value, registered
-from clearhead.viz.link import SCREEN
-from clearhead.viz.page import PageContext
-from clearhead.viz.streamlit_patch import went_back
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
+from clearhead.viz.style.theme import STYLES
 from clearhead.viz.widgets.my_lesson import place_of, present, step
 from clearhead.viz.widgets.page_bar import shortcuts
-
-FOLDER = Path(__file__).parent.parent
 
 
 def prepare_room(lesson: bool) -> None:
     """Set the enlarged layout before anything is drawn: a lesson as screens with its controls, any other page as its
     picture alone."""
-    st.html(FOLDER / "lecture.css")
+    st.html(STYLES / "lecture.css")
     if not lesson:
-        st.html(FOLDER / "present_picture.css")
+        st.html(STYLES / "present_picture.css")
 
 
 def listen_for_keys(page: PageContext, lesson: bool) -> None:

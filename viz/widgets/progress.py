@@ -4,10 +4,10 @@ from typing import Any
 
 import streamlit as st
 
+from clearhead.viz.app.page import PageContext, pages
+from clearhead.viz.app.session import Kept
 from clearhead.viz.components.component import component_value, registered
-from clearhead.viz.page import PageContext, pages
-from clearhead.viz.session import Kept
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.lesson_questions import LETTERS, prompts
 
 KEY = "progress"

@@ -4,13 +4,13 @@ from dataclasses import replace
 import segno
 import streamlit as st
 
-from clearhead.viz.link import left_out
-from clearhead.viz.page import PageContext
-from clearhead.viz.page_controls import Control, Numbers
-from clearhead.viz.provenance import opens_elsewhere, opens_here_alone
-from clearhead.viz.session import Kept
-from clearhead.viz.state import State
-from clearhead.viz.text import strings
+from clearhead.viz.app.link import left_out
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.page_controls import Control, Numbers
+from clearhead.viz.app.session import Kept
+from clearhead.viz.app.state import State
+from clearhead.viz.export.provenance import opens_elsewhere, opens_here_alone
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import bind
 from clearhead.viz.widgets.layout import split
 

@@ -4,14 +4,14 @@ from functools import partial
 
 import streamlit as st
 
-from clearhead.viz.handout import pdf
-from clearhead.viz.handout.lesson_notebook import MIME, file_name, notebook, notebook_names
-from clearhead.viz.handout.sheet import Sheet, markdown, sheet, sheet_names
-from clearhead.viz.handout.sheet import page as html_page
-from clearhead.viz.page import PageContext, base_address, pages
-from clearhead.viz.page_controls import Choice
-from clearhead.viz.text import strings
-from clearhead.viz.theme import READABLE
+from clearhead.viz.app.page import PageContext, base_address, pages
+from clearhead.viz.app.page_controls import Choice
+from clearhead.viz.export.handout import pdf
+from clearhead.viz.export.handout.lesson_notebook import MIME, file_name, notebook, notebook_names
+from clearhead.viz.export.handout.sheet import Sheet, markdown, sheet, sheet_names
+from clearhead.viz.export.handout.sheet import page as html_page
+from clearhead.viz.style.text import strings
+from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import choice_for
 from clearhead.viz.widgets.layout import flex_row, heading
 

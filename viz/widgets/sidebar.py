@@ -7,12 +7,12 @@ from clearhead.model import sources
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError
 from clearhead.model.sources import Entry
-from clearhead.viz.examples import examples
-from clearhead.viz.link import left_out
-from clearhead.viz.page import PageContext
-from clearhead.viz.session import Kept, session
-from clearhead.viz.streamlit_patch import DeltaGenerator
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.app.examples import examples
+from clearhead.viz.app.link import left_out
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.session import Kept, session
+from clearhead.viz.app.streamlit_patch import DeltaGenerator
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import bind, text_value
 from clearhead.viz.widgets.fragment import FETCHING, errors_as_sentences, is_here, show_fetching
 from clearhead.viz.widgets.picture import picture_widgets, what_it_reads

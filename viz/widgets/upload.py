@@ -13,10 +13,10 @@ from clearhead.model.core.limits import MB
 from clearhead.model.core.models import Question
 from clearhead.model.core.query import UserError
 from clearhead.model.studies.corpus import FIELD, SUFFIXES, columns, texts
-from clearhead.viz.session import Kept
-from clearhead.viz.streamlit_patch import forget_upload, is_dropped
-from clearhead.viz.text import strings
-from clearhead.viz.waiting import ask_each
+from clearhead.viz.app.session import Kept
+from clearhead.viz.app.streamlit_patch import forget_upload, is_dropped
+from clearhead.viz.app.waiting import ask_each
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.layout import note, split
 
 WORDS = strings("measures")

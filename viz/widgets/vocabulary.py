@@ -6,10 +6,10 @@ import streamlit as st
 from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.core.record import AttentionRecord
-from clearhead.viz.format import token_markdown
-from clearhead.viz.page import PageContext
-from clearhead.viz.session import Kept
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.session import Kept
+from clearhead.viz.style.format import token_markdown
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import bind
 from clearhead.viz.widgets.layout import flex_row
 

@@ -6,12 +6,12 @@ import streamlit as st
 from clearhead.model import sources
 from clearhead.model.core.heads import head_ids
 from clearhead.model.core.query import UserError
-from clearhead.viz.format import head_label
-from clearhead.viz.handout import pdf
-from clearhead.viz.page import PageContext
-from clearhead.viz.state import State, complete_view
-from clearhead.viz.text import escape_markdown, strings
-from clearhead.viz.theme import READABLE
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.state import State, complete_view
+from clearhead.viz.export.handout import pdf
+from clearhead.viz.style.format import head_label
+from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fragment import folded
 from clearhead.viz.widgets.handout_button import handout
 from clearhead.viz.widgets.layout import flex_row
@@ -27,7 +27,7 @@ def worksheet_maker(page: PageContext) -> None:
 
 
 def _maker(page: PageContext) -> None:
-    from clearhead.viz.handout.worksheet import questions, worksheet
+    from clearhead.viz.export.handout.worksheet import questions, worksheet
 
     st.markdown(WORDS["about"], width=READABLE)
     text = st.text_area(WORDS["sentence"], page.text, key="worksheet-sentence", height=68, width=READABLE)

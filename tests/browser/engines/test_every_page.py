@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from clearhead.viz.page import pages
+from clearhead.viz.app.page import pages
 from tests.browser.engines.engine import Engine
 from tests.browser.engines.painted import begin, differences, painted
 

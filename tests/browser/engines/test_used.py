@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from clearhead.model.core.view import View
-from clearhead.viz import export
-from clearhead.viz.handout.files import Handout
-from clearhead.viz.handout.page import page
+from clearhead.viz.export import formats
+from clearhead.viz.export.handout.files import Handout
+from clearhead.viz.export.handout.page import page
 from tests import fabricate
 from tests.browser.engines.engine import Engine
 from tests.browser.engines.painted import ALL, begin, differences, painted
@@ -107,7 +107,7 @@ def live(tmp_path_factory) -> Path:
     """Save the open head as an interactive page."""
     made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
     path = tmp_path_factory.mktemp("live") / "live.html"
-    path.write_bytes(export.export(".html", made, View(layer=0, head=0, token=10, pair=(10, 2))))
+    path.write_bytes(formats.export(".html", made, View(layer=0, head=0, token=10, pair=(10, 2))))
     return path
 
 

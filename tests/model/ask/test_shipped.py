@@ -10,8 +10,8 @@ from clearhead.model.ask import desk, kept, shipped
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.query import Kind, quiet
 from clearhead.model.studies.atlas.files import open_atlas
-from clearhead.viz.examples import examples
-from clearhead.viz.state import State
+from clearhead.viz.app.examples import examples
+from clearhead.viz.app.state import State
 
 MODEL = "induction"
 

@@ -24,8 +24,8 @@ from clearhead.model.pretrained import convert
 from clearhead.model.pretrained.catalogue import Unreachable
 from clearhead.model.scratch import models, train
 from clearhead.model.studies import coreference
-from clearhead.viz.handout import pdf as handout_pdf
-from clearhead.viz.handout.files import Handout, save
+from clearhead.viz.export.handout import pdf as handout_pdf
+from clearhead.viz.export.handout.files import Handout, save
 from tests import fabricate
 from tests.fabricate import items
 from tests.model.cli.command_lines import LINES, PROGRAMS, command_lines

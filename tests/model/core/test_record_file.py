@@ -23,7 +23,7 @@ from clearhead.model.core.record import (
 )
 from clearhead.model.core.record_file import query_of
 from clearhead.model.core.view import View
-from clearhead.viz import provenance
+from clearhead.viz.export import provenance
 from tests import fabricate
 
 N = 7

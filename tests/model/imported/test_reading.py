@@ -19,7 +19,7 @@ from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.record import AttentionMap
 from clearhead.model.core.view import View, displayed_head
 from clearhead.model.imported.reading import read_attention
-from clearhead.viz.export import export
+from clearhead.viz.export.formats import export
 from tests import fabricate
 from tests.hostile import changed, damaged, examples
 

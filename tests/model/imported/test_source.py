@@ -15,7 +15,7 @@ from clearhead.model.core.view import View
 from clearhead.model.imported import source
 from clearhead.model.studies.coreference import CasesQuery, shipped_cases
 from clearhead.model.studies.predictions import LikelihoodQuery, NextWordQuery
-from clearhead.viz.export import export
+from clearhead.viz.export.formats import export
 
 KB = 1024
 ROOM = 40_000   # at least the bytes of a file below

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from clearhead.model.core.heads import overview
 from clearhead.model.core.query import Kind
 from clearhead.model.core.view import View, displayed_head
+from clearhead.viz.app.page_controls import Numbers
 from clearhead.viz.components import transformer_diagram
 from clearhead.viz.components.arrows import parse_event as read_arrows
 from clearhead.viz.components.arrows import state as arrows_state
@@ -29,9 +30,8 @@ from clearhead.viz.components.slider import parse_event as read_slider
 from clearhead.viz.components.story import parse_event as read_story
 from clearhead.viz.components.transformer_diagram import Door
 from clearhead.viz.components.transformer_diagram import parse_event as read_door
-from clearhead.viz.format import visible_token
-from clearhead.viz.page_controls import Numbers
-from clearhead.viz.pages.inside import HAND
+from clearhead.viz.pages.lessons.inside import HAND
+from clearhead.viz.style.format import visible_token
 from clearhead.viz.widgets.head_table import clicked_head
 from clearhead.viz.widgets.presentation import parse_event as read_presentation
 from clearhead.viz.widgets.progress import parse_event as read_progress

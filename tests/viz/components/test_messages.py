@@ -5,10 +5,10 @@ import pytest
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind
 from clearhead.model.core.view import View
-from clearhead.viz import glow, theme
 from clearhead.viz.components.messages import pack, root_codes, unpack
 from clearhead.viz.components.picture_view import PatchValues, body
 from clearhead.viz.components.picture_view.rows import hidden_tokens, patches_of, row_of, rows_overview
+from clearhead.viz.style import glow, theme
 from tests import fabricate
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from clearhead.model.core import pictures
 from clearhead.model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
 from clearhead.model.core.view import View
-from clearhead.viz.export import FORMATS, Options, export
+from clearhead.viz.export.formats import FORMATS, Options, export
 from tests.fabricate import HOSTILE, pictured, record
 from tests.hostile import CELLS, RUNS, TEXTS, examples
 from tests.uploads import png

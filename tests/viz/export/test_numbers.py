@@ -8,8 +8,8 @@ import pytest
 
 from clearhead.model.core.query import UserError
 from clearhead.model.core.view import View, displayed_head
-from clearhead.viz import export as export_module
-from clearhead.viz.export import export
+from clearhead.viz.export import formats as export_module
+from clearhead.viz.export.formats import export
 from clearhead.viz.export.tables import comparison_csv
 from tests import fabricate
 from tests.fabricate import HEADS, LAYERS, record

@@ -37,8 +37,8 @@ from clearhead.viz.figures.lines import (
 )
 from clearhead.viz.figures.matrix import importance, matrix, tiles
 from clearhead.viz.figures.vector_plane import Points, vector_plane
-from clearhead.viz.format import visible_token
 from clearhead.viz.pages.corpus.head_map import HeadDots, atlas_scatter
+from clearhead.viz.style.format import visible_token
 
 TOKENS = ("<s>", "</s>", "a<b", "&amp;", "&#36;", "<b>x</b>", "<br>", "<a href='x'>y</a>", "$x$", "$$",
           "x_1^2", "\\frac{a}", "{y}", "%{x}", "%{y:.2f}", "{0}", "", " ", "  ", " the", "\n", "\t", "\u200b", "\u202e",

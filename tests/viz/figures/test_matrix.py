@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 
-from clearhead.viz import theme as colours
 from clearhead.viz.figures.drawing import FigureSpec
 from clearhead.viz.figures.matrix import CellStyle, importance, matrix
+from clearhead.viz.style import theme as colours
 
 SHADES = np.linspace(0, 1, 144).reshape(12, 12)
 PLACES = [str(place) for place in range(12)]

@@ -8,7 +8,7 @@ from clearhead.model.ask import desk
 from clearhead.model.studies.claims.catalogue import BY_NAME, Row
 from clearhead.model.studies.claims.claim import Finding, Measurement, Picture, Verdict
 from clearhead.viz.pages.claims import all_rows, result_of
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 
 ROW = Row(BY_NAME["special"], "minilm")
 FOUND = Finding("special", -0.25, -0.5, -0.125, 0.0, 60, "texts", "share", heads=((2, 5),))

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from clearhead.model.core.query import quiet
 from clearhead.model.studies.syntax import NOTHING, Choices, Sentence, SyntaxQuery, Word, summary
 from clearhead.viz.pages.grammar import beyond, claims, table_of
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 
 SENTENCE = Sentence(1, "the cat ate fish", (Word("the", 2, "det"), Word("cat", 3, "nsubj"), Word("ate", 0, "root"),
                                             Word("fish", 3, "obj")), ())
@@ -57,7 +57,7 @@ def test_head_is_beyond_chance_if_its_interval_is(report, low, offset, luck, abo
 
 
 def grammar():
-    from clearhead.viz.page import PageContext, pages
+    from clearhead.viz.app.page import PageContext, pages
 
     page, render = pages()["grammar"]
     render(PageContext("grammar", page, {}))

@@ -8,9 +8,9 @@ def dead_end():
     """What the page shows of an encoder."""
     import streamlit as st
 
-    from clearhead.viz.page import PageContext
+    from clearhead.viz.app.page import PageContext
+    from clearhead.viz.app.session import session
     from clearhead.viz.pages.next_word import PAGE, _ways_out
-    from clearhead.viz.session import session
     from clearhead.viz.widgets.fragment import FETCHING
 
     _ways_out(PageContext("next_word", PAGE, {}), "This one reads.")

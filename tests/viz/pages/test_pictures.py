@@ -7,8 +7,8 @@ from clearhead.model.core import heads
 from clearhead.model.core.query import Kind
 from clearhead.model.core.view import View
 from clearhead.model.studies.patch_attention import PatchHeads
-from clearhead.viz.format import format_share
 from clearhead.viz.pages.pictures import half_of, layer_facts, row_claims
+from clearhead.viz.style.format import format_share
 from tests import fabricate
 
 MADE = fabricate.pictured()

@@ -13,12 +13,12 @@ from clearhead.model.studies.alignment import Group
 from clearhead.model.studies.attribution import FEWEST
 from clearhead.model.studies.comparison import Alignment
 from clearhead.model.training.processes import Film, HeadScores
-from clearhead.viz.examples import examples
+from clearhead.viz.app.examples import examples
+from clearhead.viz.app.state import State, complete_view
 from clearhead.viz.pages.compare.difference import change_claim, unchanged_why
 from clearhead.viz.pages.explain import no_order
 from clearhead.viz.pages.heads import head_claims
 from clearhead.viz.pages.training.film import Story, claims
-from clearhead.viz.state import State, complete_view
 from tests import headline
 from tests.lesson_sentences import printed
 from tests.model.studies.faithfulness.test_report import made

@@ -1,7 +1,7 @@
 """Parts of a page that rerun separately, and text fields."""
 from streamlit.testing.v1 import AppTest
 
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.text import escape_markdown, strings
 
 
 def erring():
@@ -9,7 +9,7 @@ def erring():
     import streamlit as st
 
     from clearhead.model.core.query import UserError
-    from clearhead.viz.page import Page, PageContext
+    from clearhead.viz.app.page import Page, PageContext
     from clearhead.viz.widgets.fragment import fragment
 
     page = PageContext("masks", Page("nothing"), {})
@@ -40,7 +40,7 @@ def test_error_in_one_part_leaves_other_parts_drawn():
 def questioning():
     import streamlit as st
 
-    from clearhead.viz.page import Page, PageContext
+    from clearhead.viz.app.page import Page, PageContext
     from clearhead.viz.widgets.fragment import fragment
 
     page = PageContext("masks", Page("record"), {})
@@ -58,7 +58,7 @@ def offering():
     """A page with the button of a model whose title is Markdown."""
     from types import SimpleNamespace
 
-    from clearhead.viz.page import Page, PageContext
+    from clearhead.viz.app.page import Page, PageContext
     from clearhead.viz.widgets.fragment import model_button
 
     model_button(PageContext("masks", Page("nothing"), {}),

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from clearhead.viz.page import lessons, pages
-from clearhead.viz.text import FOLDER, strings
+from clearhead.viz.app.page import lessons, pages
+from clearhead.viz.style.text import FOLDER, strings
 from clearhead.viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_lines
 from clearhead.viz.widgets.progress import parse_event, right_answers
 
@@ -33,7 +33,7 @@ PROMPT = {"ask": "Which?", "right": 1,
 
 
 def page(prompt, chosen, show):
-    from clearhead.viz.state import State
+    from clearhead.viz.app.state import State
     from clearhead.viz.widgets.lesson_questions import ask
 
     class Asking(dict):

@@ -7,10 +7,10 @@ from PIL import Image
 
 from clearhead.model.core import pictures
 from clearhead.model.core.query import UserError
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.session import Session
-from clearhead.viz.state import State
-from clearhead.viz.text import strings
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.session import Session
+from clearhead.viz.app.state import State
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets import picture as choice
 from clearhead.viz.widgets import picture as reading
 from clearhead.viz.widgets.picture import OWN_PICTURES
@@ -27,7 +27,7 @@ def visit(monkeypatch):
     """A new session, and the page's adjustments of its question."""
     def begin(state: State = State()):   # noqa: B008
         now = Session(state=state)
-        for room in ("clearhead.viz.session", "clearhead.viz.page", "clearhead.viz.widgets.picture"):
+        for room in ("clearhead.viz.app.session", "clearhead.viz.app.page", "clearhead.viz.widgets.picture"):
             monkeypatch.setattr(f"{room}.session", lambda: now)
         return now, lambda page: reading.fit_question(PageContext("fabricated", page, {}))
     return begin
@@ -85,7 +85,7 @@ def test_own_picture_survives_reload_until_the_last_visitor_leaves(visit):
 def test_picture_choice_lists_shipped_uploaded_and_linked(monkeypatch):
     now = Session(state=State("marked-digit", image="12" * 32))
     monkeypatch.setattr(choice, "session", lambda: now)
-    monkeypatch.setattr("clearhead.viz.session.session", lambda: now)
+    monkeypatch.setattr("clearhead.viz.app.session.session", lambda: now)
     choice.OWN_PICTURES.value = {"ab" * 32: "mine.png"}
     options = choice.picture_options()
     offered = [each.sha256 for each in pictures.offered("marked-digit")]

@@ -4,12 +4,12 @@ import re
 import pytest
 import segno
 
-from clearhead.viz import page as page_contract
-from clearhead.viz.handout.files import Handout, make_words
-from clearhead.viz.link import from_params, to_params
-from clearhead.viz.page import PageContext, pages, with_controls
-from clearhead.viz.session import Session
-from clearhead.viz.state import State
+from clearhead.viz.app import page as page_contract
+from clearhead.viz.app.link import from_params, to_params
+from clearhead.viz.app.page import PageContext, pages, with_controls
+from clearhead.viz.app.session import Session
+from clearhead.viz.app.state import State
+from clearhead.viz.export.handout.files import Handout, make_words
 from clearhead.viz.widgets import my_lesson
 from clearhead.viz.widgets.share import for_class, qr_code
 
@@ -53,7 +53,7 @@ LIST = Handout("", (make_words("text", "Hello"),
 @pytest.fixture
 def visitor(monkeypatch):
     visitor = Session()
-    for place in ("clearhead.viz.page.session", "clearhead.viz.session.session"):
+    for place in ("clearhead.viz.app.page.session", "clearhead.viz.app.session.session"):
         monkeypatch.setattr(place, lambda: visitor)
     monkeypatch.setattr(page_contract.st, "query_params", type("Params", (dict,), {"from_dict": dict.update})())
     monkeypatch.setattr(my_lesson, "handout", lambda: LIST)

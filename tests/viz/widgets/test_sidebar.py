@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from clearhead.model import sources
 from clearhead.model.core.query import UserError
-from clearhead.viz.page import Page, lessons, pages
-from clearhead.viz.session import session
+from clearhead.viz.app.page import Page, lessons, pages
+from clearhead.viz.app.session import session
 from clearhead.viz.widgets import figure
 
 TEXTS = ("the animal crossed the street because it was tired",
@@ -22,9 +22,9 @@ TURNED = {("softmax", "inside"): {"t": 2.0}}                    # at T = 1 the m
 def _run(name: str, controls: dict, question: dict) -> None:
     from dataclasses import replace
 
-    from clearhead.viz.page import PageContext, pages, with_controls
-    from clearhead.viz.session import session
-    from clearhead.viz.state import State
+    from clearhead.viz.app.page import PageContext, pages, with_controls
+    from clearhead.viz.app.session import session
+    from clearhead.viz.app.state import State
     from clearhead.viz.widgets.fragment import errors_as_sentences
     from clearhead.viz.widgets.picture import fit_question
 

@@ -5,8 +5,8 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, U
 from streamlit.testing.v1 import AppTest
 
 from clearhead.model.core.query import UserError
-from clearhead.viz.session import Session
-from clearhead.viz.text import strings
+from clearhead.viz.app.session import Session
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets import upload
 
 GONE = strings("frame")["upload_dropped"]
@@ -17,7 +17,7 @@ def place(monkeypatch):
     """Return what the uploader "place" contains in this session."""
     state, visitor = {"place": None}, Session()
     monkeypatch.setattr(upload.st, "session_state", state)
-    monkeypatch.setattr("clearhead.viz.session.session", lambda: visitor)
+    monkeypatch.setattr("clearhead.viz.app.session.session", lambda: visitor)
     return state
 
 

@@ -2,8 +2,8 @@
 Works with pointer, touch and keyboard."""
 from collections.abc import Callable, Mapping, Sequence
 
+from clearhead.viz.app.page_controls import Numbers
 from clearhead.viz.components.component import Picture, constants, message, show
-from clearhead.viz.page_controls import Numbers
 
 VECTORS = ("q", "k", "v")
 

@@ -3,8 +3,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from clearhead.model.core.query import frozen
-from clearhead.viz import theme
 from clearhead.viz.components.component import Picture, message, show, sole
+from clearhead.viz.style import theme
 
 ACROSS, STEP, WIDE, HIGH = 300, 64, 208, 44    # width of the drawing, distance between boxes, size of a box
 MIDDLE, ASIDE = 112, 284                       # x of the residual stream and of the residual connections

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from clearhead.viz.components.component import component_value, registered, sole
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
 # plotly buttons that are not useful here

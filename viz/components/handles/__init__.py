@@ -2,8 +2,8 @@
 from collections.abc import Callable
 
 from clearhead.model.core.query import frozen
+from clearhead.viz.app.page_controls import Numbers
 from clearhead.viz.components.component import Picture, constants, message, show, sole
-from clearhead.viz.page_controls import Numbers
 
 MODES = ("bars", "shares", "points")
 

@@ -1,7 +1,7 @@
 """A show of hands: the teacher counts with the digit keys how many people chose each answer. The browser tab keeps the
 counts until they are cleared or the tab is closed."""
 from clearhead.viz.components.component import registered
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 
 
 def hands(question: str, *, key: str, **answer: object) -> None:

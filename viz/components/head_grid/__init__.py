@@ -8,10 +8,10 @@ import numpy as np
 from clearhead.model.core.heads import Overview
 from clearhead.model.core.query import HeadId, frozen, with_arrays
 from clearhead.model.core.view import View
-from clearhead.viz import glow, theme
 from clearhead.viz.components.component import Picture, constants, message, show
-from clearhead.viz.format import format_number, format_weight, signed_ticks
-from clearhead.viz.text import strings
+from clearhead.viz.style import glow, theme
+from clearhead.viz.style.format import format_number, format_weight, signed_ticks
+from clearhead.viz.style.text import strings
 
 SMALL = 96   # longest side in pixels of the picture behind a thumbnail
 
@@ -48,7 +48,7 @@ class HeadValues:
 @with_arrays
 class GridPicture:
     """The picture behind every thumbnail. The cells are then one token's weights over the patches (row, column), stored
-    as round(255 · position on the colour scale): see viz/glow.py."""
+    as round(255 · position on the colour scale): see viz/style/glow.py."""
 
     pixels: np.ndarray                              # uint8 (height, width, 3), at most SMALL per side
     most: float                                     # multiple of the uniform weight at full colour

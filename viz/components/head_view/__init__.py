@@ -10,11 +10,11 @@ from clearhead.model.core.limits import LIMITS, ByteCache
 from clearhead.model.core.query import Kind, frozen
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import DisplayedHead, View, displayed_head, overlaid_heads
-from clearhead.viz import theme
 from clearhead.viz.components.component import Picture, Selection, constants, message, parse_selection, show, sole
 from clearhead.viz.components.messages import range_codes, root_codes, signed_codes
 from clearhead.viz.components.token_labels import unit_axis
-from clearhead.viz.format import TICKS, signed_ticks, weight_ticks
+from clearhead.viz.style import theme
+from clearhead.viz.style.format import TICKS, signed_ticks, weight_ticks
 
 HEIGHT = 560              # pixels
 ROW_SUM_TOLERANCE = 1e-3  # a row sum this close to 1 counts as 1

@@ -30,7 +30,7 @@ export function valueOf(code, bound) {
 }
 
 /**
- * Return a weight's position on the colour ramp, like strength() in viz/theme.py.
+ * Return a weight's position on the colour ramp, like strength() in viz/style/theme.py.
  * @param {number} weight  0 to 1
  * @param {"linear" | "root" | "log"} scale
  * @param {number} floor  the smallest weight of the log scale

@@ -173,7 +173,7 @@ export function canvasOfSteps(numbers, [rows, columns], [colours, below]) {
 }
 
 /**
- * Draw the dimmed picture and, over the area that has patches, their colours (viz/glow.py).
+ * Draw the dimmed picture and, over the area that has patches, their colours (viz/style/glow.py).
  * @param {CanvasRenderingContext2D} pen
  * @param {HTMLCanvasElement} picture
  * @param {HTMLCanvasElement} shares  see canvasOfSteps()

@@ -125,7 +125,7 @@ export const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at,
 export const brightness = ([red, green, blue]) => 0.3 * red + 0.59 * green + 0.11 * blue;
 
 /**
- * The theme and its colours (#rrggbb), see COMPONENT in viz/theme.py.
+ * The theme and its colours (#rrggbb), see COMPONENT in viz/style/theme.py.
  * @typedef {{theme: "light" | "dark", ink: string, paper: string, accent: string, masked: string, line: string,
  *   allowed: string, ramp: string[], signed: string[], heads: string[]}} Colours
  */
@@ -139,7 +139,7 @@ function around(element) {
 /**
  * Return the colours of the theme, light or dark, that the text around the component has.
  * @param {HTMLElement} root
- * @param {Record<string, *>} colours  see COMPONENT in viz/theme.py
+ * @param {Record<string, *>} colours  see COMPONENT in viz/style/theme.py
  * @returns {Colours}
  */
 export function palette(root, colours) {
@@ -253,7 +253,7 @@ export function fixed(value, digits) {
 const minus = (written) => written.replace(/^-/, "−");
 
 /**
- * Format a weight or measure with the same digits as format_weight() in viz/format.py: three decimals, but never 0.000
+ * Format a weight or measure with the same digits as format_weight() in viz/style/format.py: three decimals, but never 0.000
  * for a nonzero number.
  * @param {number} value
  * @returns {string}
@@ -310,7 +310,7 @@ export function scaleBar(parent, background, ticks) {
 
 /**
  * Fill {name} and plurals such as {name:# head|# heads}: the first form is for 1, the second for all other numbers
- * (viz/text.py).
+ * (viz/style/text.py).
  * @param {string} text
  * @param {Record<string, string | number>} values
  * @returns {string}

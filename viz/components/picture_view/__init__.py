@@ -5,10 +5,10 @@ import numpy as np
 
 from clearhead.model.core.query import frozen, with_arrays
 from clearhead.model.core.view import View
-from clearhead.viz import glow, theme
 from clearhead.viz.components.component import Picture, Selection, constants, message, parse_selection, show
-from clearhead.viz.format import format_change, format_number, format_weight, signed_ticks
-from clearhead.viz.text import strings
+from clearhead.viz.style import glow, theme
+from clearhead.viz.style.format import format_change, format_number, format_weight, signed_ticks
+from clearhead.viz.style.text import strings
 
 HEIGHT = 430   # pixels
 LISTED = 8     # tokens in the table for readers who cannot see the picture, besides those without a patch

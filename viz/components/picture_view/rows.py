@@ -5,11 +5,11 @@ from clearhead.model.core.heads import Overview
 from clearhead.model.core.query import Hide, Kind
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
 from clearhead.model.core.view import View, allowed_keys, displayed_rows
-from clearhead.viz import glow
 from clearhead.viz.components.head_grid import SMALL, GridPicture
 from clearhead.viz.components.picture_view import Patches, PatchValues
-from clearhead.viz.format import visible_token
-from clearhead.viz.text import strings
+from clearhead.viz.style import glow
+from clearhead.viz.style.format import visible_token
+from clearhead.viz.style.text import strings
 
 WORDS = strings("components")["picture"]
 

@@ -12,11 +12,10 @@ from clearhead.model.core.view import View
 from clearhead.model.studies.comparison import AlignmentQuery, ComparisonQuery, same_heads
 from clearhead.model.studies.contributions import AddsQuery
 from clearhead.model.studies.patching import PatchQuery
+from clearhead.viz.app.examples import example_for, other_twin
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Choice, Number, Words, position
 from clearhead.viz.components.component import Selection
-from clearhead.viz.examples import example_for, other_twin
-from clearhead.viz.format import format_number, format_share, head_label, token_label, token_markdown
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Choice, Number, Words, position
 from clearhead.viz.pages.compare.difference import (
     EQUAL,
     both_section,
@@ -28,8 +27,9 @@ from clearhead.viz.pages.compare.difference import (
     patching_section,
 )
 from clearhead.viz.pages.compare.many_texts import many_section
-from clearhead.viz.text import escape_markdown, strings
-from clearhead.viz.theme import READABLE
+from clearhead.viz.style.format import format_number, format_share, head_label, token_label, token_markdown
+from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import bind, choice_for, log_steps, select, slider_for
 from clearhead.viz.widgets.fragment import folded_formula, says_why
 from clearhead.viz.widgets.head_picker import head_choice, real_head, verdict

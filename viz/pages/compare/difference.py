@@ -22,6 +22,7 @@ from clearhead.model.studies.comparison import (
     target_texts,
 )
 from clearhead.model.studies.patching import PatchEffects
+from clearhead.viz.app.page import PageContext
 from clearhead.viz.components.component import Selection
 from clearhead.viz.components.head_grid import HeadValues
 from clearhead.viz.components.head_view import head_view
@@ -30,7 +31,7 @@ from clearhead.viz.components.picture_view.rows import hidden_tokens, patch_name
 from clearhead.viz.export.comparison import KINDS, SavedComparison, comparison_picture
 from clearhead.viz.export.tables import SIDES, comparison_csv
 from clearhead.viz.figures.bars import bars
-from clearhead.viz.format import (
+from clearhead.viz.style.format import (
     format_change,
     format_number,
     format_share,
@@ -40,8 +41,7 @@ from clearhead.viz.format import (
     token_markdown,
     true_minus,
 )
-from clearhead.viz.page import PageContext
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import segments
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.handout_button import picture_button

@@ -11,11 +11,11 @@ from clearhead.model.core.record import AttentionRecord, unread
 from clearhead.model.core.statistics import FEWEST
 from clearhead.model.core.view import View
 from clearhead.model.studies.comparison import Divergences, ModelsQuery
+from clearhead.viz.app.page import PageContext
 from clearhead.viz.components.head_grid import HeadValues
-from clearhead.viz.format import format_number, head_label
-from clearhead.viz.page import PageContext
 from clearhead.viz.pages.compare.difference import EQUAL, SHOWN
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.format import format_number, head_label
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.head_table import coloured_grid, plain_table
 from clearhead.viz.widgets.layout import heading, prose, split
 from clearhead.viz.widgets.upload import answers_over_texts

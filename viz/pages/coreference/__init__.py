@@ -29,18 +29,18 @@ from clearhead.model.studies.coreference import (
     words_in,
     words_of,
 )
+from clearhead.viz.app.examples import example_for, other_twin
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Choice, Switch, Words
 from clearhead.viz.components.component import Selection
 from clearhead.viz.components.head_grid import GridState, HeadValues, head_grid
-from clearhead.viz.examples import example_for, other_twin
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.base import fitting_name
 from clearhead.viz.figures.heads import twins as twins_figure
-from clearhead.viz.format import format_share, format_signed, format_weight, head_label, paper_head_label
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Choice, Switch, Words
 from clearhead.viz.pages.coreference.case_set import case_set_section, percent
-from clearhead.viz.text import escape_markdown, strings
-from clearhead.viz.theme import READABLE_WIDE
+from clearhead.viz.style.format import format_share, format_signed, format_weight, head_label, paper_head_label
+from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.style.theme import READABLE_WIDE
 from clearhead.viz.widgets.fields import bind, choice_for, toggle_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded_formula, says_why

@@ -18,10 +18,10 @@ from clearhead.model.studies.coreference import (
     report,
     shipped_cases,
 )
+from clearhead.viz.app.page import PageContext
 from clearhead.viz.figures.heads import accuracies
-from clearhead.viz.format import format_share, format_weight, head_label, paper_head_label, rank
-from clearhead.viz.page import PageContext
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.format import format_share, format_weight, head_label, paper_head_label, rank
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, toggle_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import says_why

@@ -2,12 +2,12 @@
 a custom rule."""
 
 from clearhead.model.core.record import AttentionRecord
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Choice
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Choice
 from clearhead.viz.pages.corpus import head_map, own_rule
 from clearhead.viz.pages.corpus.one_text import draw_text
 from clearhead.viz.pages.corpus.own_file import many_texts
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import choice_for
 from clearhead.viz.widgets.head_picker import kind_choice
 from clearhead.viz.widgets.layout import heading

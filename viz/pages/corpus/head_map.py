@@ -10,14 +10,14 @@ from clearhead.model.studies.atlas.build import AtlasQuery
 from clearhead.model.studies.atlas.files import atlas_folder
 from clearhead.model.studies.atlas.measured import principal_components
 from clearhead.model.studies.atlas.summary import Atlas
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.page_controls import Places, Words
 from clearhead.viz.figures.base import ACCENT, MUTED, chart, name_sides, number_range, placed_points, weight_scale
 from clearhead.viz.figures.drawing import FigureSpec
-from clearhead.viz.format import format_share, head_label
-from clearhead.viz.page import PageContext
-from clearhead.viz.page_controls import Places, Words
 from clearhead.viz.pages.corpus.card import head_card
-from clearhead.viz.text import escape_markdown, strings
-from clearhead.viz.theme import PAPER
+from clearhead.viz.style.format import format_share, head_label
+from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.style.theme import PAPER
 from clearhead.viz.widgets.fields import select, text_value
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded, folded_formula

@@ -12,11 +12,11 @@ from clearhead.model.core.statistics import spearman, x_log_x
 from clearhead.model.studies import patterns
 from clearhead.model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits, named
 from clearhead.model.studies.silencing import Silencing, SilencingQuery
+from clearhead.viz.app.page import PageContext
 from clearhead.viz.figures.heads import WORST, pattern_grid, silencing_effects
-from clearhead.viz.format import format_number, head_label, rank
-from clearhead.viz.page import PageContext
-from clearhead.viz.text import escape_markdown, strings
-from clearhead.viz.theme import READABLE
+from clearhead.viz.style.format import format_number, head_label, rank
+from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import asked_on_click, folded_formula
 from clearhead.viz.widgets.head_table import measures_table

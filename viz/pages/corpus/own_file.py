@@ -9,9 +9,9 @@ from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.record import unread
 from clearhead.model.studies.atlas.build import Item, TextsQuery
 from clearhead.model.studies.atlas.summary import Averages, as_csv
-from clearhead.viz.page import PageContext
-from clearhead.viz.provenance import public_name, versions
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.export.provenance import public_name, versions
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.head_table import (
     AVERAGES,
     CORPUS,

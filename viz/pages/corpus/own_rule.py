@@ -15,13 +15,13 @@ from clearhead.model.core.statistics import FEWEST
 from clearhead.model.studies import corpus, rule
 from clearhead.model.studies.atlas.build import SHIPPED
 from clearhead.model.studies.syntax import SUFFIX, shipped_treebank
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.page_controls import Choice, Words
 from clearhead.viz.components.head_grid import HeadValues
-from clearhead.viz.format import format_share, head_label, true_minus
-from clearhead.viz.page import PageContext
-from clearhead.viz.page_controls import Choice, Words
-from clearhead.viz.provenance import public_name, versions
-from clearhead.viz.text import strings
-from clearhead.viz.theme import READABLE_WIDE
+from clearhead.viz.export.provenance import public_name, versions
+from clearhead.viz.style.format import format_share, head_label, true_minus
+from clearhead.viz.style.text import strings
+from clearhead.viz.style.theme import READABLE_WIDE
 from clearhead.viz.widgets.fields import choice_for, text_for
 from clearhead.viz.widgets.fragment import folded_formula
 from clearhead.viz.widgets.head_table import coloured_grid, plain_table

@@ -22,15 +22,16 @@ from clearhead.model.core.view import (
     View,
     links_from,
 )
+from clearhead.viz.app.examples import Example, example_for, other_twin, token_of, word_at
+from clearhead.viz.app.glossary import term_link, terms
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Choice
+from clearhead.viz.app.state import tenth_weight
+from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.components.component import Picture
 from clearhead.viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
 from clearhead.viz.components.head_view import head_view, packed
 from clearhead.viz.components.slider import slider
-from clearhead.viz.examples import Example, example_for, other_twin, token_of, word_at
-from clearhead.viz.format import format_share, format_weight, head_label, rank, token_label, token_markdown
-from clearhead.viz.glossary import term_link, terms
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Choice
 from clearhead.viz.pages.heads.introduction import introduce, tour_button, tour_card
 from clearhead.viz.pages.heads.prediction import (
     PREDICT,
@@ -40,9 +41,8 @@ from clearhead.viz.pages.heads.prediction import (
     score_panel,
     start_button,
 )
-from clearhead.viz.state import tenth_weight
-from clearhead.viz.streamlit_patch import DeltaGenerator
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.format import format_share, format_weight, head_label, rank, token_label, token_markdown
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.export_menu import export_menu
 from clearhead.viz.widgets.fields import bind, pills, segments, select, toggle
 from clearhead.viz.widgets.fragment import folded, folded_formula, fragment, model_button

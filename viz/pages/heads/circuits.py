@@ -8,11 +8,12 @@ from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.model.studies.circuits import WhyQuery
 from clearhead.model.studies.contributions import AddsQuery, CosineQuery, Lens, LensQuery, Writes, WritesQuery
+from clearhead.viz.app.examples import comparison_text
+from clearhead.viz.app.page import PageContext
 from clearhead.viz.components.head_grid import HeadValues
-from clearhead.viz.examples import comparison_text
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.format import (
+from clearhead.viz.style.format import (
     format_change,
     format_difference,
     format_number,
@@ -23,8 +24,7 @@ from clearhead.viz.format import (
     token_markdown,
     visible_token,
 )
-from clearhead.viz.page import PageContext
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import pills
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import errors_as_sentences

@@ -4,10 +4,10 @@ from typing import Literal
 
 import streamlit as st
 
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.session import Kept
 from clearhead.viz.components.component import registered
-from clearhead.viz.page import PageContext
-from clearhead.viz.session import Kept
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.layout import flex_row
 
 COOKIE = "clearhead_known"   # marks a browser that has visited before

@@ -10,14 +10,14 @@ import streamlit as st
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import DisplayedHead, View, displayed_head
 from clearhead.model.studies.prediction_game import allowed_cells, cover, score
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.page_controls import Choice, Places
+from clearhead.viz.app.session import Kept, session
 from clearhead.viz.components.component import Selection
 from clearhead.viz.components.head_view import Guess, head_view
-from clearhead.viz.format import format_weight, markdown_table, token_markdown
-from clearhead.viz.handout.files import Item
-from clearhead.viz.page import PageContext
-from clearhead.viz.page_controls import Choice, Places
-from clearhead.viz.session import Kept, session
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.export.handout.files import Item
+from clearhead.viz.style.format import format_weight, markdown_table, token_markdown
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import segments
 from clearhead.viz.widgets.handout_button import BETWEEN, add_to_handout
 from clearhead.viz.widgets.head_picker import real_head
@@ -89,7 +89,7 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _covered_item(record: AttentionRecord, view: View, where: str, link: str) -> Item:
-    from clearhead.viz.handout.build import head_item  # imports what would delay the first page
+    from clearhead.viz.export.handout.build import head_item  # imports what would delay the first page
 
     return head_item(record, _plain(view), covered=True, where=where.split(BETWEEN)[0], link=link)
 

@@ -9,10 +9,9 @@ from clearhead.model.ask import desk
 from clearhead.model.studies import induction
 from clearhead.model.studies.induction import InductionMeanQuery, InductionScores
 from clearhead.model.training import processes as films
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Choice, Number, Words, position
 from clearhead.viz.figures.heads import induction_scatter
-from clearhead.viz.format import head_label
-from clearhead.viz.page import Page, PageContext
-from clearhead.viz.page_controls import Choice, Number, Words, position
 from clearhead.viz.pages.training.film import film_stage
 from clearhead.viz.pages.training.own_run import (
     HEADS,
@@ -22,7 +21,8 @@ from clearhead.viz.pages.training.own_run import (
     end_training,
     own_training,
 )
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.format import head_label
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, segments
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import PLAYING, folded_formula, offer_smollm2, pause, repeat, says_why

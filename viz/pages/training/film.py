@@ -14,14 +14,14 @@ from clearhead.model.core.query import Kind, KindHeadId, with_arrays
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View, displayed_head
 from clearhead.model.training.processes import Film, HeadScores, HeadScoresQuery, emergence_interval, loss_drop_step
+from clearhead.viz.app.page import PageContext
 from clearhead.viz.components.head_grid import GridState, head_grid
 from clearhead.viz.components.head_view import head_view
 from clearhead.viz.components.slider import slider
 from clearhead.viz.figures.lines import training
 from clearhead.viz.figures.matrix import tiles
-from clearhead.viz.format import head_label, token_markdown
-from clearhead.viz.page import PageContext
-from clearhead.viz.text import strings
+from clearhead.viz.style.format import head_label, token_markdown
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import bind, segments, select
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import PLAYING, pause

@@ -11,10 +11,10 @@ from clearhead.model.core.models import Question
 from clearhead.model.core.query import UserError
 from clearhead.model.training import processes
 from clearhead.model.training.processes import Film, Settings, Status, Training
-from clearhead.viz.page import PageContext
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.session import Kept
 from clearhead.viz.pages.training.film import film_stage
-from clearhead.viz.session import Kept
-from clearhead.viz.text import escape_markdown, strings
+from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, slider_for
 from clearhead.viz.widgets.layout import flex_row, note, prose
 

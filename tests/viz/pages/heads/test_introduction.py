@@ -2,13 +2,13 @@
 from streamlit.testing.v1 import AppTest
 
 from clearhead.viz.pages.heads import introduction
-from clearhead.viz.text import strings
+from clearhead.viz.style.text import strings
 
 
 def greeting():
     import streamlit as st
 
-    from clearhead.viz.page import PageContext, pages
+    from clearhead.viz.app.page import PageContext, pages
     from clearhead.viz.pages.heads.introduction import introduce
 
     page = PageContext("heads", pages()["heads"][0], {})

@@ -1,0 +1,96 @@
+"""Create a record's output in a notebook: all heads with the clicked one beside them, or a single head.
+
+Like a handout (page.py), it is a self-contained page that includes the heads' numbers, so it stays interactive when the
+notebook is saved, sent or converted.
+"""
+import base64
+import html
+import zlib
+from dataclasses import replace
+
+from clearhead.model.core import heads
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.query import Kind
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
+from clearhead.viz.components import head_grid as grid_payload
+from clearhead.viz.components.bundle import script, stylesheet
+from clearhead.viz.components.head_grid import GridState
+from clearhead.viz.export import provenance
+from clearhead.viz.export.handout.build import grid_item, head_item, head_messages
+from clearhead.viz.export.handout.page import as_json, component, policy, visible_lines
+from clearhead.viz.style.text import show_invisibles, strings
+
+COMPONENTS = ("head_grid", "head_view")
+CELL = 2   # bytes per weight or score in a message
+
+
+def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: str) -> bytes:
+    """Return the page for an iframe with this name. whole: show all heads of all kinds, the view's kind first, instead
+    of only the view's head. Raises UserError if the view cannot be shown."""
+    handout, words = strings("handout"), strings("handout")["notebook"]
+    named = {name: handout["page"][name] for name in ("lens", "scale", "transpose")}
+    named |= {name: words[name] for name in ("head", "too_large")}
+    about = [" · ".join(provenance.sentences(record)[1]), *record.verification.reasons, *record.notes]
+    kinds = [view.kind, *(kind for kind in record.kinds if kind != view.kind)] if whole else [view.kind]
+    room = _numbers_a_cell(record, kinds) if whole else 2
+    sections = [_section(record, replace(view, kind=kind), whole, room) for kind in kinds]
+    if len(kinds) > 1:
+        sections = [f'<details name="kind"{"" if at else " open"}><summary>{kind.label(words["kinds"])}</summary>\n'
+                    f"{section}</details>" for at, (kind, section) in enumerate(zip(kinds, sections, strict=True))]
+    code = script("notebook/notebook.js", *(f"{name}/{name}.js" for name in COMPONENTS))
+    code += f'modules["notebook/notebook.js"].start({{{", ".join(map(component, COMPONENTS))}}});\n'
+    scripts = [(' type="module"', code)]
+    return f"""<!doctype html>
+<html lang="en" data-frame="{html.escape(frame, quote=True)}">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">
+<meta name="generator" content="Clearhead">
+<title>{html.escape(show_invisibles(record.card.title))}</title>
+<style>{stylesheet("notebook/notebook.css")}</style>
+<body>
+{"".join(sections)}
+{"".join(f'<p class="from">{html.escape(show_invisibles(line))}</p>' for line in about)}
+<script type="application/json" id="words">{as_json(named)}</script>
+<script type="application/json" class="source">{as_json(provenance.describe(record, view))}</script>
+<script type="module">{code}</script>
+</body>
+</html>
+""".encode("utf-8", "replace")
+
+
+def _numbers_a_cell(record: AttentionRecord, kinds: list[Kind]) -> int:
+    """Return how many numbers per cell fit on the page for all heads: 2 (weight and score), 1 (weight) or 0."""
+    cells = sum(layer.heads * layer.shape[1] * layer.shape[2] for kind in kinds for layer in record[kind].layers)
+    return min(2, LIMITS.handout_bytes // (CELL * cells))
+
+
+def _section(record: AttentionRecord, view: View, whole: bool, room: int) -> str:
+    """Return the HTML of one kind of attention: its thumbnails, and the messages of all heads or only the view's head,
+    with `room` numbers per cell."""
+    overview = heads.overview(record[view.kind])
+    every = grid_payload.head_ids(overview)
+    chosen = view.head_id
+    if chosen not in every:
+        chosen = chosen if not whole else every[0]
+    view = replace(view, layer=chosen[0], head=chosen[1], overlay=() if whole else view.overlay)
+    parts = {'class="state"': head_messages(record, view)[1]}
+    if whole:
+        parts |= {'class="grid"': grid_payload.body(overview, room=""),
+                  'class="shown"': grid_payload.state(overview, GridState((-1, -1)), room="")}
+    for number, (layer, head) in enumerate(every if whole and room else [] if whole else [chosen]):
+        parts[f'data-head="{number}"'] = head_messages(record, replace(view, layer=layer, head=head),
+                                                       scores=room > 1)[0]
+    data = "".join(f'<script type="text/plain" {name}>{_packed(content)}</script>\n'
+                   for name, content in parts.items())
+    grid = '<div class="all"></div>' if whole else ""
+    hint = strings("handout")["notebook"]["hint"] if whole else ""
+    caption = (grid_item if whole else head_item)(record, view).caption
+    return f"""<section data-kind="{view.kind.value}">
+{grid}<div class="one"><h2></h2><p class="hint">{html.escape(hint)}</p><div class="drawn"></div></div>
+<p class="said">{html.escape(visible_lines(caption))}</p>
+{data}</section>"""
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(zlib.compress(content, 6)).decode()

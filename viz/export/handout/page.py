@@ -1,0 +1,198 @@
+"""Export a handout as one HTML file that contains the components' code and messages and needs no external resources.
+
+Texts of figures are never treated as markup; messages are zlib-compressed base64, and JSON is written without "<". The
+page's content security policy only allows scripts with listed hashes and forbids all requests, so even an escaping
+error could not run code.
+"""
+import base64
+import hashlib
+import html
+import itertools
+import json
+import math
+import re
+import zlib
+from urllib.parse import quote
+
+from clearhead.model.core.query import UserError, need
+from clearhead.viz.components.bundle import component_style, script, stylesheet
+from clearhead.viz.components.messages import unpack
+from clearhead.viz.export.handout.files import SPOKEN, Handout, Item
+from clearhead.viz.export.handout.saved import head_of, paper_svg, table_of
+from clearhead.viz.export.provenance import opens_elsewhere, way_back
+from clearhead.viz.style.text import Texts, show_invisibles, strings
+
+STYLE = component_style("handout") + stylesheet("chart/numbers.css")
+UNSCRIPTED = "figure.inked .live { display: none; } .paper { display: block; max-width: 100%; }"
+LINE = '<p class="line"></p>'   # a line for handwriting in print
+SMALL = 300    # largest height in points of a figure printed beside its caption, so that three fill a page
+NAME = 28   # longest name that is not wrapped, in characters
+# characters that need no escaping in a quoted data: URL
+KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "
+
+
+def page(handout: Handout) -> bytes:
+    """Return the HTML file. Raises UserError if the handout is empty."""
+    words = strings("handout")["page"]
+    if not handout.items:
+        raise UserError(strings("handout")["empty"])
+    scripts = _scripts(handout, words)
+    title = show_invisibles(handout.title) or words["untitled"]
+    numbers = itertools.accumulate(int(item.kind not in SPOKEN) for item in handout.items)
+    figures = "\n".join(_words(item, words) if item.kind in SPOKEN else _figure(item, number, words)
+                        for item, number in zip(handout.items, numbers, strict=True))
+    labels = {name: words[name] for name in ("lens", "scale", "transpose", "place")}
+    made = words("made", count=sum(item.kind not in SPOKEN for item in handout.items))
+    return f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="Clearhead">
+<title>{html.escape(title)}</title>
+<style>{STYLE}</style>
+<noscript><style>{UNSCRIPTED}</style></noscript>
+<body>
+<header><h1>{html.escape(title)}</h1><p>{html.escape(made)}</p>
+<p class="keys">{html.escape(words["keys"])} <button id="present">{words["present"]}</button></p></header>
+<main>
+{figures}
+</main>
+<script type="application/json" id="words">{as_json(labels)}</script>
+{"".join(f'<script{kind}>{text}</script>' for kind, text in scripts)}
+</body>
+</html>
+""".encode("utf-8", "replace")
+
+
+def _scripts(handout: Handout, words: Texts) -> list[tuple[str, str]]:
+    """Return (attributes, text) of each script: plotly if there is a chart, and the components that are used, with the
+    code that mounts them."""
+    kinds = {item.kind for item in handout.items}
+    components = sorted(kinds - {"chart", "table", *SPOKEN})
+    scripts = [(' type="module"', script("handout/handout.js", *(f"{name}/{name}.js" for name in components))
+                + f'modules["handout/handout.js"].start({{{", ".join(map(component, components))}}});\n')]
+    if "chart" in kinds:
+        need("plotly")
+        from plotly.offline import get_plotlyjs
+
+        scripts.insert(0, ("", get_plotlyjs()))
+    for _, text in scripts:
+        if re.search(r"</script|<!--", text, re.IGNORECASE):
+            raise ValueError("a script that would end its own element: escape what it quotes")
+    return scripts
+
+
+def component(name: str) -> str:
+    """Return the JavaScript property that describes a component to handout.js."""
+    return f'{name}: {{ ...modules["{name}/{name}.js"], css: {as_json(component_style(name))} }}'
+
+
+def policy(scripts: list[tuple[str, str]]) -> str:
+    """Return a content security policy that allows these scripts and no requests."""
+    digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+                       for _, text in scripts)
+    return (f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; img-src data: blob:; "
+            "base-uri 'none'; form-action 'none'")
+
+
+def as_json(value: object) -> str:
+    """Return JSON that can be embedded in an HTML element, because it cannot end the element."""
+    return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _figure(item: Item, number: int, words: Texts) -> str:
+    printed = paper_svg(item).replace("\n", " ")
+    ink = f'<img class="paper" alt="" src="data:image/svg+xml,{quote(printed, safe=KEPT)}">' if printed else ""
+    body, state = (base64.b64encode(zlib.compress(content, 9)).decode() for content in (item.body, item.state))
+    if item.kind == "chart":
+        body = as_json(json.loads(item.body))
+    about = [show_invisibles(item.about)] if item.about else []
+    back, link = way_back(item.link, said=f"{item.caption} {item.about}"), ""
+    if back and back == item.link:
+        link = f' <a href="{html.escape(back, quote=True)}" rel="noreferrer">{words["open"]}</a>'
+    elif back:
+        about.append(show_invisibles(back))
+    messages = (f'<script type="text/plain" class="body">{body}</script><script type="text/plain" '
+                f'class="state">{state}</script>\n')
+    drawn = table_html(item.body) if item.kind == "table" else ""
+    source = as_json(json.loads(item.source or "null"))
+    photo = " data-photo" * (item.kind not in ("chart", "table") and "picture" in unpack(item.body)[1])
+    return f"""<figure data-kind="{item.kind}"{photo}{_place(item)}{_printed_as(printed)}>
+<div class="live">{drawn}</div>{ink}
+<figcaption><b>{words("number", number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>
+<p class="from">{html.escape(" · ".join(about))}{link}</p>
+{"" if drawn else messages}<script type="application/json" class="source">{source}</script>
+</figure>"""
+
+
+def _printed_as(printed: str) -> str:
+    """Return the class attribute that determines whether a figure is printed as shapes and beside its caption."""
+    size = re.search(r'<svg [^>]*?height="([\d.]+)pt"', printed)
+    return f' class="inked{" small" if size and float(size[1]) <= SMALL else ""}"' if printed else ""
+
+
+def _words(item: Item, words: Texts) -> str:
+    """Return the HTML of an entry without a figure: a text, a question with room for writing and a folded answer, or a
+    page's screen with its link."""
+    said, text = item.said, html.escape(visible_lines(item.caption))
+    title = f"<b>{html.escape(show_invisibles(said['title']))}</b> " if said["title"] else ""
+    under = ""
+    if item.kind == "question":
+        under = LINE * 3
+        if said["answer"]:
+            answer = html.escape(visible_lines(said["answer"]))
+            under += f'<details><summary>{words["answer"]}</summary><p>{answer}</p></details>'
+    elif item.link:
+        back = html.escape(way_back(item.link, said=f"{item.caption} {said['title']}"), quote=True)
+        opens = opens_elsewhere(item.link)
+        way = f'<a href="{back}" rel="noreferrer">{words["open"]}</a>' if opens else show_invisibles(back)
+        under = f'<p class="from">{way}</p>'
+    return f"""<figure class="words {item.kind}">
+<figcaption>{title}{text}</figcaption>
+{under}
+</figure>"""
+
+
+def visible_lines(text: str) -> str:
+    """Return the text with invisible characters made visible and line breaks kept."""
+    return "\n".join(show_invisibles(line) for line in text.splitlines())
+
+
+def _place(item: Item) -> str:
+    """Return data attributes that identify a figure's question and head, so that a click in a grid finds the head."""
+    try:
+        source = json.loads(item.source)
+        question = [source[name]
+                    for name in ("model", "revision", "text", "text_b", "target", "continuation", "edits", "kind")]
+        question.append(source.get("chat", False))   # older files do not have it
+    except (ValueError, KeyError, TypeError):
+        return ""
+    digest = hashlib.sha256(json.dumps(question).encode()).hexdigest()[:16]
+    if item.kind != "head_view":
+        return f' data-question="{digest}"'
+    shown = head_of(item).pictures[0]
+    return f' data-question="{digest}" data-head="{shown.layer}.{shown.head}"'
+
+
+def table_html(body: bytes) -> str:
+    """Return an HTML table, which viz/components/handout/table.js sorts when a header is clicked. Columns of names do
+    not wrap; columns of sentences do."""
+    heads, columns = "", []
+    for name, cells in table_of(body).items():
+        number = all(cell is None or isinstance(cell, (int, float)) for cell in cells)
+        short = all(len(str(cell)) <= NAME for cell in cells)
+        kind = ' class="number"' if number else ' class="name"' if short else ""
+        heads += f'<th{kind if number else ""} scope="col"><button type="button">{_cell(name)}</button></th>'
+        largest = max((abs(cell) for cell in cells if isinstance(cell, float)), default=0.0)
+        # the same number of decimals in the whole column: four significant digits for its largest number
+        places = max(0, min(3 - math.floor(math.log10(largest)), 12)) if largest else 0
+        columns.append([f"<td{kind}>{_cell(cell, places)}</td>" for cell in cells])
+    lines = "".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _cell(cell: str | float | None, places: int = 0) -> str:
+    if isinstance(cell, float):
+        return f"{cell:z.{places}f}"
+    return "–" if cell is None else html.escape(show_invisibles(str(cell)))

@@ -1,0 +1,252 @@
+"""A lesson on dividing by √d_k: random queries and keys, three small models trained with and without the division, and
+a trained head."""
+import numpy as np
+import streamlit as st
+
+from clearhead.model.core.record import Layer
+from clearhead.model.lessons import scores, sqrt_dk
+from clearhead.model.lessons.sqrt_dk import DIVISORS, EVERY
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Choice, Switch, counted, stepped
+from clearhead.viz.figures.bars import bars, histogram
+from clearhead.viz.figures.lines import Line, lines, standing
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.style.format import format_share
+from clearhead.viz.widgets.head_picker import real_head
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
+
+STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)   # values of the d_k slider
+SEEDS = 100
+STARTS = 5        # trainings per click, each with its own seed
+LOOKS = {"none": (1, "solid"), "root": (0, "dash"), "width": (2, "dot")}   # colour and dash of a training
+BINS = 41
+TEMPERATURES = np.geomspace(0.1, 100, 31)
+OVERFLOWING = (512, 1024, 2048, 4096)   # values of d_k whose share of overflows is stated
+PAGE = Page("head", asks_at=(("real", True),), controls=(
+    *QUESTIONS, stepped("dk", 512, STEPS), stepped("keys", 64, (8, 16, 32, 64)),
+    counted("seed", SEEDS),
+    Choice("draw", "normal", sqrt_dk.KINDS), Switch("real"), Switch("train"),
+    stepped("width", 256, (4, 16, 64, 256, 512, 1024)),
+    counted("start", SEEDS), stepped("step", sqrt_dk.STEPS, range(0, sqrt_dk.STEPS + 1, EVERY))))
+
+
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
+    """Draw the page."""
+    revealed = _see(page, lesson)
+    _variance(page, lesson)
+    if revealed:
+        _softmax(page, lesson)
+        _reasons(page, lesson)
+        lesson.fragment(_training)
+        lesson.further(_temperature)
+    else:
+        lesson.covered("rest")
+    lesson.fragment(_real)
+
+
+def _rows(page: PageContext) -> tuple[int, int, str]:
+    """Return the number of keys, the seed, and the distribution of the components."""
+    return page["keys"], page["seed"], page["draw"]
+
+
+def _told(page: PageContext) -> dict[str, float | str]:
+    """Return the numbers at the chosen width for this draw, and as NAME_range their range over several draws."""
+    rest = page["dk"], *_rows(page)
+    ends = {name: [f"{end:.2g}" for end in pair] for name, pair in sqrt_dk.ranges_at(*rest).items()}
+    return {**sqrt_dk.numbers_at(*rest), "draws": sqrt_dk.COMPARED, "rows": sqrt_dk.draws(page["keys"]),
+            **{f"{name}_range": " to ".join(dict.fromkeys(pair)) for name, pair in ends.items()}}
+
+
+def _curves(words: Section, found: dict[str, np.ndarray], order: tuple[str, ...]) -> list[Line]:
+    """Return the median and band of the numbers, undivided and divided. found: {"plain" or "scaled": (width, draw)}."""
+    looks = {"plain": (1, "solid"), "scaled": (0, "dash")}
+    bands = {which: sqrt_dk.band(found[which]) for which in order}
+    return [Line(words[which], bands[which][0], *looks[which], band=bands[which][1:]) for which in order]
+
+
+@section
+def _see(page: PageContext, words: Section) -> bool:
+    """Draw the question beside the crossing curves. Return whether it is answered."""
+    left, right = split(2, 3)
+    with left:
+        revealed = words.lesson.predict()
+        if not revealed:
+            st.caption(words["before"])
+    with right:
+        words.slider("dk", say=lambda value: f"{value:,}")
+        d_k, rest = page["dk"], _rows(page)
+        with computing():
+            found, numbers = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest)
+            told = _told(page)
+        crossing = sqrt_dk.crossing(found)
+        drawn = _curves(words, found.gradient, ("scaled", "plain"))
+        drawn.append(Line(words["mean"], found.gradient["plain"].mean(1), 1, "dot"))
+        dots = {0: numbers["gradient_scaled"], 1: numbers["gradient_plain"]}
+        marks: list[tuple[float, str]] = [(d_k, f"d_k = {d_k:,}")]
+        if not revealed:
+            drawn, dots = drawn[:1], {0: dots[0]}
+        elif crossing is not None:
+            marks.append((crossing, words("crossing", **_between(crossing))))
+        words.tell(keys=rest[0], d_k=d_k, **told,
+                   crosses="" if crossing is None else words("crosses", **_between(crossing)))
+        words.figure(standing, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots), marks=marks, y_range=(1e-4, 40),
+                     axes=words["axes"], height=290, kind="" if revealed else "before", key="scale-see")
+        if revealed:
+            words.explain(sqrt_dk.at_width, sqrt_dk.gradient_norm, sqrt_dk.crossing)
+    return revealed
+
+
+def _between(crossing: float) -> dict[str, int]:
+    """Return the measured widths around a crossing, which moves by a tenth from draw to draw."""
+    place = int(np.searchsorted(sqrt_dk.WIDTHS, crossing))
+    return {"below": sqrt_dk.WIDTHS[max(place - 1, 0)], "above": sqrt_dk.WIDTHS[place]}
+
+
+@section
+def _variance(page: PageContext, words: Section) -> None:
+    """Draw the variance over d_k, and the scores at the chosen d_k, with and without the division."""
+    d_k, rest, widths = page["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
+    dots, root = sqrt_dk.at_width(d_k, *rest)[1], d_k**0.5
+    with controls_row():
+        words.choice("draw", "draws")
+        words.slider("keys", width=220)
+        words.again("seed")
+    words.tell(d_k=d_k, measured=dots.var(), spread=dots.std(), root=root, rows=sqrt_dk.draws(rest[0]),
+               divided=(dots / root).var())
+    left, middle, right = split(4, 3, 3)
+    with left:
+        measured = sqrt_dk.band(sqrt_dk.survey(*rest).variance)
+        drawn = [Line(words["line"], widths.astype(float), None, "dash"),
+                 Line(words["points"], measured[0], 0, "dots", measured[1:])]
+        t5 = sqrt_dk.band(sqrt_dk.t5_variance())
+        drawn.append(Line(words["t5"], t5[0], 2, "dots", t5[1:]))
+        words.figure(lines, widths, drawn, log="xy", marks=[(d_k, f"d_k = {d_k:,}")])
+    for place, name, numbers, deviation in ((middle, "plain", dots, root), (right, "scaled", dots / root, 1.0)):
+        edges, shares, theory = score_histogram(numbers, deviation)
+        with place:
+            words.figure(histogram, edges, {words[name]: shares}, axes=(words[name], words["share"]), kind=name,
+                         curve=(words["theory"], theory), height=340)
+    words.explain(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance)
+
+
+def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (edges, shares, normal distribution's shares) between −4 and 4 standard deviations."""
+    edges = np.linspace(-4 * deviation, 4 * deviation, BINS + 1)
+    centres = (edges[:-1] + edges[1:]) / 2 / deviation
+    theory = np.exp(-(centres**2) / 2) / np.sqrt(2 * np.pi) * 8 / BINS
+    return edges, np.histogram(numbers, edges)[0] / numbers.size, theory
+
+
+@section
+def _softmax(page: PageContext, words: Section) -> None:
+    """Draw the entropy and the gradient over d_k."""
+    d_k, rest, widths = page["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
+    survey, bits = sqrt_dk.survey(*rest), float(np.log2(rest[0]))
+    words.tell(d_k=d_k, bits=bits, **_told(page))
+    looks: dict[str, dict] = {
+        "entropy": {"log": "x", "y_range": (0, 1.08 * bits), "bounds": [(bits, f"log₂ {rest[0]}")]},
+        "slope": {"log": "xy", "y_range": (1e-4, 2)}}
+    for place, (name, look) in zip(split(), looks.items(), strict=True):
+        with place:
+            words.figure(lines, widths, _curves(words, getattr(survey, name), ("plain", "scaled")),
+                         marks=[(d_k, f"d_k = {d_k:,}")], kind=name, **look)
+    words.explain(sqrt_dk.at_width)
+
+
+@section
+def _reasons(page: PageContext, words: Section) -> None:
+    """Draw the table of the four reasons: the claim, the measurement, and the conclusion."""
+    d_k = page["dk"]
+    keys, divisors = page["keys"], {"plain": 1.0, "scaled": d_k**0.5, "grown": d_k**0.5 / sqrt_dk.GROWN}
+    overflow = {which: sqrt_dk.overflow_share(d_k, keys, divisor) for which, divisor in divisors.items()}
+    overflow |= {str(width): sqrt_dk.overflow_share(width, keys) for width in OVERFLOWING}
+    numbers = _told(page) | {
+        "factor": sqrt_dk.GROWN, "end": sqrt_dk.FLOAT32_END, "d_k": d_k, "keys": keys,
+        **{f"overflow_{which}": f"{100 * share:z.3g}%" for which, share in overflow.items()}}
+    words.table([
+        [cell.format(**numbers) for cell in row] for row in words["rows"].values()], numbers=False, d_k=f"{d_k:,}")
+    words.explain(sqrt_dk.numbers_at, sqrt_dk.overflow_share, **numbers)
+
+
+@section
+def _training(page: PageContext, words: Section) -> None:
+    """Draw the settings with start and stop, the curves, snapshots of the first training, and a summary."""
+    turned = page.controls
+    with controls_row():
+        words.slider("width", width=320)
+        words.button("stop" if turned["train"] else "go", train=not turned["train"])
+        if turned["train"]:
+            words.button("again", start=(turned["start"] + STARTS) % SEEDS)
+    if not turned["train"]:
+        st.caption(words("idle", models=STARTS * len(DIVISORS)))
+        return
+    questions = [sqrt_dk.TrainingQuery(turned["width"], (turned["start"] + number) % SEEDS)
+                 for number in range(STARTS)]
+    trained = list(page.ask_each(questions, height=380, say=lambda number, text: words(
+        "progress", number=number + 1, starts=STARTS, text=text)))
+    ends = {which: np.array([each.end(which) for each in trained]) for which in DIVISORS}
+    drawn = []
+    for which in DIVISORS:
+        runs = np.array([each.right[which].reshape(-1, EVERY).mean(1) for each in trained])
+        drawn.append(Line(words["names"][which], runs.mean(0), *LOOKS[which], (runs.min(0), runs.max(0))))
+    words.tell(starts=STARTS, steps=sqrt_dk.STEPS, last=sqrt_dk.LAST, most=np.log2(scores.SYMBOLS),
+               **{which: each.mean() for which, each in ends.items()},
+               **{f"{which}_{side}": int((sign * (ends[which] - ends["root"]) > 0).sum())
+                  for which in ("none", "width") for side, sign in (("lower", -1), ("higher", 1))})
+    words.figure(lines, np.arange(EVERY, sqrt_dk.STEPS + 1, EVERY), drawn, y_range=(0, 1.02), height=320,
+                 bounds=[(1 / scores.CLASSES, words["guessing"])])
+    _film(page, words, trained[0])
+    words.table([
+        [words["names"][which], format_share(each.mean(), 0),
+         f"{format_share(each.min(), 0)} – {format_share(each.max(), 0)}",
+         f"{np.mean([training.bits(which) for training in trained]):z.2f}"] for which, each in ends.items()])
+    words.explain(scores.train, sqrt_dk.run)
+
+
+def _film(page: PageContext, words: Section, first: sqrt_dk.Trainings) -> None:
+    """Draw the weights of every symbol on all symbols at the slider's step."""
+    words.slider("step", closed=True)
+    step = page["step"]
+    for place, which in zip(st.columns(len(DIVISORS), gap="small"), DIVISORS, strict=True):
+        weights, name = first.film[which][round(step / EVERY)], words["names"][which]
+        words.tell(name=name, step=step, own=np.diag(weights).mean())
+        with place:
+            words.figure(matrix, weights.round(2), height=300, title=name, angle=0, kind="film",
+                         style=CellStyle(ruler=False), key=f"scale-film-{which}")
+
+
+@section
+def _temperature(page: PageContext, words: Section) -> None:
+    """Draw the entropy over the temperature, with √d_k marked."""
+    d_k, rest = page["dk"], _rows(page)
+    root, dots = d_k**0.5, sqrt_dk.at_width(d_k, *rest)[1]
+    middle, *band = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
+    words.tell(root=root, d_k=d_k, **_told(page))
+    words.figure(lines, TEMPERATURES, [Line("entropy", middle, 0, band=(band[0], band[1]))], log="x", height=300,
+                 marks=[(1.0, words["one"]), (root, f"T = √{d_k:,} = {root:.3g}")][:1 + (d_k > 1)],
+                 bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")])
+    st.button(words("see", root=f"{root:.3g}"), key="see-softmax", on_click=page.open_next,
+              args=("softmax",), kwargs={"t": root})
+    words.explain(sqrt_dk.entropy_over, sqrt_dk.weights_of)
+
+
+@section
+def _real(page: PageContext, words: Section) -> None:
+    """Draw a trained head's rows, with and without the division."""
+    if not words.toggle("real"):
+        return
+    record, view = real_head(page, token=False)
+    layer = record[view.kind].layer(view.layer)
+    if not isinstance(layer, Layer):
+        st.info(words["reported"])
+        return
+    scale = sqrt_dk.head_scale(layer, view.head)
+    rows = {words("own", divisor=scale.divisor): scale.entropy["own"],
+            words["undone"]: scale.entropy["undone"]}
+    words.tell(layer=view.layer, head=view.head, divisor=scale.divisor, d_k=scale.d_k, root=scale.d_k**0.5,
+               q=scale.component[0], k=scale.component[1], predicted=scale.predicted, measured=scale.measured,
+               absorbed=scale.absorbed, **{name: float(each.mean()) for name, each in scale.entropy.items()})
+    words.figure(bars, list(record[view.kind].queries.texts), rows, height=340)
+    words.explain(sqrt_dk.head_scale)

@@ -1,0 +1,1 @@
+"""How everything looks and reads: theme, styles, numbers, texts and colours over photographs."""

@@ -1,0 +1,119 @@
+"""Formatting of heads, numbers, weights, shares and tokens, identical on pages, in figures and in files."""
+import math
+import unicodedata
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from clearhead.model.core.query import head_label as head_label
+from clearhead.model.core.record import Tokens
+from clearhead.viz.style import theme
+from clearhead.viz.style.text import escape_markdown
+from clearhead.viz.style.text import true_minus as true_minus
+
+# printable according to Unicode but invisible: fillers, joiners and variation selectors
+UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0").union(
+    map(chr, (*range(0x180b, 0x1810), *range(0xfe00, 0xfe10), *range(0xe0100, 0xe01f0))))
+JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")   # between two characters, they form one glyph or word
+SPACES = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
+
+
+def paper_head_label(layer: int, head: int) -> str:
+    """Return the head's label with layer and head counted from 1, as in Clark et al. 2019."""
+    return f"{layer + 1}-{head + 1}"
+
+
+def format_weight(weight: float) -> str:
+    """Format a weight with three decimals, but a nonzero weight never as 0.000."""
+    return true_minus(f"{weight:z.3f}" if abs(weight) >= 0.0005 or weight == 0 else f"{weight:.1e}")
+
+
+def format_change(number: float) -> str:
+    """Format a change with its sign, a true minus sign, and the decimals of a weight."""
+    return ("+" if number > 0 else "−" if number < 0 else "") + format_weight(abs(number))
+
+
+def rank(number: float, numbers: Iterable[float], write: Callable[[float], str] = format_weight) -> tuple[int, int]:
+    """Return a number's rank among `numbers` (which include it, largest first) and the number of other values tied with
+    it. Values tie if `write` formats them identically."""
+    numbers = list(numbers)
+    tied = [other for other in numbers if write(other) == write(number)]
+    return 1 + sum(other > max(tied) for other in numbers), len(tied) - 1
+
+
+def format_number(number: float, digits: int = 3) -> str:
+    """Format a number with `digits` significant digits. An exponent is used only below 0.001 and from a million
+    upwards."""
+    rounded = float(f"{number:.{digits}g}")
+    plain = rounded == 0 or 1e-3 <= abs(rounded) < 1e6
+    return true_minus(f"{rounded:.15g}" if plain else f"{rounded:.{digits - 1}e}")
+
+
+def format_difference(difference: float) -> str:
+    """Format the difference between two answers that should be equal, as an order of magnitude with one digit."""
+    return f"{difference:.0e}"
+
+
+def format_share(share: float, decimals: int = 1) -> str:
+    """Format a share between 0 and 1 as a percentage."""
+    return f"{share:z.{decimals}%}"
+
+
+def format_signed(number: float, form: str) -> str:
+    """Format a number with `form` and a true minus sign; NaN becomes "", and a number that rounds to 0 has no sign."""
+    sign = form[:1] if form[:1] == "+" else ""
+    return f"{number:{sign}z{form.removeprefix(sign)}}".replace("-", "−") if math.isfinite(number) else ""
+
+
+def markdown_table(head: str, rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table under a header such as "| token | weight |": words left-aligned, numbers
+    right-aligned."""
+    rule = "|---|" + "---:|" * (head.count("|") - 2)
+    return "\n".join([head, rule, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def visible_token(text: str) -> str:
+    """Return a token as displayed: outer spaces as ␣, line ends as ⏎, invisible characters as code points, isolated
+    combining marks on a circle, and an empty token as ∅."""
+    inner = text.strip(" ")
+    if inner and unicodedata.category(inner[0])[0] == "M" and inner[0] not in UNSEEN | JOINERS:
+        return visible_token(text.replace(inner, f"◌{inner}"))
+    if inner == text and text.isprintable() and UNSEEN.isdisjoint(text):
+        return text or "∅"
+    start, end = len(text) - len(text.lstrip(" ")), len(text.rstrip(" "))
+    if not inner:
+        return "␣" * len(text)
+    signs = [_visible_sign(text, place) for place in range(start, end)]
+    return "␣" * start + "".join(signs) + "␣" * (len(text) - end)
+
+
+def _visible_sign(text: str, place: int) -> str:
+    sign = text[place]
+    drawn = sign.isprintable() and sign not in UNSEEN
+    if sign == " " or drawn or (sign in JOINERS and place > 0 and text[place - 1].isprintable()):
+        return sign
+    return SPACES.get(sign, f"U+{ord(sign):04X}")
+
+
+def token_markdown(text: str) -> str:
+    """Return a token as Markdown with every character visible."""
+    return escape_markdown(visible_token(text))
+
+
+def token_label(tokens: Tokens, token: int) -> str:
+    """Return a token as Markdown, with its position if another token has the same text."""
+    text = token_markdown(tokens.texts[token])
+    return f"*{text}*" if tokens.texts.count(tokens.texts[token]) == 1 else f"*{text}* ({token})"
+
+
+TICKS = {"linear": (0, 0.25, 0.5, 0.75, 1), "root": (0, 0.05, 0.25, 0.5, 1), "log": (1e-4, 1e-3, 1e-2, 1e-1, 1)}
+
+
+def weight_ticks(scale: str) -> list[tuple[float, str]]:
+    """Return the ticks, (position, label), for weights from 0 to 1 on a scale."""
+    return [(float(theme.strength(np.array(tick), scale)), f"{tick:.3g}") for tick in TICKS[scale]]
+
+
+def signed_ticks(bound: float) -> list[tuple[float, str]]:
+    """Return the ticks, (position, label), for numbers from −bound to bound."""
+    return [((tick / bound + 1) / 2, ("+" if tick > 0 else "") + format_number(tick)) for tick in (-bound, 0, bound)]
