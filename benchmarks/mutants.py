@@ -23,7 +23,7 @@ from queue import SimpleQueue
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "clearhead"
-FILES = ("model/core/**/*.py", "model/capture/**/*.py", "model/studies/**/*.py", "model/module/**/*.py", "*.py")
+FILES = ("model/core/**/*.py", "model/capture/**/*.py", "model/studies/**/*.py", "model/look/**/*.py", "*.py")
 IGNORED = "--ignore=tests/test_rules.py"   # the style of a fault is none
 SWAPPED: dict[type, str] = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*", ast.Pow: "*",

@@ -24,7 +24,7 @@ from clearhead.model.core.query import (
     quoted,
 )
 from clearhead.model.core.record import Card
-from clearhead.model.module import look as module
+from clearhead.model.look import look as module
 from clearhead.model.pretrained import load as pretrained
 from clearhead.model.pretrained.inputs import templated
 from clearhead.model.scratch import source as scratch

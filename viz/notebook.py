@@ -23,7 +23,7 @@ from clearhead.model.ask import desk
 from clearhead.model.core.query import HeadId, UserError
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View, checked_view
-from clearhead.model.module.look import look
+from clearhead.model.look.look import look
 from clearhead.viz.components.bundle import stylesheet
 from clearhead.viz.export import formats
 from clearhead.viz.export.handout.notebook_page import notebook_page

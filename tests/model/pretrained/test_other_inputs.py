@@ -5,7 +5,7 @@ import transformers
 from transformers.utils import logging
 
 from clearhead.model.core.query import UserError
-from clearhead.model.module.look import look
+from clearhead.model.look.look import look
 from clearhead.model.sources import open_query
 
 SMALL = {"hidden_size": 24, "num_hidden_layers": 1, "num_attention_heads": 3, "intermediate_size": 32}

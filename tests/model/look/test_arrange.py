@@ -13,7 +13,7 @@ from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.imported.reading import read_attention
 from clearhead.model.imported.record_file import read_record
-from clearhead.model.module.look import look
+from clearhead.model.look.look import look
 
 FIRST, SECOND, NUMBERS = tuple("abcde"), tuple("VWXYZ"), tuple("01234")
 SELF_2 = Kind("self 2")

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from clearhead.model.core.query import UserError
-from clearhead.model.module.look import look
+from clearhead.model.look.look import look
 from clearhead.viz.notebook import show
 
 STATES = (1, 4, 16)

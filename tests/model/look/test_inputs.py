@@ -9,7 +9,7 @@ from transformers.utils import logging
 
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, UserError
-from clearhead.model.module.look import look
+from clearhead.model.look.look import look
 from tests.model import tiny
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "on", "mat", "##s", "."]

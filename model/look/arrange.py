@@ -15,8 +15,8 @@ def numbered(count: int) -> Tokens:
 
 
 if TYPE_CHECKING:
-    from clearhead.model.module.inputs import Inputs
-    from clearhead.model.module.torch_attention import Attention
+    from clearhead.model.look.inputs import Inputs
+    from clearhead.model.look.torch_attention import Attention
 
 NEVER = -1e4   # biases this far below the largest of their row act as a mask
 ROUNDED = 1e-4   # above this type tolerance, rows of rounded weights no longer sum to 1

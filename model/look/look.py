@@ -20,14 +20,14 @@ from clearhead.model.core.record import (
     Verification,
     tokens_of_texts,
 )
-from clearhead.model.module.arrange import Arranged, arrange
-from clearhead.model.module.inputs import Inputs, given
+from clearhead.model.look.arrange import Arranged, arrange
+from clearhead.model.look.inputs import Inputs, given
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from clearhead.model.module.module_pass import Observation
-    from clearhead.model.module.torch_attention import Attention
+    from clearhead.model.look.module_pass import Observation
+    from clearhead.model.look.torch_attention import Attention
 
 PREFIX = "module:"
 SURROGATE = re.compile("[\ud800-\udfff]")   # which no file can hold
@@ -46,7 +46,7 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, b
     batch: the batch item to show. Raises UserError if the module has no attention that can be observed and verified,
     does not accept the inputs, or generates step by step.
     """
-    from clearhead.model.module.module_pass import observe
+    from clearhead.model.look.module_pass import observe
 
     network = getattr(network, "_orig_mod", network)   # torch.compile's original module, uncompiled
     _check(network, batch)
@@ -181,7 +181,7 @@ def _proof(attention: "Attention") -> Proof:
     if attention.call is None:
         assert attention.weights is not None
         return Proof(0.0, float(abs(attention.weights.sum(-1) - 1)[~attention.sees_nothing].max(initial=0)), 0)
-    from clearhead.model.module.module_pass import prove
+    from clearhead.model.look.module_pass import prove
 
     try:
         layer = attention.call.layer(0)

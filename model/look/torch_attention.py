@@ -23,8 +23,8 @@ from clearhead.model.capture.forward_pass import Call, Memo, Unsupported, parse_
 from clearhead.model.core.attention import empty_rows
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError, first_line
-from clearhead.model.module.order import tensors_in
-from clearhead.model.module.origins import NOTHING, Origins, Stream
+from clearhead.model.look.order import tensors_in
+from clearhead.model.look.origins import NOTHING, Origins, Stream
 
 # maximum number of query rows compared; in longer inputs they are evenly spaced
 ROWS = 256

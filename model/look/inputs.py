@@ -20,7 +20,7 @@ class Inputs:
 
     def tensors(self) -> "list[Tensor]":
         """Return all tensors in order, including those in lists and dictionaries."""
-        from clearhead.model.module.order import tensors_in
+        from clearhead.model.look.order import tensors_in
 
         return list(tensors_in([*self.args, *self.kwargs.values()]))
 

@@ -20,13 +20,13 @@ from clearhead.model.core.limits import seeded
 from clearhead.model.core.models import FLOOR
 from clearhead.model.core.query import largest, with_arrays
 from clearhead.model.core.record import Layer
-from clearhead.model.module.order import tensors_in
-from clearhead.model.module.torch_attention import Attention, as_numbers
+from clearhead.model.look.order import tensors_in
+from clearhead.model.look.torch_attention import Attention, as_numbers
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from clearhead.model.module.torch_attention import Observer
+    from clearhead.model.look.torch_attention import Observer
 
 
 Forward = Callable[[], object]
@@ -59,7 +59,7 @@ class Observation:
 def observe(network: "nn.Module", args: tuple, options: dict[str, Any], batch: int) -> Observation:
     """Observe the attention of text number `batch` in a call of the network. Models of transformers with another
     attention implementation are switched to torch's for the observed pass, if this leaves their output unchanged."""
-    from clearhead.model.module.torch_attention import Observer
+    from clearhead.model.look.torch_attention import Observer
 
     new = partial(Observer, network, batch, list(tensors_in([*args, *options.values()])))
     forward = partial(network, *args, **options)
@@ -86,7 +86,7 @@ def _registered(network: "nn.Module", forward: Forward, run: Run, new: "Callable
     """Observe a model of transformers with the attention function registered for models from a folder, which supports
     soft-caps and sinks. Reads only the first text of a batch."""
     from clearhead.model.capture import forward_pass
-    from clearhead.model.module.torch_attention import Attention
+    from clearhead.model.look.torch_attention import Attention
 
     forward_pass.register()
     session = forward_pass.Session(forward_pass.names_of(network))

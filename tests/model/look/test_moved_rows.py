@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 from clearhead.model.core.query import UserError
-from clearhead.model.module.look import look
+from clearhead.model.look.look import look
 
 COUNT = 6
 WORDS = tuple("abcdef")

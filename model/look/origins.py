@@ -18,8 +18,8 @@ from torch.nn import functional
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from clearhead.model.core.query import frozen
-from clearhead.model.module import order
-from clearhead.model.module.order import (
+from clearhead.model.look import order
+from clearhead.model.look.order import (
     ATTENTION,
     COPYING,
     JOINING,
