@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from tests.model.module.modules import Calling
+from tests.model.look.modules import Calling
 from torch import nn
 from torch.nn import functional
 from torch.nn.attention.bias import causal_lower_right

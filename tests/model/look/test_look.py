@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from tests.model.module.modules import ByHand, Calling, Decoder, Grouped, Lying, Vision
+from tests.model.look.modules import ByHand, Calling, Decoder, Grouped, Lying, Vision
 from torch import nn
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
