@@ -63,7 +63,7 @@ def _is_causal(attention: "Attention") -> bool:
 class Positions:
     """The positions of one side of an attention call: the rows or columns of a map."""
 
-    stream: frozenset         # `model.module.origins.Stream.roots`
+    stream: frozenset         # `model.look.origins.Stream.roots`
     attended: bool            # whether outputs here become keys of cross-attention, as in an encoder
     count: int
 

@@ -172,7 +172,7 @@ def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tup
 class Proof:
     """The differences between one attention call and the module's real output."""
 
-    error: float       # largest difference, see `model.module.module_pass.prove`; 0 if only weights were observed
+    error: float       # largest difference, see `model.look.module_pass.prove`; 0 if only weights were observed
     row_error: float   # largest difference of a row's sum from 1
     rows: int          # rows compared, over all heads
 

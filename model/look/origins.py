@@ -4,7 +4,7 @@
 Every tensor has a number that survives reshaping. The result of a projection, and of later operations on it, keeps the
 numbers of the projected tensors.
 
-A tensor's positions are derived from inputs. `model.module.order` knows which of their rows these are, and whether in
+A tensor's positions are derived from inputs. `model.look.order` knows which of their rows these are, and whether in
 their order; rows that it cannot follow, and tensors that are joined, are positions of their own.
 """
 import itertools

@@ -28,7 +28,7 @@ from clearhead.model.look.origins import NOTHING, Origins, Stream
 
 # maximum number of query rows compared; in longer inputs they are evenly spaced
 ROWS = 256
-# largest difference that counts as equal, see `model.module.module_pass.prove`, by type
+# largest difference that counts as equal, see `model.look.module_pass.prove`, by type
 TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
 
@@ -92,7 +92,7 @@ class Attention:
 
     @property
     def tolerance(self) -> float:
-        """The largest difference that counts as equal, see `model.module.module_pass.prove`."""
+        """The largest difference that counts as equal, see `model.look.module_pass.prove`."""
         return TOLERANCES.get(self.dtype, 1e-4)
 
 

@@ -4,13 +4,13 @@ import math
 import numpy as np
 import pytest
 import torch
-from tests.model.look.modules import Calling
 from torch import nn
 from torch.nn import functional
 from torch.nn.attention.bias import causal_lower_right
 
 from clearhead.model.core import heads
 from clearhead.model.look.look import look
+from tests.model.look.modules import Calling
 
 TOKENS, WIDTH, HEADS = 6, 16, 4
 

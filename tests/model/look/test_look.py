@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from tests.model.look.modules import ByHand, Calling, Decoder, Grouped, Lying, Vision
 from torch import nn
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
@@ -15,6 +14,7 @@ from clearhead.model.core.attention import Causal, Full
 from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.record import AttentionRecord, Layer
 from clearhead.model.look.look import look
+from tests.model.look.modules import ByHand, Calling, Decoder, Grouped, Lying, Vision
 
 CLOSE = 1e-5   # the largest difference of a weight
 
