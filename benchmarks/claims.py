@@ -1,7 +1,7 @@
 """Which claims about attention heads hold here? `python -m benchmarks.claims [--json FILE] [--only CLAIM] [--again]`
 
 Writes the page `benchmarks/claims.md` with every claim on every available model: as shipped (`python -m
-benchmarks.shipped claims`), or measured again in one thread.
+tools.shipped claims`), or measured again in one thread.
 """
 import argparse
 import json

@@ -1,7 +1,7 @@
 """Replicate known circuits on the available models: `python -m benchmarks.mechanisms [MODEL ...] [--page FILE]`.
 
 Prints the findings of `model/studies/known_circuits.py`, each with its interval and a baseline or control, and the
-largest errors and durations of the two identities. Uses shipped findings (`python -m benchmarks.shipped mechanisms`)
+largest errors and durations of the two identities. Uses shipped findings (`python -m tools.shipped mechanisms`)
 unless --again is given. Runs in one thread.
 """
 import argparse

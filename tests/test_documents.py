@@ -9,7 +9,7 @@ from tests.conftest import ROOT
 
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
 LINK = re.compile(r"!?\[[^]]*\]\(([^)\s]+)\)|<(?:img|a|iframe)[^>]*?(?:src|href)=\"([^\"]+)\"")
-GENERATED = {ROOT / "three-heads.html"}   # by benchmarks/docs_hook.py
+GENERATED = {ROOT / "three-heads.html"}   # by tools/docs_hook.py
 
 
 def anchors(text):

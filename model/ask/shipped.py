@@ -1,5 +1,5 @@
 """Answers that take minutes to compute, measured in advance and shipped in assets/results. Each question has one JSON
-file of numbers and words, and an atlas also a folder of Parquet tables. `python -m benchmarks.shipped` recomputes them.
+file of numbers and words, and an atlas also a folder of Parquet tables. `python -m tools.shipped` recomputes them.
 
 Each file states the date, machine and command of the measurement, and the model's fingerprint. If the local model
 differs, the answer is stale.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 RESULTS = ASSETS / "results"
 ATLAS = "Atlas"   # recognised by name, because its module is slow to import; its tables are separate files
 ASKED = "the question"   # placeholder for the question itself
-COMMAND = "python -m benchmarks.shipped"
+COMMAND = "python -m tools.shipped"
 
 
 @frozen

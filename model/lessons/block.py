@@ -13,7 +13,7 @@ from clearhead.model.core.query import Kind, with_arrays
 
 WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # sizes of the small model of varying depth
 DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)
-RUNS = ASSETS / "lessons" / "block.json"                 # written by python -m benchmarks.depth
+RUNS = ASSETS / "lessons" / "block.json"                 # written by python -m tools.depth
 
 
 @with_arrays

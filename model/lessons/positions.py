@@ -128,6 +128,6 @@ def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[
 
 @cache
 def beyond() -> dict:
-    """Return the results of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, the learned table of
+    """Return the results of `python -m tools.positions`: accuracy {scheme: [seed][position]}, the learned table of
     one run, and the settings."""
     return json.loads(BEYOND.read_text(encoding="utf-8"))

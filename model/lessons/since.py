@@ -324,7 +324,7 @@ def next_words(prefix: tuple[int, ...], balanced: bool = True) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def trainings() -> dict:
-    """Return the results of benchmarks.experts on HELD_OUT unseen sentences for "balanced" and "free": each expert's
+    """Return the results of tools.experts on HELD_OUT unseen sentences for "balanced" and "free": each expert's
     share of tokens (`shares`) and the loss (`nats`) with the shipped weights, and the busiest expert's share by seed
     (`busiest`)."""
     from safetensors import safe_open

@@ -7,10 +7,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from benchmarks.first_screen import CONTROLS
 from clearhead.viz.style.text import menu, page_titles, strings
 from tests import headline
 from tests.browser.watch import PATIENCE, soon
+from tools.first_screen import CONTROLS
 
 
 @pytest.fixture

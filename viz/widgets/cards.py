@@ -9,7 +9,7 @@ from clearhead.viz.style.text import Texts, menu
 from clearhead.viz.widgets.figure import page_theme
 from clearhead.viz.widgets.layout import flex_row, heading
 
-PICTURES = ASSETS / "images" / "cards"   # NAME-light.webp and NAME-dark.webp, taken by `python -m benchmarks.cards`
+PICTURES = ASSETS / "images" / "cards"   # NAME-light.webp and NAME-dark.webp, taken by `python -m tools.cards`
 WIDTH = 310   # of a card, in pixels
 
 

@@ -383,7 +383,7 @@ def restored(whole: np.ndarray, without: np.ndarray, with_sinks: np.ndarray) -> 
     return MeanInterval(value, *ratio_interval(back, cost), len(whole), len(whole))
 
 
-FIGURES = ASSETS / "cases" / "figures"   # made by python -m benchmarks.drawn_figures
+FIGURES = ASSETS / "cases" / "figures"   # made by python -m tools.drawn_figures
 DRAWN = ("fish", "house", "mug", "tree", "star", "boat", "mushroom", "balloon", "umbrella", "car", "apple", "lamp")
 SIDE, MARGIN = 224, 16   # pixels: DINOv2 crops a 256-pixel picture to the inner 224 pixels, without resizing
 ROUNDING = 2   # largest difference between equal pixels, in steps of 255

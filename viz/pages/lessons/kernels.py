@@ -41,7 +41,7 @@ X = np.round(np.linspace(-3, 3, 121), 3)                 # x positions of the cu
 BANDWIDTHS = np.geomspace(0.1, 5, 41)
 TEMPERATURES = np.geomspace(0.1, 100, 41)
 SMOOTH = 10                              # steps averaged per point of a training curve
-RUNS = ASSETS / "lessons" / "kernels.json"   # written by python -m benchmarks.kernels
+RUNS = ASSETS / "lessons" / "kernels.json"   # written by python -m tools.kernels
 COPIERS = {"fixed": (1, "solid"), "wide": (4, "dash"), "attention": (0, "solid")}   # colour and dash
 SCORE_COLOURS = {"additive": 2, "scaled": 0, "plain": 1}
 PAGE = Page("nothing", controls=(
@@ -67,7 +67,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
 
 @functools.cache
 def shipped_runs() -> dict:
-    """Return the shipped runs of benchmarks.kernels."""
+    """Return the shipped runs of tools.kernels."""
     return json.loads(RUNS.read_text(encoding="utf-8"))
 
 

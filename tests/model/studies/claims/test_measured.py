@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks import drawn_figures
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Full
 from clearhead.model.core.models import Norm, Step
@@ -22,6 +21,7 @@ from clearhead.model.studies.syntax import pieces_of, spans_of
 from tests.fabricate import D_V, HEADS, KV_HEADS, record
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, of_words, planted
 from tests.model.studies.faithfulness.test_report import made
+from tools import drawn_figures
 
 WORDS = ["[CLS]", *(f"t{at}" for at in range(8)), "[SEP]"]
 NEAR, FAR = looking(10, lambda row: row), looking(10, lambda row: 9 - row)

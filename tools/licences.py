@@ -1,5 +1,5 @@
 """List the licences of all packages that a requirements file installs, from their own metadata:
-python -m benchmarks.licences"""
+python -m tools.licences"""
 import re
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Print the content of constraints.txt for the packages installed here: python -m benchmarks.constraints"""
+"""Print the content of constraints.txt for the packages installed here: python -m tools.constraints"""
 import re
 import sys
 from importlib.metadata import PackageNotFoundError, distribution
@@ -8,7 +8,7 @@ import click
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from benchmarks.licences import ROOT, brought, named
+from tools.licences import ROOT, brought, named
 
 FILES = tuple(ROOT / f"requirements{kind}.txt" for kind in ("", "-dev", "-ray", "-docs"))
 TOOLS = {"pip", "setuptools"}   # every Python has its own versions

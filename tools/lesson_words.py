@@ -1,4 +1,4 @@
-"""Count the words that lessons show at first: `python -m benchmarks.lesson_words [--json FILE] [--at URL] [NAME …]`.
+"""Count the words that lessons show at first: `python -m tools.lesson_words [--json FILE] [--at URL] [NAME …]`.
 
 Counts the words in the main part of the page at 1440 × 900, without any answers or opened expanders. A word is a
 string between spaces that contains a letter or digit. Words in charts and drawings count if they are SVG text; hidden

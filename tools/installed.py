@@ -1,8 +1,8 @@
 """Install the wheel with its eight requirements in an empty environment, and run a session in a folder with a model.py
 and a viz.py of its own:
 
-    python -m benchmarks.installed                                   # the newest versions
-    python -m benchmarks.installed --python python3.12 torch==2.6.0 numpy==2.0.0 pandas==2.2.2
+    python -m tools.installed                                   # the newest versions
+    python -m tools.installed --python python3.12 torch==2.6.0 numpy==2.0.0 pandas==2.2.2
 """
 import json
 import os

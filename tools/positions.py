@@ -1,6 +1,6 @@
 """Test length extrapolation: train small models with each position scheme on 32 tokens, and test them on 128 tokens.
 
-    python -m benchmarks.positions [--json assets/lessons/positions.json]
+    python -m tools.positions [--json assets/lessons/positions.json]
 
 The task is to predict the token three positions earlier. Tokens are random, so only positions are informative. The
 model is a pre-LN decoder with two layers of four heads. Takes a few minutes on one core. The file records the command,
@@ -84,7 +84,7 @@ def main() -> None:
             print(f"{scheme:<12}{seed:>5}{loss:>9.3f}" + "".join(f"{sum(part) / len(part):>10.3f}" for part in parts),
                   flush=True)
     if options.json:
-        about = {"command": "python -m benchmarks.positions --json " + options.json.as_posix(), "seeds": SEEDS,
+        about = {"command": "python -m tools.positions --json " + options.json.as_posix(), "seeds": SEEDS,
                  "trained": TRAINED, "tested": TESTED,
                  "back": BACK, "steps": STEPS, "batch": BATCH, "vocabulary": VOCABULARY, "texts": TEXTS,
                  "machine": platform.machine(),

@@ -1,7 +1,7 @@
-"""Take the screenshots for README.md and docs/: python -m benchmarks.pictures [NAME …]
+"""Take the screenshots for README.md and docs/: python -m tools.pictures [NAME …]
 
 Starts the app, opens each page in Chromium, and writes docs/images/NAME.png, each under 300 KB. `heads` is also an
-animation (docs/images/heads.gif, under 1 MB), whose first frame is heads.png. `python -m benchmarks.documents` creates
+animation (docs/images/heads.gif, under 1 MB), whose first frame is heads.png. `python -m tools.documents` creates
 the pictures in docs/api.md and docs/paper.md.
 """
 import io

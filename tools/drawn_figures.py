@@ -1,4 +1,4 @@
-"""Draw the pictures for the claim on figure and ground: `python -m benchmarks.drawn_figures`.
+"""Draw the pictures for the claim on figure and ground: `python -m tools.drawn_figures`.
 
 Writes assets/cases/figures: every drawing of drawn_figures.toml, NAME.png, and its figure and those that figures.csv
 outlines in shipped photographs, NAME-figure.png, white where a pixel of the square that the model reads belongs to the

@@ -7,9 +7,9 @@ from itertools import chain
 import pytest
 from packaging.requirements import Requirement
 
-from benchmarks.constraints import FILES, elsewhere, versions
-from benchmarks.licences import ROOT, brought, named
 from clearhead.model.core.query import EXTRAS
+from tools.constraints import FILES, elsewhere, versions
+from tools.licences import ROOT, brought, named
 
 
 @pytest.mark.rest

@@ -1,4 +1,4 @@
-"""Draw the example pictures for the model *Marked digit*: `python -m benchmarks.example_pictures`.
+"""Draw the example pictures for the model *Marked digit*: `python -m tools.example_pictures`.
 
 Writes the first test canvases as PNG files, and their list.
 """
@@ -38,7 +38,7 @@ def named() -> Iterator[tuple[str, str, Canvas]]:
 def write(folder: Path = FOLDER) -> None:
     """Write the files and pictures.toml."""
     files.make_folder(folder)
-    lines = ["# Pictures of the model Marked digit, twins beside each other: python -m benchmarks.example_pictures"]
+    lines = ["# Pictures of the model Marked digit, twins beside each other: python -m tools.example_pictures"]
     for key, title, canvas in named():
         content = encoded(canvas)
         files.write(folder / f"{key}.png", content)

@@ -1,4 +1,4 @@
-"""Compute the shipped results, which take minutes: `python -m benchmarks.shipped [NAME ...]`, by default all of NAMES.
+"""Compute the shipped results, which take minutes: `python -m tools.shipped [NAME ...]`, by default all of NAMES.
 
 Writes one file per query to assets/results (see model/ask/shipped.py) and, for `records`, to assets/records. Runs in
 one thread.

@@ -1,6 +1,6 @@
 """Measure how depth affects gradients before training, for the lesson *One block*.
 
-    python -m benchmarks.depth [--json assets/lessons/block.json]
+    python -m tools.depth [--json assets/lessons/block.json]
 
 Measures the length of the residual stream and the gradient of W_2 in every layer of an untrained encoder, for every
 depth from 2 to 24 layers, post-LN and pre-LN, with thirty seeds each. Takes five minutes on one core.
@@ -42,7 +42,7 @@ def main() -> None:
             print(f"{kind:<5}{layers:>4} layers: gradient {found['gradient'][0]:.3f} first, "
                   f"{found['gradient'][-1]:.3f} last ({found['low'][-1]:.3f} to {found['high'][-1]:.3f})", flush=True)
     if options.json:
-        about = {"command": f"python -m benchmarks.depth --json {options.json.as_posix()}", "seeds": SEEDS,
+        about = {"command": f"python -m tools.depth --json {options.json.as_posix()}", "seeds": SEEDS,
                  "machine": platform.machine(), "torch": torch.__version__,
                  "date": datetime.date.today().isoformat()}
         write_file(options.json, (json.dumps(about | runs) + "\n").encode("utf-8"))

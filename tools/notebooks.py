@@ -1,7 +1,7 @@
 """Run both notebooks of every lesson in a Jupyter kernel. The teacher's copy must run completely, and the student's
 copy must stop at the exercise.
 
-    python -m benchmarks.notebooks [LESSON ...]
+    python -m tools.notebooks [LESSON ...]
 """
 import os
 import sys

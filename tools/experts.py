@@ -1,6 +1,6 @@
 """Train the mixture-of-experts decoder for the lesson *What changed since 2017*, with and without the balancing loss.
 
-    python -m benchmarks.experts [--write assets/lessons/experts.safetensors]
+    python -m tools.experts [--write assets/lessons/experts.safetensors]
 
 Uses five seeds. The file contains the weights of the first seed in float16, each expert's share of tokens with them,
 and the busiest expert's share for every seed. Takes about a minute on one core.
@@ -132,7 +132,7 @@ def main() -> None:
                 found, loss = measured({part: each.float() for part, each in half.items()})
                 shares[name], nats[name] = found.round(4).tolist(), round(loss, 4)
     if options.write:
-        about = {"command": f"python -m benchmarks.experts --write {options.write.as_posix()}",
+        about = {"command": f"python -m tools.experts --write {options.write.as_posix()}",
                  "busiest": json.dumps(busiest), "shares": json.dumps(shares), "nats": json.dumps(nats),
                  "seeds": json.dumps(SEEDS),
                  "date": datetime.date.today().isoformat(), "torch": torch.__version__}

@@ -1,4 +1,4 @@
-"""Count the labelled controls that a newcomer sees on a page without scrolling: python -m benchmarks.first_screen
+"""Count the labelled controls that a newcomer sees on a page without scrolling: python -m tools.first_screen
 [ADDRESS] [PATH …]
 
 Opens each page (default: the start page) of a running app (default: http://localhost:8501) in a new Chromium profile at
@@ -10,7 +10,7 @@ field with the arrow that opens its list.
 import sys
 from typing import Any
 
-from benchmarks.pictures import PATIENCE, VERIFIED, WIDE, browser
+from tools.pictures import PATIENCE, VERIFIED, WIDE, browser
 
 CONTROLS = """() => {
     const wanted = 'a[href], button, input, select, textarea, summary, [role=button], [role=combobox], [role=radio], '

@@ -1,5 +1,5 @@
 """Photograph the first figure of each lesson and study for the cards of *Lessons* and *Research*: python -m
-benchmarks.cards [ADDRESS] [NAME …]
+tools.cards [ADDRESS] [NAME …]
 
 Opens each page of a running app (default: http://localhost:8501) and writes assets/images/cards/NAME-light.webp and
 NAME-dark.webp, 480 × 270 pixels: the whole figure if it is wide, else its upper part. Lessons show their answers, as
@@ -11,9 +11,9 @@ from typing import Any
 
 from PIL import Image, ImageOps
 
-from benchmarks.pictures import PATIENCE, RESTS, WIDE, browser
 from clearhead.viz.style.text import menu
 from clearhead.viz.widgets.cards import PICTURES
+from tools.pictures import PATIENCE, RESTS, WIDE, browser
 
 SIZE = 480, 270
 SHOWN = "?show=1"

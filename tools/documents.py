@@ -1,4 +1,4 @@
-"""Run the Python of the documents in a notebook and write its outputs back: `python -m benchmarks.documents [FILE …]`
+"""Run the Python of the documents in a notebook and write its outputs back: `python -m tools.documents [FILE …]`
 
 All ```python blocks of a document run in order in one kernel, in an empty folder. The output of a block replaces the
 ```text block or the picture (`![…](images/NAME.png)`) that follows it. HTML output is rendered by Chromium. --python is
@@ -19,7 +19,7 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image, ImageChops
 
-from benchmarks.pictures import ROOT, browser, small
+from tools.pictures import ROOT, browser, small
 
 DOCUMENTS = "docs/api.md", "docs/paper.md", "docs/own-model.md"
 PATIENCE = 600   # timeout for one block in seconds

@@ -1,6 +1,6 @@
 """Train the models for the lesson *From kernels to attention*.
 
-    python -m benchmarks.kernels [--json assets/lessons/kernels.json]
+    python -m tools.kernels [--json assets/lessons/kernels.json]
 
 Scores: trains additive, scaled and unscaled dot-product scores on the same data for 200 steps at each d_k, with five
 seeds. Copying: trains recurrent encoder–decoders with one fixed context vector, with one twice as wide, and with
@@ -58,7 +58,7 @@ def main() -> None:
     torch.set_num_threads(1)
     found = {"scores": sweep(), "copying": copies()}
     if options.json:
-        about = {"command": "python -m benchmarks.kernels --json " + options.json.as_posix(), "widths": WIDTHS,
+        about = {"command": "python -m tools.kernels --json " + options.json.as_posix(), "widths": WIDTHS,
                  "score_seeds": SCORE_SEEDS,
                  "copy_seeds": COPY_SEEDS, "score_steps": scores.STEPS, "copy_steps": STEPS,
                  "lengths": LENGTHS,
