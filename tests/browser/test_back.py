@@ -167,7 +167,7 @@ def test_pages_go_back_with_their_controls(visit):
 
 
 @pytest.mark.rest
-def test_lecture_goes_back_one_screen(visit):
+def test_presenting_goes_back_one_screen(visit):
     seen = visit("/softmax?present=1&guess=c&screen=curves", width=1920, height=1080)
     place = seen.main.locator(".clearhead-line .place")
     shown = [place.inner_text()]

@@ -132,7 +132,7 @@ def test_typed_sentence_opens_on_its_pronoun(open_page):
 def test_presented_head_fits_projector_and_arrows_need_figures(open_page):
     seen = open_page("/heads", width=1366, height=768, present=1)
     box = seen.page.locator(".st-key-head .matrix > canvas").bounding_box()
-    leave = seen.page.get_by_role("button", name=strings("lecture")["leave"]).bounding_box()
+    leave = seen.page.get_by_role("button", name=strings("present")["leave"]).bounding_box()
     assert box["y"] + box["height"] <= min(leave["y"], 768), "it hides no picture"
     seen.page.keyboard.press("ArrowRight")
     assert "layer 3 · head 1" in head(seen.rest()) and urlsplit(seen.page.url).path == "/heads"

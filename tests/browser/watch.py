@@ -12,7 +12,7 @@ from clearhead.viz.style.text import page_titles, strings
 PATIENCE = 90_000   # ms: the first response may include importing torch on a busy machine
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"
 # whether something visible still waits for its code, as plots do; a page is idle if this is false and the script has
-# not run for 120 ms. Charts that are folded or on another screen of lecture mode are drawn when they become visible
+# not run for 120 ms. Charts that are folded or on another presented screen are drawn when they become visible
 WAITS = """(document.querySelector("[data-testid=stSkeleton]") || [
         ...document.querySelectorAll(".clearhead-chart:not([data-drawn])")].some((each) => each.checkVisibility()))"""
 # whether the page is idle after the last action has been answered. An action that sends nothing within 250 ms needs no

@@ -34,7 +34,7 @@ def test_wheel_holds_what_the_app_reads(tmp_path):
         "browser"]["gatherUsageStats"]
     held = {path.relative_to(inside / "assets") for path in (inside / "assets").rglob("*") if path.is_file()}
     assert held == {path.relative_to(ROOT / "assets") for path in (ROOT / "assets").rglob("*") if path.is_file()}
-    assert (inside / "viz" / "style" / "lecture.css").exists() and (inside / "py.typed").exists()
+    assert (inside / "viz" / "style" / "present.css").exists() and (inside / "py.typed").exists()
     assert [path.name for path in (tmp_path / "lib").iterdir()] == ["clearhead"]
     for name in ("model", "viz"):
         assert {path.relative_to(inside) for path in (inside / name).rglob("*.py")} == {

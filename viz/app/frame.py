@@ -24,7 +24,7 @@ from clearhead.viz.widgets.head_picker import show_badge
 from clearhead.viz.widgets.layout import flex_row
 from clearhead.viz.widgets.page_bar import page_bar
 from clearhead.viz.widgets.picture import fit_question
-from clearhead.viz.widgets.presentation import listen_for_keys, prepare_room
+from clearhead.viz.widgets.presentation import listen_for_keys, prepare
 from clearhead.viz.widgets.share import share_button
 from clearhead.viz.widgets.sidebar import ask_widgets, fetch_model, require_texts
 
@@ -126,7 +126,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     if not first:
         context.write_address()
     if now.state.present:
-        prepare_room(name in lessons())
+        prepare(name in lessons())
     context.follow()
     with flex_row("center", key="page-head"):
         st.html(f"<h1>{page.title}</h1>", width="stretch")

@@ -27,7 +27,7 @@ from clearhead.viz.app import waiting
 from clearhead.viz.app.link import PASSING, address, from_params, left_out, to_params
 from clearhead.viz.app.page_controls import Control
 from clearhead.viz.app.session import Kept, session
-from clearhead.viz.app.state import LECTURE, QUESTION, VIEW, State, complete_view
+from clearhead.viz.app.state import PRESENTING, QUESTION, VIEW, State, complete_view
 from clearhead.viz.app.streamlit_patch import StreamlitPage
 from clearhead.viz.export.provenance import stated_address
 from clearhead.viz.style.text import FOLDER, menu, page_titles
@@ -119,7 +119,7 @@ class PageContext:
 
     @property
     def present(self) -> bool:
-        """Whether the page is in lecture mode."""
+        """Whether the page is presented."""
         return self.state.present
 
     def __getitem__(self, control: str | tuple[str, ...]) -> Any:
@@ -176,7 +176,7 @@ class PageContext:
         state = self._with_open_head() if keeps else self.state
         state = state.with_question(**asked) if asked else state
         state = state.with_view(**seen) if seen else state
-        state = replace(state, **{name: changes.pop(name) for name in LECTURE & changes.keys()})
+        state = replace(state, **{name: changes.pop(name) for name in PRESENTING & changes.keys()})
         self._put(with_controls(state, self.name, self.about, changes), passing)
         self.write_address()
 

@@ -16,7 +16,7 @@ WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # derived from the rec
 TEXTS = ("text", "text_b", "target")                      # fields that the user types
 QUESTION = {"model", "image", "chat", *TEXTS}
 VIEW = {each.name for each in fields(View)}
-LECTURE = {"present", "screen", "entry", "show"}
+PRESENTING = {"present", "screen", "entry", "show"}
 
 
 @frozen
@@ -34,9 +34,9 @@ class State:
     # (page, control, value) of every control that differs from its default; kept when the page is left
     control_values: frozenset[tuple[str, str, Any]] = frozenset()
     show: bool = False                       # whether all covered answers are revealed, on all pages
-    present: bool = False                    # lecture mode
-    screen: str = ""                         # the current screen of a lesson in lecture mode; "" for the first
-    entry: int = 0                           # lecture mode: position in the presented list, from 1; 0 if there is none
+    present: bool = False                    # whether the page is presented
+    screen: str = ""                         # the current screen of a lesson while presenting; "" for the first
+    entry: int = 0                           # position in the presented list, from 1; 0 if there is none
     # (field, short name) of every text that a link names but does not contain; the name is "" for a damaged link
     absent_texts: frozenset[tuple[str, str]] = frozenset()
 

@@ -110,7 +110,7 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str | int] | None = N
                          margin={"l": label_width(rows, axes[1]), "r": RULER if style.ruler else 20,
                                  "t": 56 if title else 32})
     figure.update_xaxes(**category_axis(columns), showgrid=False, side="bottom", constrain="domain")
-    # rows with numbers in their cells are high enough for their names, also in lecture mode
+    # rows with numbers in their cells are high enough for their names, also while presenting
     figure.update_yaxes(**category_axis(rows), showgrid=False, autorange="reversed", constrain="domain",
                         scaleanchor="x" if style.square else None, dtick=1 if len(rows) <= WRITTEN else None)
     fit_x_labels(figure, columns, angle)

@@ -69,7 +69,7 @@ def render(page: PageContext) -> None:
     words = opening("claims")
     table, counted = all_rows(), st.empty()
     waiting = _controls(page, table)
-    prose(f":gray[{words['legend']}]")   # lecture mode hides captions outside claims
+    prose(f":gray[{words['legend']}]")   # presenting hides captions outside claims
     results, places = {row: result_of(row) for row in table}, dict[Row, Places]()
     for _, group in groupby(table, key=lambda row: row.claim.name):
         places |= draw_claim(page, {row: results[row] for row in group}, waiting)

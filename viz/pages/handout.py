@@ -40,8 +40,8 @@ PAGE = Page("nothing", controls=(Words("list", longest=MOST_PACKED),))
 _BROUGHT, _BEFORE = (HandoutStore(LIMITS.handouts_bytes // 4) for _ in range(2))
 _AFTER = Kept(frozenset[str]())   # the ids of the list after that removal
 _ERROR = Kept("")   # error of the last dropped handout file
-_REVEALED = Kept("")   # the question whose answer is revealed in lecture mode
-STAGE = 390   # height of an unscaled picture in pixels; enlarged with its caption it fits a 900-pixel projector
+_REVEALED = Kept("")   # the question whose answer is revealed while presenting
+PRESENTED = 390   # height of an unscaled picture in pixels; enlarged with its caption it fits a 900-pixel projector
 
 
 def _draw(item: Item, height: int | None = None) -> None:
@@ -62,7 +62,7 @@ def render(frame: PageContext) -> None:
     """Draw the page."""
     figures = handout()
     if frame.state.present and figures.items:
-        _stage(frame, figures)
+        _present(frame, figures)
         return
     heading(WORDS["title"], 2)
     links = any(opens_elsewhere(item.link) for item in figures.items if item.link)
@@ -282,15 +282,15 @@ def _swapped(which: str, *new: Item) -> Callable[[Handout], Handout]:
                                                     for each in (new if item.id == which else (item,))))
 
 
-def _stage(frame: PageContext, figures: Handout) -> None:
+def _present(frame: PageContext, figures: Handout) -> None:
     """Draw one figure as large as fits on the screen."""
     item = figures.items[min(max(frame.state.entry, 1), len(figures.items)) - 1]
     if item.kind not in SPOKEN:
-        _draw(item, STAGE)
+        _draw(item, PRESENTED)
         st.markdown(escape_markdown(item.caption))
         return
     said = item.said
-    with st.container(key="stage-words"):
+    with st.container(key="presented-words"):
         if item.kind == "screen":   # a screen of a page that does not exist here
             st.markdown(WORDS("missing", title=escape_markdown(said["title"])))
         st.markdown(_lines(item.caption))

@@ -62,7 +62,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
     offers = sources.catalogue()
     writers = sorted((offer for offer in offers.values() if offer.writes), key=lambda offer: offer.size)
     absent = sorted((offer for offer in writers if not offer.on_disk), key=lambda offer: offer.id != page.model)
-    with st.container(key="aside-ways"):   # hidden in lecture mode
+    with st.container(key="aside-ways"):   # hidden while presenting
         st.info(sentence)
         with flex_row():
             for offer in writers:

@@ -102,7 +102,7 @@ def _twins(page: PageContext, model: str, swap: desk.Swap, record: AttentionReco
             lambda text: page.set(text=swap.with_adjective(text)), "text",
             swap.adjective if role == swap.role else None, f"adjective-{role}"))
     lines = [(WORDS["this"], swap.text, record), (WORDS["twin"], swap.twin, other)]
-    with st.container(key="aside-twins"):   # lecture mode shows only the strips
+    with st.container(key="aside-twins"):   # presenting shows only the strips
         st.markdown("\n".join(f"- {label}: {escape_markdown(text)} → {_french(translated)}"
                               for label, text, translated in lines))
     said = [translated[Kind.CROSS].queries for _, _, translated in lines]

@@ -106,7 +106,7 @@ class Lesson:
                 self._about()
 
     def _about(self) -> None:
-        """Draw the duration and the lessons it builds on, without buttons in lecture mode."""
+        """Draw the duration and the lessons it builds on, without buttons while presenting."""
         known = pages()
         before = [earlier for earlier in self.prose["builds_on"]
                   if earlier in known and not self.page.present]
@@ -132,7 +132,7 @@ class Lesson:
 
     def open(self, control: str = "guess") -> bool:
         """Return whether the covered part may be shown: the question is answered or everything is revealed. Always true
-        in lecture mode, where the question has its own screen before the picture."""
+        while presenting, where the question has its own screen before the picture."""
         return self.page.state.show or self.page.present or bool(self.page[control])
 
     def _uncovered(self) -> list[bool]:
@@ -158,7 +158,7 @@ class Lesson:
             else:
                 self.covered("remember")
         if self.page.present:
-            self.fragment(_hall_checks)
+            self.fragment(_presented_checks)
             return
         self.fragment(_checks)
         remember(self.page)
@@ -182,7 +182,7 @@ class Lesson:
 
     def further(self, draw: Callable[..., None], *given: object, opened_by: Sequence[str] = ()) -> None:
         """Draw the optional section that is named like `draw`, with draw(page, lesson, *given), in an expander that is
-        opened by hand or by a link that sets one of the controls `opened_by`. In lecture mode it is an ordinary
+        opened by hand or by a link that sets one of the controls `opened_by`. While presenting it is an ordinary
         screen."""
         if self.page.present:
             draw(self.page, self, *given)
@@ -329,7 +329,7 @@ class Section(Texts):
 
     def explain(self, *shown: Callable, notices_in: DeltaGenerator | None = None, **facts: object) -> None:
         """Draw what to notice in the section's pictures, and the tabs below. shown: functions to list under Code.
-        notices_in: the column for what to notice; ignored in lecture mode, which shows it below the picture."""
+        notices_in: the column for what to notice; ignored while presenting, which shows it below the picture."""
         self.tell(**facts)
         words = self.lesson.words
         if notices := self.get("notice"):
@@ -380,8 +380,8 @@ def _checks(page: PageContext, lesson: Lesson) -> None:
             ask(page, prompt, control)
 
 
-def _hall_checks(page: PageContext, lesson: Lesson) -> None:
-    """Draw the two final questions in lecture mode: one screen each, without storing answers."""
+def _presented_checks(page: PageContext, lesson: Lesson) -> None:
+    """Draw the two final questions while presenting: one screen each, without storing answers."""
     for control, prompt in zip(CHECKS, lesson.prose["check"], strict=True):
         with st.container(key=f"predict-{control.name}"):
             ask(page, prompt, control.name)

@@ -1,4 +1,4 @@
-"""Lesson questions: answers to choose from (or, in lecture mode, counts of raised hands), then an explanation of each.
+"""Lesson questions: answers to choose from (or, while presenting, counts of raised hands), then an explanation of each.
 They are optional: *Show me* reveals every answer, on all pages and for the rest of the visit."""
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
     letters = LETTERS[:len(prompt["answers"])]
     st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
     if page.present:
-        _ask_hall(page, prompt, control, letters)
+        _ask_presented(page, prompt, control, letters)
         return
     if chosen not in letters and not page.state.show:
         with flex_row("bottom", gap="small"):
@@ -58,10 +58,10 @@ def _judged(prompt: dict, chosen: int | None, yours: str) -> list[str]:
             for sign, mine, answer in zip(signs, own, prompt["answers"], strict=True)]
 
 
-def _ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[str]) -> None:
+def _ask_presented(page: PageContext, prompt: dict, control: str, letters: Sequence[str]) -> None:
     """Draw the answers, each with a count of raised hands. A click on an answer, or the next arrow key, reveals the
     explanations; no answer is marked as chosen."""
-    words, told = strings("lecture"), page[control] in letters
+    words, told = strings("present"), page[control] in letters
     question = f"{page.name} {control}"
     for place, (letter, answer) in enumerate(zip(letters, prompt["answers"], strict=True)):
         right = told and place == prompt["right"]

@@ -8,7 +8,7 @@ from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import bind
 from clearhead.viz.widgets.my_lesson import HOME, add_screens, present
 
-WORDS = strings("lecture")
+WORDS = strings("present")
 
 COOKIE, OFF = "clearhead_shortcuts", "off"
 _SHORTCUTS = Kept("")   # the reader's setting in this session; "" for the browser's stored one

@@ -1,6 +1,6 @@
-"""Lecture mode: large type for a room. P toggles it on every page; present=1 in the URL turns it on.
+"""Presenting: large type for an audience. P toggles it on every page; present=1 in the URL turns it on.
 
-A page becomes a sequence of screens for arrow keys and clickers (viz/components/js/stage.js). A lesson has several
+A page becomes a sequence of screens for arrow keys and clickers (viz/components/js/screens.js). A lesson has several
 screens, including its controls; any other page is one picture. When a list is presented (viz/widgets/my_lesson.py), the
 step after an entry's last screen opens the next entry.
 """
@@ -19,10 +19,10 @@ from clearhead.viz.widgets.my_lesson import place_of, present, step
 from clearhead.viz.widgets.page_bar import shortcuts
 
 
-def prepare_room(lesson: bool) -> None:
+def prepare(lesson: bool) -> None:
     """Set the enlarged layout before anything is drawn: a lesson as screens with its controls, any other page as its
     picture alone."""
-    st.html(STYLES / "lecture.css")
+    st.html(STYLES / "present.css")
     if not lesson:
         st.html(STYLES / "present_picture.css")
 
@@ -51,7 +51,7 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
         state, (place, only) = page.state, place_of(page)
         words = {"id": f"{page.name} {only} {place}", "title": page.about.title, "screen": state.screen,
                  "lesson": lesson, "only": only, "place": place, "back": went_back(),
-                 "text": strings("lecture")} if state.present else {}
+                 "text": strings("present")} if state.present else {}
         # data must be in a list, like the slider's message
         keys = registered("keys", "js/presentation.js", "module.keys", isolate_styles=False)
         keys(key="presentation", data=[{"on": state.present, "letters": shortcuts()} | words], on_event_change=hand_on)

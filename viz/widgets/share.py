@@ -78,7 +78,7 @@ def asks(page: PageContext) -> bool:
 
 
 def for_class(page: PageContext, show: bool) -> State:
-    """Return the state without answers and outside lecture mode. show: reveal every answer, else cover them; a
+    """Return the state without answers, not presented. show: reveal every answer, else cover them; a
     predicted head is revealed or covered accordingly."""
     answers: dict[str, str | None] = {control.name: None for control in page.about.controls if is_answer(control)}
     if "predict" in page.controls:

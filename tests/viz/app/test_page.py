@@ -13,7 +13,7 @@ from clearhead.viz.app import page as page_contract
 from clearhead.viz.app.page import PageContext, lessons, page_after, pages
 from clearhead.viz.app.page_controls import Switch
 from clearhead.viz.app.session import Session
-from clearhead.viz.app.state import LECTURE, QUESTION, VIEW
+from clearhead.viz.app.state import PRESENTING, QUESTION, VIEW
 from clearhead.viz.style.text import menu, page_titles, strings
 from clearhead.viz.widgets.cards import PICTURES
 
@@ -151,4 +151,4 @@ def test_url_restores_every_state(heads_page, name):
 
 def test_no_control_has_the_name_of_a_field_of_the_state():
     for name, (page, _) in pages().items():
-        assert not {control.name for control in page.controls} & (QUESTION | VIEW | LECTURE | {"passing"}), name
+        assert not {control.name for control in page.controls} & (QUESTION | VIEW | PRESENTING | {"passing"}), name

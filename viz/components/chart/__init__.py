@@ -18,7 +18,7 @@ TOOLS = ("keep", "save")                                                     # t
 def chart(spec: Mapping[str, object], *, key: str, alt: str = "", config: Mapping[str, object] | None = None,
           saving: bool = False, on_tool: Callable[[str], None] | None = None,
           on_pick: Callable[[list[int]], None] | None = None) -> None:
-    """Draw a plotly chart, {"data", "layout"}, which scales with the page in lecture mode.
+    """Draw a plotly chart, {"data", "layout"}, which scales with the page while presenting.
 
     alt: alternative text. config: merged into the common plotly configuration. saving: whether *Save* is open. on_tool:
     receives the name of a pressed tool (TOOLS) before the page reruns; without it, no tools are drawn. on_pick:

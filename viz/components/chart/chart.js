@@ -1,15 +1,15 @@
 // A plotly chart that is updated in place, with its tools. Streamlit's own chart is removed and rebuilt at several
 // times the cost, and separate buttons would be redrawn whenever the page reruns. If the page's style enlarges its
-// content, the chart opts out and enlarges its text instead, because plotly would misplace the pointer. In lecture mode
-// (--lecture) it takes a share of the window.
+// content, the chart opts out and enlarges its text instead, because plotly would misplace the pointer. While presenting
+// (--present) it takes a share of the window.
 import { larger } from "../js/larger.js";
 import { mountOnce, styles } from "../js/lifecycle.js";
 import { button, div, heightFor, node, zoomOf } from "../js/shared.js";
 
 const STRIP = 36;       // pixels below a full-screen chart, for plotly's buttons (chart.css)
-const SHARE = 0.5;      // share of the window's height in lecture mode
+const SHARE = 0.5;      // share of the window's height while presenting
 const REST = 0.6;       // share of its own height that must fit on the screen; otherwise the chart gets the next screen
-// in lecture mode: largest enlargement of the height; font size relative to the page's
+// while presenting: largest enlargement of the height; font size relative to the page's
 const MOST = 1.2, LETTERS = 0.96;
 const QUIET = 100;      // milliseconds without changes before invisible charts are drawn
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
@@ -30,15 +30,15 @@ function begin(address, parent) {
   const root = div(parent, "clearhead-chart");
   let data, tell, sent, said, config, times = 1, width, height, waits, seen, later, ended, listens, saves;
 
-  const lecture = () => +getComputedStyle(root).getPropertyValue("--lecture");
+  const presented = () => +getComputedStyle(root).getPropertyValue("--present");
   const tall = () => {
-    const own = data.layout.height, most = MOST * own * lecture(), half = SHARE * innerHeight;
+    const own = data.layout.height, most = MOST * own * presented(), half = SHARE * innerHeight;
     const alone = getComputedStyle(root).getPropertyValue("--picture-below");   // not set in lessons
     if (!most) return own * times;
-    return Math.min(most, heightFor(root, alone ? innerHeight : half, Math.min(half, REST * own * lecture())));
+    return Math.min(most, heightFor(root, alone ? innerHeight : half, Math.min(half, REST * own * presented())));
   };
   const filled = () => (document.fullscreenElement === root ? innerHeight - STRIP : tall());
-  const enlarged = () => LETTERS * lecture() || zoomOf(parent);
+  const enlarged = () => LETTERS * presented() || zoomOf(parent);
   const fit = () => {
     if (!root.clientWidth) return;
     if (waits) soon();   // the observer does not report charts below the visible part

@@ -39,7 +39,7 @@ function viewOf(root) {
   }
 
   function draw(values, faint, colours) {
-    // in lecture mode, text is large and there is little height
+    // while presenting, text is large and there is little height
     const height = body.height * (+getComputedStyle(root).getPropertyValue("--picture-share") || 1);
     box = { left: 34, right: Math.max(80, root.clientWidth - 12), top: TOP, bottom: height - FOOT };
     area = plane(svg, box, body.low, body.high);

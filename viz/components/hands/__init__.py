@@ -9,7 +9,7 @@ def hands(question: str, *, key: str, **answer: object) -> None:
 
     question: the name under which the tab stores them. answer: for a count, its index `place`, the number of `answers`,
     whether they are revealed (`told`), which draws a bar, and whether it is the `right` one, in the accent colour. The
-    key must start with "hands-", which identifies the element in lecture mode.
+    key must start with "hands-", which identifies the element while presenting.
     """
-    data = {"question": question, "text": strings("lecture")["hands"]} | answer
+    data = {"question": question, "text": strings("present")["hands"]} | answer
     registered("hands", "hands/hands.js", "module.hands()", None)(key=key, data=[data])

@@ -6,7 +6,7 @@ import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.j
 import { namesOf } from "./labels.js";
 
 const LARGEST = 44, SHADES = 1024, SMALLEST = 9;
-const FEW = 20;   // up to this many tokens, lecture mode shows all names, even if the picture exceeds its screen
+const FEW = 20;   // up to this many tokens, presenting shows all names, even if the picture exceeds its screen
 
 /** @type {import("./head_view.js").Lens} */
 export function matrix(stage, view) {

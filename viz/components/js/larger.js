@@ -1,4 +1,4 @@
-// Scale a plotly chart for lecture mode, because plotly misplaces the pointer inside an enlarged element.
+// Scale a plotly chart for presenting, because plotly misplaces the pointer inside an enlarged element.
 
 const GROWS = /font\.size$|margin\.[lrtb]$|standoff$|ticklen$|yshift$|line\.width$|marker\.size$/;   // in pixels
 

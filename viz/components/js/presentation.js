@@ -1,12 +1,12 @@
-// Keyboard control of lecture mode, independent of the focus, with a single listener that survives redraws: P toggles
-// the mode, arrows step, and Escape ends it. An element focused with Tab keeps its arrow keys, but never Page Up and
+// Keyboard control of presentations, independent of the focus, with a single listener that survives redraws: P toggles
+// presenting, arrows step, and Escape ends it. An element focused with Tab keeps its arrow keys, but never Page Up and
 // Page Down, which presenter remotes send. Remotes also send a full stop for a black screen, and F5 to start.
 import { SCREENS } from "./input.js";
 import { mountOnce } from "./lifecycle.js";
 import { button, div, span } from "./shared.js";
-import { stage, TITLE } from "./stage.js";
+import { present, TITLE } from "./screens.js";
 
-// commands in lecture mode: functions of room() without an argument
+// commands while presenting: functions of presented() without an argument
 const COMMANDS = { p: "leave", escape: "leave", b: "dark", ".": "dark", f5: "full", home: "first", end: "last" };
 const TYPED = "input:not([type=range], [type=radio], [type=checkbox]), textarea, select, [contenteditable=true]";
 const MOVED = "[role=application], [role=slider], [role=radio], [role=radiogroup], input[type=range], "
@@ -22,9 +22,9 @@ function taken(event, on) {
 }
 
 /**
- * Return a key's command, if it has one: the name of a function of room(), or "start", and its argument.
+ * Return a key's command, if it has one: the name of a function of presented(), or "start", and its argument.
  * @param {KeyboardEvent} event
- * @param {boolean} on  whether lecture mode is on
+ * @param {boolean} on  whether the page is presented
  * @param {boolean} letters  whether letters, digits and the full stop are commands
  * @returns {[name: string, given?: *] | undefined}
  */
@@ -55,7 +55,7 @@ function line(parent, { text, title }, act) {
 let latest;
 
 // Show a page's screens and the line below them.
-function room(parent, data, tell) {
+function presented(parent, data, tell) {
   const black = div(parent, "clearhead-black");
   black.hidden = true;
   black.onclick = () => { black.hidden = true; };
@@ -64,7 +64,7 @@ function room(parent, data, tell) {
   const acts = { leave, proof: () => screens.prove(), on: () => move(1), back: () => move(-1) };
   const { row, place, proof, arrows } = line(parent, data, (name) => acts[name]());
   const start = latest?.id === data.id && !data.back ? latest.screen : told;
-  const screens = stage(start, data, ({ name, place: at, of, proof: proves }) => {
+  const screens = present(start, data, ({ name, place: at, of, proof: proves }) => {
     place.textContent = data.place || (of > 1 ? `${at} / ${of}` : "");
     proof.hidden = !proves;
     for (const arrow of arrows) arrow.hidden = !place.textContent;   // a single screen has nothing to step to
@@ -110,7 +110,7 @@ function begin(parent) {
     if (next === open && data.back) shown?.turn(data.screen);
     if (next === open) return;
     shown?.end();
-    [open, shown] = [next, next && room(parent, data, tell)];
+    [open, shown] = [next, next && presented(parent, data, tell)];
   }
   return { update, end: () => ended.abort() };
 }

@@ -1,6 +1,6 @@
 // Store the reader's progress in this browser: each lesson's controls, from its URL, and the visible section. Answers
 // in a link do not count until the reader answers again.
-import { nameOf } from "./stage.js";
+import { nameOf } from "./screens.js";
 import { store, stored } from "./storage.js";
 
 const NAME = "clearhead lessons", SECTION = "#", QUESTION = /^(?:guess|check_)/;

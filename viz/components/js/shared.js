@@ -153,7 +153,7 @@ export function palette(root, colours) {
 }
 
 /**
- * Return the factor by which the page's style enlarges an element, as in lecture mode.
+ * Return the factor by which the page's style enlarges an element, as it does while presenting.
  * @param {Element} element
  * @returns {number}
  */
@@ -377,7 +377,7 @@ export const token = (text, flags, parent, tag = "bdi") => Object.assign(
   flags & 1 && { dir: "ltr" });   // the text around a special token takes its direction from the others
 
 /**
- * Return the window position of a point inside an element, even if lecture mode enlarges the element.
+ * Return the window position of a point inside an element, even if presenting enlarges the element.
  * @param {Element} element
  * @param {number} x
  * @param {number} y

@@ -1,5 +1,5 @@
 // Show the part of the page that a tour's step explains.
-import { mark } from "./stage.js";
+import { mark } from "./screens.js";
 
 let framed;
 

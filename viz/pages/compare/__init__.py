@@ -95,7 +95,7 @@ def render(page: PageContext) -> None:
         if page["versus"] == "model":
             st.caption(words["same_heads" if same_heads(*records, kinds) else "other_heads"], width=READABLE)
     beside = map_beside_grid(records, found)
-    with left if beside and page.present else right:   # in lecture mode the map needs the whole height
+    with left if beside and page.present else right:   # while presenting the map needs the whole height
         change_section(records, view, found)
         for edit in other.query.edits:
             if isinstance(edit, Silence) and edit.mode == "zero":

@@ -329,7 +329,7 @@ def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, 
     names in Markdown."""
     predictions = [first.prediction, second.prediction]
     kinds = ["none" if each is None else each.kind for each in predictions]
-    with st.container(key="aside-answers"):   # hidden in lecture mode
+    with st.container(key="aside-answers"):   # hidden while presenting
         heading(WORDS["answers"])
     sides = {"one": names[0], "other": names[1]}
     angle = cosine(first, second)

@@ -32,7 +32,7 @@ def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> No
     st.markdown(behaviour_sentence(atlas, head, _chance(page, atlas)))
     near = neighbours(atlas.wide(), head, NEAR)
     if near:
-        with st.container(key="aside-near"):   # hidden in lecture mode
+        with st.container(key="aside-near"):   # hidden while presenting
             st.caption(WORDS["near"])
             pills(WORDS["near"], [(other, f"{head_label(*other)}  {far:z.2f}") for other, far in near], page.set,
                   "head", None, "atlas-near")

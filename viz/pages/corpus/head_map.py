@@ -53,7 +53,7 @@ class HeadDots:
 
 def draw_map(page: PageContext) -> None:
     """Draw the map, the open head's card, and the links to other corpora."""
-    with st.container(key="aside-map"):   # hidden in lecture mode
+    with st.container(key="aside-map"):   # hidden while presenting
         prose(WORDS["lead"])
     atlas = _atlas(page, page["folder"])
     axes, head = _axes(page, atlas), open_head(page, atlas)

@@ -134,7 +134,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         return
     question = MeasuresQuery(page.query(), view.kind)
     measures, claims = desk.cached(question), head_claims(record, view, *_twin(page)) or [row_claim(record, view)]
-    if not page.present:   # lecture mode leaves more room for the picture
+    if not page.present:   # presenting leaves more room for the picture
         with flex_row("center", gap="small", key="heads-lead"):
             st.markdown(claims.pop(0), width="content")
             _offer(page, record[view.kind], view)

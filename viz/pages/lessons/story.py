@@ -35,7 +35,7 @@ PAGE = Page("nothing", controls=(
 def render(page: PageContext) -> None:
     """Draw the page."""
     lesson = Lesson(page)
-    lesson.fragment(_stage)
+    lesson.fragment(_decoder)
     lesson.end()
 
 
@@ -45,16 +45,16 @@ def _there() -> list[str]:
     return [name for name in DECODERS if name in offers and offers[name].on_disk]
 
 
-def _stage(page: PageContext, lesson: Lesson) -> None:
+def _decoder(page: PageContext, lesson: Lesson) -> None:
     """Draw the sentence, its way to the next piece, the question and the derivation.
 
     The question is beside the heading and sentence, because the picture fills the rest of the screen. Once answered,
-    only the verdict stays there, and the explanations are below the picture. Lecture mode has one screen for the
+    only the verdict stays there, and the explanations are below the picture. Presenting has one screen for the
     picture and one for the question.
     """
     page.follow()   # opens the lesson chosen in the picture
-    words, lecture = lesson.prose["widgets"], page.present
-    if lecture:
+    words, present = lesson.prose["widgets"], page.present
+    if present:
         lesson.header()
     else:
         left, right = split()
@@ -68,7 +68,7 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
             elif not lesson.open():
                 lesson.predict()
     with st.container(key="section-story"):
-        if lecture:
+        if present:
             text, model = _sentence(page, words)
         wrote = page["wrote"]
         answer: Story = page.ask(StoryQuery(sources.open_query(model, text, continuation=wrote)))

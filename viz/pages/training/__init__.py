@@ -12,7 +12,7 @@ from clearhead.model.training import processes as films
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Number, Words, position
 from clearhead.viz.figures.heads import induction_scatter
-from clearhead.viz.pages.training.film import film_stage
+from clearhead.viz.pages.training.film import film_player
 from clearhead.viz.pages.training.own_run import (
     HEADS,
     LAYERS,
@@ -54,7 +54,7 @@ def render(page: PageContext) -> None:
         if (training := TRAINING.value) is not None:
             background_training(training)
         film = desk.film(chosen)
-        film_stage(page, chosen, film, film.about["steps"], growing=False)
+        film_player(page, chosen, film, film.about["steps"], growing=False)
     _induction(page)
     folded_formula(words["source"], lambda: (induction.scores, films.emergence_interval, films.loss_drop_step),
                    key="training-formula")

@@ -115,7 +115,7 @@ def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int,
     return (places[-1] - (kind is Kind.CROSS) if places else None), None
 
 
-def film_stage(page: PageContext, model: str, film: Film, last: int, growing: bool) -> None:
+def film_player(page: PageContext, model: str, film: Film, last: int, growing: bool) -> None:
     """Draw a training's snapshots. last: the axis's last step. growing: whether the training is still running, so that
     snapshots are scored one by one."""
     chosen = page["step"]

@@ -13,7 +13,7 @@ from clearhead.model.training import processes
 from clearhead.model.training.processes import Film, Settings, Status, Training
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.session import Kept
-from clearhead.viz.pages.training.film import film_stage
+from clearhead.viz.pages.training.film import film_player
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, slider_for
 from clearhead.viz.widgets.layout import flex_row, note, prose
@@ -91,7 +91,7 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
     except UserError:
         return   # no snapshot yet
     try:
-        film_stage(_LeasedPage(page, training), training.name, _with_news(film, news), news.steps, growing=True)
+        film_player(_LeasedPage(page, training), training.name, _with_news(film, news), news.steps, growing=True)
     except UserError as error:
         st.error(escape_markdown(error))
 

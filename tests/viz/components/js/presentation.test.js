@@ -14,7 +14,7 @@ function heard(key, { code = key, shiftKey, html = "<p>text</p>", on = true, let
   return found;
 }
 
-export function keysInLectureMode() {
+export function keysWhilePresenting() {
   const wanted = { p: ["leave"], Escape: ["leave"], PageDown: ["move", 1], PageUp: ["move", -1],
     ArrowRight: ["move", 1], " ": ["move", 1], b: ["dark"], ".": ["dark"], F5: ["full"], Home: ["first"], x: null };
   for (const [key, says] of Object.entries(wanted)) equal(heard(key), says, key);
@@ -28,7 +28,7 @@ export function keyGoesToTheFocusedElement() {
   equal(heard("ArrowDown", { html: "<button>x</button>" }), ["move", 1]);
 }
 
-export function keysOutsideLectureMode() {
+export function keysOutsidePresenting() {
   equal(["p", "PageDown", "F5"].map((key) => heard(key, { on: false })), [["start"], null, null]);
   equal(heard("p", { html: "<div role=application tabindex=0>", on: false }), ["start"]);
   equal(heard("p", { html: "<select></select>", on: false }), null);
@@ -40,7 +40,7 @@ export function lettersCanBeSwitchedOff() {
   equal([" ", "ArrowLeft", "Escape"].map((key) => heard(key, off)), [["move", 1], ["move", -1], ["leave"]]);
 }
 
-export function secondListenerEndsTheLectureOfTheFirst() {
+export function secondListenerEndsThePresentationOfTheFirst() {
   document.body.innerHTML = `<main data-testid="stMain"><div data-testid="stMainBlockContainer">
     <div data-testid="stVerticalBlock"><div class="st-key-section-a"><h3>A</h3></div></div></div></main>`;
   const draw = (on) => keys({ data: [{ on, id: "L", lesson: true, only: "", title: "L", text: {} }],

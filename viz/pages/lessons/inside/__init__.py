@@ -65,7 +65,7 @@ def _hand(page: PageContext, lesson: Lesson, words: Section) -> None:
             page.set(**{HAND[name].name: numbers for name, numbers in moved.items()})
 
     beside = flex_row(gap="medium")   # wraps in a narrow window
-    # viz/style/lecture.css makes each as wide as the window in lecture mode
+    # viz/style/present.css makes each as wide as the window while presenting
     with beside.container(width=ARROWS, key="hand-arrows"):
         corners = head_steps.hull(np.array(vectors["v"]).reshape(-1, 2)).tolist()
         arrows(words["tokens"], HAND, vectors, looks, corners, covered=not revealed, key="hand", turn=turn)

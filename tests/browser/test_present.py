@@ -1,4 +1,4 @@
-"""A lesson in lecture mode, in a real browser: screens legible in a hall, a clicker, and counted hands."""
+"""A presented lesson, in a real browser: screens legible from the last row, a clicker, and counted hands."""
 import itertools
 import re
 from urllib.parse import urlsplit
@@ -10,7 +10,7 @@ from clearhead.viz.app.page import lessons
 from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE, Watch, soon
 
-WORDS = strings("lecture")
+WORDS = strings("present")
 TOLD = 350              # ms: the server hears 300 ms later which screen is seen
 PROSE, LABEL = 40, 28   # pixels that a hall of 200 reads on a screen of 1,080
 # letters as they are on the screen, of prose, of the answers and of charts; and what sticks out
@@ -27,7 +27,7 @@ LETTERS = """() => {
 }"""
 
 
-def lecture(watch, path: str) -> Watch:
+def presented(watch, path: str) -> Watch:
     seen = watch(width=1920, height=1080)
     seen.page.goto(seen.address + path)
     expect(seen.main.locator(".clearhead-line .place")).to_contain_text("/", timeout=PATIENCE)
@@ -60,23 +60,23 @@ def questions(seen: Watch) -> dict:
 
 
 def unread(seen: Watch) -> list:
-    """Return the visible texts that cannot be read in a lecture hall."""
+    """Return the visible texts that cannot be read from the last row."""
     found = seen.page.evaluate(LETTERS)
     return [*(each for each in found["prose"] if each[0] < PROSE - 0.1),
             *(each for each in found["labels"] if each[0] < LABEL), *["sideways"] * (found["sideways"] > 0)]
 
 
-def hall_can_read(seen: Watch) -> None:
+def audience_can_read(seen: Watch) -> None:
     soon(lambda: unread(seen), [])   # a screen is fitted in the frame after it was drawn
     assert urlsplit(seen.page.url).path != "/handout"
 
 
 @pytest.mark.parametrize(("name", "most"), [
     ("masks", 4), *(pytest.param(name, None, marks=pytest.mark.rest) for name in lessons())])
-def test_lecture_hall_can_read_every_screen(watch, name, most):
-    seen, visited = lecture(watch, f"/{name}?present=1"), list[int]()
+def test_audience_can_read_every_screen(watch, name, most):
+    seen, visited = presented(watch, f"/{name}?present=1"), list[int]()
     for how in itertools.islice(itertools.cycle(["PageDown", "ArrowRight", "click"]), 200):
-        hall_can_read(seen)
+        audience_can_read(seen)
         at, screens = place(seen)
         visited.append(at)
         if at == (most or screens):
@@ -94,7 +94,7 @@ def test_lecture_hall_can_read_every_screen(watch, name, most):
 
 def test_raised_hands_are_counted_revealed_and_survive_reload(watch):
     prompt = strings("lessons/softmax")["predict"]
-    seen = lecture(watch, "/softmax?present=1&screen=predict-guess")
+    seen = presented(watch, "/softmax?present=1&screen=predict-guess")
     counts = seen.main.locator("[class*=st-key-hands-guess-] .count:visible")
     expect(counts).to_have_count(len(prompt["answers"]))
     why = prompt["answers"][prompt["right"]]["why"][:30]
@@ -120,7 +120,7 @@ def test_raised_hands_are_counted_revealed_and_survive_reload(watch):
 
 
 def test_clicker_steps_whatever_has_the_focus(watch):
-    seen = lecture(watch, "/softmax?present=1&guess=c&screen=curves")
+    seen = presented(watch, "/softmax?present=1&guess=c&screen=curves")
     slider = seen.main.get_by_role("slider", name=strings("lessons/softmax")["curves"]["t"])
     expect(slider).to_be_visible()
     slider.focus()

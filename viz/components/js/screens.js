@@ -1,6 +1,6 @@
-// A page in lecture mode: a sequence of screens, one of them visible. In a lesson, each question and section is a
+// A presented page: a sequence of screens, one of them visible. In a lesson, each question and section is a
 // screen; a section first shows its lead and then its notices below the picture, one at a time. Other pages have a
-// single screen. Elements are not moved: this module marks the visible ones, and lecture.css hides the rest.
+// single screen. Elements are not moved: this module marks the visible ones, and present.css hides the rest.
 import { clamp, inWindow, mainOf } from "./shared.js";
 
 const BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
@@ -69,7 +69,7 @@ export function mark(name, wanted) {
  * @returns {{move: (by: number) => boolean | void, turn: (to: string) => void, end: () => void, prove: () => void,
  *   first: () => void, last: () => void}}
  */
-export function stage(start, { lesson, only }, tell) {
+export function present(start, { lesson, only }, tell) {
   const main = mainOf(), scales = new Map();
   // smallest enlargement of a screen that would not fit otherwise: a lesson's prose stays readable from the last row
   const least = lesson ? 1 : 0.64;
@@ -99,7 +99,7 @@ export function stage(start, { lesson, only }, tell) {
 
   // Scale the screen to fit the window; if it would become too small, it scrolls instead.
   function enlarge(fit) {
-    const enlarged = (by) => document.documentElement.style.setProperty("--lecture",
+    const enlarged = (by) => document.documentElement.style.setProperty("--present",
       `${Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE) * by}`);
     const key = `${screens[place].name} ${proof} ${innerWidth} ${innerHeight}`;
     // pictures then also take the rest of the window, and the screen is fitted again to their final height
@@ -174,7 +174,7 @@ export function stage(start, { lesson, only }, tell) {
     clearTimeout(later);
     cancelAnimationFrame(waiting);
     waiting = -1;
-    document.documentElement.style.removeProperty("--lecture");
+    document.documentElement.style.removeProperty("--present");
     for (const each of ["seen", "said"]) mark(each, []);
   };
   return { move, turn, end, prove, first: () => go(0, 0), last: () => go(screens.length - 1, 0) };
