@@ -14,22 +14,15 @@ from clearhead.model.core import pictures
 from clearhead.model.core.query import Silence, UserError
 from clearhead.model.core.record import Prediction
 from clearhead.model.core.view import View
-from clearhead.viz.app.page_controls import Numbers
-from clearhead.viz.components import block_diagram as block_payload
-from clearhead.viz.components import handles as handles_payload
-from clearhead.viz.components import mask_editor as cells_payload
-from clearhead.viz.components import story as story_payload
-from clearhead.viz.components import token_strip as strip_payload
 from clearhead.viz.export.comparison import SavedComparison, comparison_picture
 from clearhead.viz.export.formats import FORMATS, Options, export
-from clearhead.viz.export.handout.build import chart_item, grid_item, head_item, picture_item, table_item
-from clearhead.viz.export.handout.files import Handout, Item, load, save
+from clearhead.viz.export.handout.build import chart_item, grid_item, head_item, table_item
+from clearhead.viz.export.handout.files import Handout, load, save
 from clearhead.viz.export.handout.page import page
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.notebook import Figure, show
 from clearhead.viz.style.text import strings
 from tests import fabricate
-from tests.fabricate import items
 from tests.hostile import RUNS
 from tests.uploads import png
 
@@ -141,37 +134,12 @@ def hostile_picture():
     return dataclasses.replace(made, card=hostile_record().card, prediction=answers)
 
 
-def parts() -> list[Item]:
-    """The small components with hostile names."""
-    labels = list(LOUD[:20])
-    control = Numbers("z", (1.0,) * 20, -5, 5, 20, 20)
-    drawn = handles_payload.HandleSet(labels, LOUD[0], LOUD[2], height=200)
-    boxes = [block_payload.DiagramBox(text, "in", text, text) for text in LOUD[:6]]
-    return [
-        picture_item("handles", handles_payload.body(control, drawn, room=""),
-                     handles_payload.state(control.start, room="")),
-        picture_item("mask_editor", cells_payload.body(labels[:6], room=""),
-                     cells_payload.state(np.tri(6, dtype=bool), room="")),
-        picture_item("token_strip", strip_payload.body(fabricate.tokens(LOUD), room=""),
-                     strip_payload.state(room="", focus=1, pair=(1, 2))),
-        picture_item("block_diagram", block_payload.body(boxes, room="", alt=LOUD[1]),
-                     block_payload.state(LOUD[0], room="")),
-        picture_item("story", story_payload.body(hostile_scene(), room=""), story_payload.state(room="", step=9)),
-        table_item(DataFrame({text: [text, TEXT] for text in LOUD}), LOUD[2])]
-
-
-def hostile_scene() -> story_payload.Scene:
-    """A text, its next words and all sentences about them, hostile."""
-    steps = tuple(story_payload.Step(text, text, "softmax", text) for text in (LOUD * 10)[:10])
-    return dataclasses.replace(items.scene(), line=((LOUD[0], True), (LOUD[1], False)), pieces=tuple(LOUD[:4]),
-                               words=tuple(LOUD[2:4]), rest=LOUD[4], again=LOUD[5], steps=steps, alt=LOUD[1])
-
-
 def handout() -> Handout:
     made = hostile_record()
     heads = [head_item(made, View(token=1, pair=(1, 2), lens=lens), link=f"{link}?lens={LOUD[0]}&model={TEXT}")
              for lens, link in (("matrix", LOCAL), ("lines", PUBLIC), ("text", LOCAL))]
-    items = [*heads, head_item(made, View(token=1), covered=True), grid_item(made, View(pair=(1, 2))), *parts(),
+    items = [*heads, head_item(made, View(token=1), covered=True), grid_item(made, View(pair=(1, 2))),
+             table_item(DataFrame({text: [text, TEXT] for text in LOUD}), LOUD[2]),
              chart_item(bars("light", [LOUD[0], "x"], {LOUD[2]: np.ones(2)}, axes=(LOUD[4], LOUD[0])), LOUD[0]),
              head_item(hostile_picture(), View(token=9, lens="picture")),
              grid_item(hostile_picture(), View())]

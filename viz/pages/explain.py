@@ -33,6 +33,7 @@ from clearhead.viz.app.examples import comparison_text
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Switch, Words, position
 from clearhead.viz.components.component import Selection
+from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.figures.bars import histogram
 from clearhead.viz.figures.heads import agreement as agreement_figure
 from clearhead.viz.figures.lines import Line, lines
@@ -43,7 +44,7 @@ from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import button_setting, choice_for, text_for, toggle_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded, folded_formula
-from clearhead.viz.widgets.head_picker import real_head, sentence_strip
+from clearhead.viz.widgets.head_picker import real_head
 from clearhead.viz.widgets.layout import bullets, flex_row, heading, opening, prose, split
 from clearhead.viz.widgets.measured import is_shipped, measured_line
 
@@ -128,8 +129,8 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
     tokens = record[kind_of(record)].queries
     if way == "target":
         chosen = controls["at"] if controls["at"] >= 0 else target_word(tokens)
-        sentence_strip(tokens, focus=min(chosen, len(tokens) - 1), pairs=False, key="explain_strip",
-                       on_event=lambda event: page.set(at=max(1, event.token or 0)))
+        token_strip(tokens, focus=min(chosen, len(tokens) - 1), pairs=False, key="explain_strip",
+                    on_event=lambda event: page.set(at=max(1, event.token or 0)))
     elif way != "label":
         at = controls["at"] if controls["at"] >= 0 else last_word(tokens, page.text)
 
@@ -140,7 +141,7 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
         # the token of the word to explain; None for the next word
         focus = next((token for token, (start, end) in enumerate(tokens.spans)
                       if start <= at < end and not tokens.special[token]), None)
-        sentence_strip(tokens, focus=focus, pairs=False, key="explain_strip", on_event=take)
+        token_strip(tokens, focus=focus, pairs=False, key="explain_strip", on_event=take)
     with flex_row("bottom"):
         if way == "next":
             button_setting(page, WORDS["after"], "explain_after", at=len(page.text))

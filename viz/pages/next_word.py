@@ -15,6 +15,7 @@ from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Number, Steps, counted
 from clearhead.viz.components.head_grid import GridState, head_grid
 from clearhead.viz.components.head_view import head_view
+from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.style.format import format_weight, token_markdown
 from clearhead.viz.style.text import escape_markdown, strings
@@ -22,7 +23,6 @@ from clearhead.viz.widgets.fields import button_setting, slider_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import model_button
 from clearhead.viz.widgets.handout_button import picture_button
-from clearhead.viz.widgets.head_picker import sentence_strip
 from clearhead.viz.widgets.layout import flex_row, heading, opening, split
 from clearhead.viz.widgets.vocabulary import example_of
 
@@ -80,7 +80,7 @@ def _next_word(page: PageContext, query: Query) -> None:
     answer: NextWord = page.ask(NextWordQuery(query))
     record: AttentionRecord = page.ask(query)
     tokens = record[Kind.CAUSAL].queries
-    sentence_strip(tokens, focus=len(tokens) - 1, pairs=False, key="written")
+    token_strip(tokens, focus=len(tokens) - 1, pairs=False, key="written")
     left, right = split(3, 8)
     with left:
         for name, options in CUTS.items():

@@ -18,6 +18,7 @@ from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Switch, Words, position
 from clearhead.viz.components.component import Selection
 from clearhead.viz.components.head_view import head_view
+from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import format_share, head_label, token_markdown
@@ -26,7 +27,6 @@ from clearhead.viz.widgets.fields import bind, button_setting, choice_for, selec
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import PLAYING, folded_formula, pause, repeat, says_why
 from clearhead.viz.widgets.handout_button import picture_button
-from clearhead.viz.widgets.head_picker import sentence_strip
 from clearhead.viz.widgets.layout import bullets, flex_row, heading, opening, prose, split
 from clearhead.viz.widgets.vocabulary import vocabulary
 
@@ -151,12 +151,12 @@ def _sentences(page: PageContext, now: WordView) -> None:
         page.set(word=0, stepping=True)
 
     st.caption(WORDS["reads"])
-    sentence_strip(now.record[Kind.CROSS].keys, pairs=False, key="translate_source")
+    token_strip(now.record[Kind.CROSS].keys, pairs=False, key="translate_source")
     st.caption(f"{WORDS['written']} · {WORDS['words']}")
     until = now.word + 1 if page["stepping"] else len(tokens)
     written = Tokens(**{field.name: getattr(tokens, field.name)[:until] for field in fields(Tokens)})
-    sentence_strip(written, focus=now.word, pairs=False, key="translate_target",
-                   on_event=lambda event: _choose_word(page, event))
+    token_strip(written, focus=now.word, pairs=False, key="translate_target",
+                on_event=lambda event: _choose_word(page, event))
     with flex_row():
         if now.word > 0:
             button_setting(page, WORDS["back"], "word-back", word=now.word - 1)

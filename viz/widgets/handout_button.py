@@ -129,27 +129,25 @@ def show_result() -> None:
         _TOAST.value = ""
 
 
-def picture_button(picture: Picture, records: tuple[AttentionRecord, ...] = (),
-                   beside: Callable[[], object] | None = None) -> None:
-    """Draw the button under a component's picture. records: the records shown in the picture. beside: draws what is to
-    the left of the button."""
-    _button_row(picture.key, item_maker(picture, records), beside)
+def picture_button(picture: Picture, records: tuple[AttentionRecord, ...]) -> None:
+    """Draw the button under a component's picture. records: the records shown in the picture."""
+    _button_row(picture.key, item_maker(picture, records), None)
 
 
-def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> MakeItem:
-    """Return a function that creates a picture's item, for `add_to_handout`. With records, the item states the question
-    itself, so only the page's title is kept from `where`."""
+def item_maker(picture: Picture, records: tuple[AttentionRecord, ...]) -> MakeItem:
+    """Return a function that creates a picture's item, for `add_to_handout`. The item states the question itself, so
+    only the page's title is kept from `where`."""
     def make(where: str, link: str) -> Item:
         from clearhead.viz.export.handout.build import picture_item
 
-        title = where.split(BETWEEN)[0] if records else where
         return picture_item(picture.component, picture.body, picture.state, records=records, view=picture.view,
-                            where=title, link=link)
+                            where=where.split(BETWEEN)[0], link=link)
     return make
 
 
 def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], object] | None = None) -> None:
-    """Draw the button under a table, whose index is omitted. beside: see `picture_button`."""
+    """Draw the button under a table, whose index is omitted. beside: draws what is to the left of the
+    button."""
     def make(where: str, link: str) -> Item:
         from clearhead.viz.export.handout.build import table_item
 

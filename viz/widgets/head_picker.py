@@ -5,7 +5,7 @@ import streamlit as st
 
 from clearhead.model.core.heads import head_ids
 from clearhead.model.core.query import HeadId
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
@@ -14,7 +14,6 @@ from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.style.format import format_difference
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import segments, select
-from clearhead.viz.widgets.handout_button import item_maker, offer
 from clearhead.viz.widgets.layout import flex_row
 
 WORDS = strings("frame")
@@ -62,14 +61,6 @@ def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
             st.markdown(f"- {escape_markdown(reason)}")
 
 
-def sentence_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
-                   chosen: bool = True, key: str, on_event: Callable[[Selection], None] | None = None) -> None:
-    """Draw one token strip, or two for two texts, and offer it in the menu *Add*. focus, pair, chosen and on_event: as
-    in `token_strip`."""
-    picture = token_strip(tokens, focus=focus, pair=pair, pairs=pairs, chosen=chosen, key=key, on_event=on_event)
-    offer(key, strings("heads")("add_strip", text=escape_markdown(" ".join(tokens.texts)[:30])), item_maker(picture))
-
-
 def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord, View]:
     """Draw the choice of kind, head and (if `token`) token; return the record and the resulting view. Waits for the
     model.
@@ -83,7 +74,7 @@ def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord
             page.set(token=event.token)
 
     if token:
-        sentence_strip(record[view.kind].queries, focus=view.token, pairs=False, key="lesson_strip", on_event=take)
+        token_strip(record[view.kind].queries, focus=view.token, pairs=False, key="lesson_strip", on_event=take)
     with flex_row("bottom"):
         kind_choice(page, record, view)
         head_choice(strings("lesson")["head"], record[view.kind], view.head_id, page.set, "head")

@@ -95,8 +95,7 @@ def test_back_and_forward_bring_back_heads_sliders_and_pages(engine, app):
 @pytest.fixture(scope="module")
 def handout(tmp_path_factory) -> Path:
     """A handout with every kind of figure that draws."""
-    figures = (items.head(), items.grid(), items.change(), items.handles(), items.squares(), items.curve(),
-               items.strip())
+    figures = (items.head(), items.grid(), items.change(), items.squares(), items.curve())
     path = tmp_path_factory.mktemp("handout") / "handout.html"
     path.write_bytes(page(Handout("Three engines", figures)))
     return path

@@ -27,6 +27,7 @@ from clearhead.viz.components.messages import pack, unpack
 from clearhead.viz.components.slider import LATEST
 from clearhead.viz.components.slider import message as slider_message
 from clearhead.viz.components.slider import parse_event as read_slider
+from clearhead.viz.components.story import CELLS, STEPS, Scene, Step
 from clearhead.viz.components.story import parse_event as read_story
 from clearhead.viz.components.transformer_diagram import Door
 from clearhead.viz.components.transformer_diagram import parse_event as read_door
@@ -35,13 +36,25 @@ from clearhead.viz.style.format import visible_token
 from clearhead.viz.widgets.head_table import clicked_head
 from clearhead.viz.widgets.presentation import parse_event as read_presentation
 from clearhead.viz.widgets.progress import parse_event as read_progress
-from tests.fabricate import items, record
+from tests.fabricate import record
 from tests.hostile import JSON, TEXTS, examples
+
+
+def scene() -> Scene:
+    """Create a scene of a text of four pieces and two blocks of two heads."""
+    numbers = np.linspace(-1, 1, 4 * CELLS, dtype=np.float32).reshape(4, CELLS)
+    rows = np.full((2, 2, 4), 0.25, np.float32)
+    steps = tuple(Step(name, f"What {name} says.", "softmax", "Softmax") for name in STEPS)
+    return Scene((("a", True), (" ", False), ("<b>", True)), ("[BOS]", "a", "<b>", "c"), (2, 10, 11, 12), numbers,
+                 numbers + 1, rows, (1, -1), "{:.0%}".format, rows[:, :, 0], np.array([[1, 2], [3, 4]], np.float32),
+                 np.linspace(-1, 1, 20, dtype=np.float32), ("x", "y"), (7, 8), (2.0, -1.0), (0.9, 0.05), "2 others", 64,
+                 "Again", steps, "A text.")
+
 
 MADE = record(7)
 GRID, SHOWN = overview(MADE[Kind.SELF]), displayed_head(MADE, View())
 DOORS = {"box": Door("softmax", "words", 5, ()), "token": Door("inside", "words", 5, ())}
-SCENE = items.scene()
+SCENE = scene()
 BOXES = [DiagramBox("token", "in", "words", "4"), DiagramBox("pair", "norm", "words", "4")]
 CONTROL = Numbers("x", (0.0, 0.0, 0.0), -5, 5, 1, 9)
 ARROWS = {name: Numbers(name, (0.0,) * 4, -5, 5, 4, 4) for name in "qkv"}

@@ -3,7 +3,7 @@ Works with pointer, touch and keyboard."""
 from collections.abc import Callable, Mapping, Sequence
 
 from clearhead.viz.app.page_controls import Numbers
-from clearhead.viz.components.component import Picture, constants, message, show
+from clearhead.viz.components.component import constants, message, show
 
 VECTORS = ("q", "k", "v")
 
@@ -41,7 +41,7 @@ def parse_event(value: object, controls: Mapping[str, Numbers], tokens: int) -> 
 
 def arrows(tokens: Sequence[str], controls: Mapping[str, Numbers], vectors: Mapping[str, tuple[float, ...]],
            looks: int, corners: Sequence[int], *, covered: bool, key: str,
-           turn: Callable[[dict[str, object]], None]) -> Picture:
+           turn: Callable[[dict[str, object]], None]) -> None:
     """Draw the arrows. Before the page reruns, a move calls turn({"q": …, "k": …, "v": …}) and a click on a token's
     name calls turn({"looks": position}). tokens, controls, vectors, corners, covered: see `body` and `state`.
 
@@ -49,4 +49,4 @@ def arrows(tokens: Sequence[str], controls: Mapping[str, Numbers], vectors: Mapp
     output immediately.
     """
     messages = body(tokens, controls, room=key), state(vectors, looks, corners, room=key, covered=covered)
-    return show("arrows", key, *messages, lambda value: parse_event(value, controls, len(tokens)), turn)
+    show("arrows", key, *messages, lambda value: parse_event(value, controls, len(tokens)), turn)

@@ -3,7 +3,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from clearhead.model.core.query import frozen
-from clearhead.viz.components.component import Picture, message, show, sole
+from clearhead.viz.components.component import message, show, sole
 from clearhead.viz.style import theme
 
 ACROSS, STEP, WIDE, HIGH = 300, 64, 208, 44    # width of the drawing, distance between boxes, size of a box
@@ -26,15 +26,10 @@ def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
     """Pack the boxes and lines. alt: alternative text of the drawing."""
     high = STEP * len(boxes) + 30
     at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
-    return message("body", room, constants() | {
-        "size": [ACROSS, high], "alt": alt, "wires": wires(boxes, at), "kinds": [box.kind for box in boxes],
+    return message("body", room, {
+        "box": [WIDE, HIGH], "colours": theme.COMPONENT, "size": [ACROSS, high], "alt": alt, "wires": wires(boxes, at),
         "boxes": [[box.name, MIDDLE, y, TINTS[box.kind], box.words, box.shape]
                   for box, y in zip(boxes, at, strict=True)]})
-
-
-def constants() -> dict[str, object]:
-    """Return the part of the body that saved files omit and the app supplies: colours, texts and the box size."""
-    return {"box": [WIDE, HIGH], "colours": theme.COMPONENT}
 
 
 def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]:
@@ -63,8 +58,8 @@ def parse_event(value: object, boxes: Sequence[DiagramBox]) -> str | None:
 
 
 def block_diagram(boxes: Sequence[DiagramBox], opened: str, *, alt: str, key: str,
-                  on_open: Callable[[str], None]) -> Picture:
+                  on_open: Callable[[str], None]) -> None:
     """Draw the boxes; `opened` names the marked one. on_open receives the name of a clicked box before the page
     reruns."""
     messages = body(boxes, room=key, alt=alt), state(opened, room=key)
-    return show("block_diagram", key, *messages, lambda value: parse_event(value, boxes), on_open)
+    show("block_diagram", key, *messages, lambda value: parse_event(value, boxes), on_open)

@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 from clearhead.model.core.query import frozen
 from clearhead.viz.app.page_controls import Numbers
-from clearhead.viz.components.component import Picture, constants, message, show, sole
+from clearhead.viz.components.component import constants, message, show, sole
 
 MODES = ("bars", "shares", "points")
 
@@ -26,12 +26,11 @@ class HandleSet:
         return len(self.labels) * (2 if self.mode == "points" else 1)
 
 
-def body(control: Numbers, drawn: HandleSet, *, room: str, frozen: bool = False) -> bytes:
-    """Pack everything that stays fixed while dragging. frozen: disable dragging, for example where captions cannot be
-    updated."""
+def body(control: Numbers, drawn: HandleSet, *, room: str) -> bytes:
+    """Pack everything that stays fixed while dragging."""
     return message("body", room, constants("drag", "lesson") | {
         "mode": drawn.mode, "labels": drawn.labels, "low": control.low, "high": control.high, "name": drawn.name,
-        "unit": drawn.unit, "height": drawn.height, "frozen": frozen})
+        "unit": drawn.unit, "height": drawn.height})
 
 
 def state(values: tuple[float, ...], *, room: str, faint: tuple[int, ...] = ()) -> bytes:
@@ -46,13 +45,13 @@ def parse_event(value: object, control: Numbers, count: int) -> tuple[float, ...
 
 
 def handles(control: Numbers, values: tuple[float, ...], drawn: HandleSet, *, faint: tuple[int, ...] = (), key: str,
-            turn: Callable[..., None]) -> Picture:
-    """Draw the handles at `values` and return the picture. A move calls turn(CONTROL=new values) before the page
+            turn: Callable[..., None]) -> None:
+    """Draw the handles at `values`. A move calls turn(CONTROL=new values) before the page
     reruns; pages pass page.set as `turn`.
 
     faint: inactive (masked) bars. Arrow keys move a focused handle, Page Up and Page Down move it faster, Home and End
     move it to the ends. A drag sends about eight moves per second.
     """
     messages = body(control, drawn, room=key), state(values, room=key, faint=faint)
-    return show("handles", key, *messages, lambda value: parse_event(value, control, drawn.count),
-                lambda moved: turn(**{control.name: moved}))
+    show("handles", key, *messages, lambda value: parse_event(value, control, drawn.count),
+         lambda moved: turn(**{control.name: moved}))

@@ -22,15 +22,13 @@ function viewOf(root) {
     for (const each of handles) each.group.remove();
     handles = body.labels.map(handle);
     svg.setAttribute("aria-label", fill(body.text.group, { name: body.name }));
-    hint.textContent = body.frozen ? "" : body.text[body.mode];
-    root.classList.toggle("frozen", body.frozen);
+    hint.textContent = body.text[body.mode];
   }
 
   const points = () => body.mode === "points";
 
   function handle(name) {
-    const acts = body.frozen ? { role: "img" } : draggable(body.low, body.high);
-    const group = shape("g", { class: "handle", ...acts }, svg), text = (kind) => shape("text", { class: kind }, group);
+    const group = shape("g", { class: "handle", ...draggable(body.low, body.high) }, svg), text = (kind) => shape("text", { class: kind }, group);
     const bar = points() ? undefined : shape("rect", { class: "column", rx: 2 }, group);
     const made = { group, bar, hit: shape("rect", { class: "hit" }, group), dot: shape("circle", { r: 7 }, group),
       number: text("number"), name: text("label") };
@@ -92,8 +90,7 @@ function viewOf(root) {
   function say({ group, number }, at, value, text, said = text) {
     const name = `${body.labels[at]}: ${body.unit || body.name}`;
     number.textContent = text;
-    set(group, body.frozen ? { "aria-label": `${name}, ${said}` }
-      : { "aria-valuenow": value, "aria-valuetext": said, "aria-label": name });
+    set(group, { "aria-valuenow": value, "aria-valuetext": said, "aria-label": name });
   }
 
   // Hide a point's numbers that overlap something else until the pointer is near.
@@ -146,7 +143,7 @@ export const mount = framed("drag", ({ root, on, draw, send }) => {
   const held = dragging(on, view.svg, {
     grab(event) {
       const at = view.handleOf(event.target);
-      if (at < 0 || body.frozen) return undefined;
+      if (at < 0) return undefined;
       view.focus(at);
       follow(at, event);
       return at;

@@ -3,13 +3,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clearhead.viz.components.component import Picture, constants, message, show, sole
+from clearhead.viz.components.component import constants, message, show, sole
 
 
-def body(labels: list[str], *, room: str, frozen: bool = False) -> bytes:
-    """Pack the tokens' names, which rows and columns share. frozen: disable painting, for example where captions cannot
-    be updated."""
-    return message("body", room, constants("cells", "lesson") | {"labels": labels, "frozen": frozen})
+def body(labels: list[str], *, room: str) -> bytes:
+    """Pack the tokens' names, which rows and columns share."""
+    return message("body", room, constants("cells", "lesson") | {"labels": labels})
 
 
 def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes:
@@ -28,7 +27,7 @@ def parse_event(value: object, n: int) -> np.ndarray | None:
 
 
 def mask_editor(allowed: np.ndarray, labels: list[str], *, marked: int | None = None, key: str,
-                on_paint: Callable[[np.ndarray], None]) -> Picture:
+                on_paint: Callable[[np.ndarray], None]) -> None:
     """Draw the mask, bool (query, key). on_paint: receives the new mask before the page reruns. marked: a row to
     highlight.
 
@@ -36,4 +35,4 @@ def mask_editor(allowed: np.ndarray, labels: list[str], *, marked: int | None = 
     Space or Enter toggles one.
     """
     messages = body(labels, room=key), state(allowed, room=key, marked=marked)
-    return show("mask_editor", key, *messages, lambda value: parse_event(value, len(labels)), on_paint)
+    show("mask_editor", key, *messages, lambda value: parse_event(value, len(labels)), on_paint)

@@ -9,7 +9,7 @@ export const mount = framed("cells", ({ root, on, draw, send }) => {
 
   function build(read) {
     body = read;
-    const { labels, text, frozen } = body;
+    const { labels, text } = body;
     [buttons, names, at] = [[], [], 0];
     square.replaceChildren();
     span(square);
@@ -20,11 +20,10 @@ export const mount = framed("cells", ({ root, on, draw, send }) => {
       names.push(node("bdi", square, "name row", row));
       labels.forEach((column, j) => {
         const ariaLabel = fill(text.cell, { row: `${isolated(row)} (${i})`, column: `${isolated(column)} (${j})` });
-        buttons.push(Object.assign(button(square), { disabled: frozen, ariaLabel }));
+        buttons.push(Object.assign(button(square), { ariaLabel }));
       });
     });
-    hint.textContent = frozen ? "" : text.hint;
-    square.classList.toggle("frozen", frozen);
+    hint.textContent = text.hint;
   }
 
   function redraw({ allowed: on }) {
@@ -48,7 +47,7 @@ export const mount = framed("cells", ({ root, on, draw, send }) => {
   const held = dragging(on, square, {
     grab({ target }) {
       const cell = buttons.indexOf(target);
-      if (cell < 0 || body.frozen) return undefined;
+      if (cell < 0) return undefined;
       const value = 1 - allowed[cell];
       paint(cell, value);
       rove(cell);

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from clearhead.model.core.query import frozen
 from clearhead.viz.app.page_controls import Numbers
-from clearhead.viz.components.component import Picture, constants, message, show, sole
+from clearhead.viz.components.component import constants, message, show, sole
 
 
 @frozen
@@ -34,12 +34,12 @@ def parse_event(value: object, control: Numbers) -> tuple[float, ...] | None:
     return control.clean(values) if isinstance(values, list) and len(values) == control.longest else None
 
 
-def sketch(control: Numbers, values: tuple[float, ...], axes: Axes, *, key: str, turn: Callable[..., None]) -> Picture:
+def sketch(control: Numbers, values: tuple[float, ...], axes: Axes, *, key: str, turn: Callable[..., None]) -> None:
     """Draw the axes and the curve so far. A finished stroke calls turn(CONTROL=values) before the page reruns. The
     first stroke draws the curve, and later ones change it; for the keyboard, each position is a slider.
 
     values: heights from 0 (bottom) to 1 (top), evenly spaced from edge to edge; () if nothing is drawn yet.
     """
     messages = body(axes, control.longest, room=key), state(values, room=key)
-    return show("sketch", key, *messages, lambda value: parse_event(value, control),
-                lambda drawn: turn(**{control.name: drawn}))
+    show("sketch", key, *messages, lambda value: parse_event(value, control),
+         lambda drawn: turn(**{control.name: drawn}))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from clearhead.model.core.query import frozen, with_arrays
-from clearhead.viz.components.component import Picture, constants, message, show
+from clearhead.viz.components.component import constants, message, show
 
 # in order; each step adds a part to the picture
 STEPS = ("letters", "pieces", "vectors", "places", "attention", "feed_forward", "blocks", "logits", "softmax", "word")
@@ -63,13 +63,8 @@ class Event:
 def body(scene: Scene, *, room: str) -> bytes:
     """Pack everything that is drawn."""
     header, arrays = parts(scene)
-    return message("body", room, own_constants() | {"frozen": False} | header, arrays)
-
-
-def own_constants() -> dict[str, object]:
-    """Return the part of the body that saved files omit and the app supplies: colours, texts, the speed and each
-    step's part of the picture."""
-    return constants("story") | {"seconds": SECONDS, "parts": PARTS}
+    return message("body", room, constants("story") | {
+        "seconds": SECONDS, "parts": PARTS} | header, arrays)
 
 
 def parts(scene: Scene) -> tuple[dict[str, object], dict[str, np.ndarray]]:
@@ -98,9 +93,9 @@ def _floats(numbers: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(numbers, np.float32)
 
 
-def state(*, room: str, step: int = 0, plays: bool = True) -> bytes:
-    """Pack the starting step and whether the animation plays."""
-    return message("state", room, {"step": step, "plays": plays})
+def state(*, room: str) -> bytes:
+    """Pack the state, which is empty: the browser keeps the step."""
+    return message("state", room, {})
 
 
 def parse_event(value: object, scene: Scene) -> Event | None:
@@ -122,11 +117,6 @@ def _is_head(chosen: object, shape: Sequence[int]) -> bool:
             and 0 <= chosen[0] < shape[0] and -1 <= chosen[1] < shape[1])
 
 
-def story(scene: Scene, *, key: str, on_event: Callable[[Event], None]) -> Picture:
-    """Draw the scene and play it. on_event: receives the reader's choice before the page reruns.
-
-    The returned picture shows the last step, with all parts visible.
-    """
-    drawn = show("story", key, body(scene, room=key), state(room=key), lambda value: parse_event(value, scene),
-                 on_event)
-    return Picture(drawn.component, drawn.key, drawn.body, state(room=key, step=len(STEPS) - 1, plays=False), None)
+def story(scene: Scene, *, key: str, on_event: Callable[[Event], None]) -> None:
+    """Draw the scene and play it. on_event: receives the reader's choice before the page reruns."""
+    show("story", key, body(scene, room=key), state(room=key), lambda value: parse_event(value, scene), on_event)

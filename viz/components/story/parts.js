@@ -14,8 +14,7 @@ export function panels(body, send) {
   const each = (length, name) => Array.from({ length }, (_, at) => [at, name(at)]);
 
   function choice(name, options, now) {
-    const made = Object.assign(node("select", title, name),
-      { ariaLabel: text[`choose_${name}`], disabled: body.frozen });
+    const made = Object.assign(node("select", title, name), { ariaLabel: text[`choose_${name}`] });
     for (const [value, words] of options) made.add(new Option(words, value, false, value === now));
   }
   title.append(text.block_before);

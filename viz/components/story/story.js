@@ -12,14 +12,13 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
   const foot = div(root, "foot"), line = div(root, "line"), stage = div(root, "machine");
   const say = node("p", foot, "notice");
   const door = button(foot, "door", "", () => send({ lesson: body.steps[step][3] }));
-  let body, begun, step = 0, plays = false, later;
+  let body, begun = false, step = 0, plays = false, later;
   root.role = "group";
 
   function build(read) {
     const same = body && JSON.stringify(body.line) === JSON.stringify(read.line);
     body = read;
     root.ariaLabel = body.alt;
-    root.classList.toggle("frozen", body.frozen);
     for (const each of [stops, line]) each.replaceChildren();
     body.steps.forEach(([, title], at) => {
       const stop = button(stops, "stop", "", () => go(at));
@@ -93,11 +92,11 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     event.stopPropagation();
   });
 
-  const begin = () => go(begun.step, begun.plays && !matchMedia("(prefers-reduced-motion: reduce)").matches);
+  const begin = () => go(0, !matchMedia("(prefers-reduced-motion: reduce)").matches);
 
-  function take(read) {
+  function take() {
     const first = !begun;
-    begun = read;
+    begun = true;
     if (first) begin();
     else show();
   }

@@ -2,7 +2,7 @@
 from collections.abc import Callable
 
 from clearhead.model.core.record import Tokens
-from clearhead.viz.components.component import Picture, Selection, constants, message, parse_selection, show
+from clearhead.viz.components.component import Selection, constants, message, parse_selection, show
 from clearhead.viz.components.token_labels import token_axis
 
 
@@ -19,7 +19,7 @@ def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None =
 
 
 def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
-                chosen: bool = True, key: str, on_event: Callable[[Selection], None] | None = None) -> Picture:
+                chosen: bool = True, key: str, on_event: Callable[[Selection], None] | None = None) -> None:
     """Draw the strip. on_event: receives the focus and the pair after a click (None if cleared) before the page reruns.
 
     A click focuses a token, a click on another token completes the pair (from, to), and a third starts again.
@@ -28,4 +28,4 @@ def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, in
     """
     messages = body(tokens, room=key), state(room=key, focus=focus, pair=pair, pairs=pairs, chosen=chosen)
     every = range(len(tokens))
-    return show("token_strip", key, *messages, lambda value: parse_selection(value, every, every), on_event)
+    show("token_strip", key, *messages, lambda value: parse_selection(value, every, every), on_event)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from clearhead.model.core.query import frozen
-from clearhead.viz.components.component import Picture, constants, message, show, sole
+from clearhead.viz.components.component import constants, message, show, sole
 
 FIGURE = tomllib.loads((Path(__file__).parent / "figure.toml").read_text(encoding="utf-8"))
 BOXES = FIGURE["boxes"]
@@ -22,14 +22,9 @@ class Door:
 
 def body(doors: Mapping[str, Door], *, room: str) -> bytes:
     """Pack boxes, lines, labels and each box's lesson."""
-    return message("body", room, own_constants() | {
+    return message("body", room, FIGURE | constants("anatomy", "lesson") | {
         "doors": {box: {"words": door.words, "before": list(door.before), "minutes": door.minutes}
                   for box, door in doors.items()}})
-
-
-def own_constants() -> dict[str, object]:
-    """Return the part of the body that saved files omit and the app supplies: everything that is drawn."""
-    return FIGURE | constants("anatomy", "lesson")
 
 
 def state(*, room: str) -> bytes:
@@ -43,10 +38,10 @@ def parse_event(value: object, doors: Mapping[str, Door]) -> str | None:
     return doors[box].lesson if isinstance(box, str) and box in doors else None
 
 
-def transformer_diagram(doors: Mapping[str, Door], *, key: str, on_open: Callable[[str], None]) -> Picture:
+def transformer_diagram(doors: Mapping[str, Door], *, key: str, on_open: Callable[[str], None]) -> None:
     """Draw figure 1 of Vaswani et al. 2017 and, beside it, the details of attention from figure 2.
 
     doors: lessons by box name; boxes without a lesson are muted. on_open: receives the lesson before the page reruns.
     """
     messages = body(doors, room=key), state(room=key)
-    return show("transformer_diagram", key, *messages, lambda value: parse_event(value, doors), on_open)
+    show("transformer_diagram", key, *messages, lambda value: parse_event(value, doors), on_open)

@@ -15,14 +15,13 @@ from clearhead.viz.components import head_grid as grid_payload
 from clearhead.viz.components import head_view as view_payload
 from clearhead.viz.components import picture_view as picture_payload
 from clearhead.viz.components.head_view import Guess
-from clearhead.viz.components.messages import unpack
 from clearhead.viz.components.picture_view import PatchState, rows
 from clearhead.viz.export import provenance
 from clearhead.viz.export.handout.files import Item, make_item
 from clearhead.viz.export.handout.saved import grid_of, head_of, picture_of
 from clearhead.viz.export.paper.grid import grid_state
 from clearhead.viz.figures.drawing import FigureSpec
-from clearhead.viz.style.format import format_signed, head_label, true_minus
+from clearhead.viz.style.format import format_signed, head_label
 from clearhead.viz.style.text import strings
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[Attenti
         source = source or provenance.dumps(record, view or View(kind=record.kinds[0]), link)
     item = make_item(kind, body, state, id=id, link=link, source=source,
                      about=" · ".join(dict.fromkeys(about))[:LIMITS.handout_about])
-    caption = " ".join([proposed_caption(item), *dict.fromkeys(asked)])   # without repeating what two records share
+    caption = " ".join([CAPTIONS[item.kind](item), *dict.fromkeys(asked)])   # without repeating what two records share
     return item.with_caption(caption[:LIMITS.handout_caption])
 
 
@@ -114,24 +113,6 @@ def _cell(value: object) -> str | float | None:
     if isinstance(plain, float):
         return float(f"{plain:.6g}") if math.isfinite(plain) else None
     return plain if isinstance(plain, int) else str(plain)
-
-
-def proposed_caption(item: Item) -> str:
-    """Describe a component's content in words."""
-    if item.kind in CAPTIONS:
-        return CAPTIONS[item.kind](item)
-    header, how = unpack(item.body)[0], unpack(item.state)[0]
-    if item.kind == "handles":
-        per = len(how["values"]) // len(header["labels"])
-        written = (" ".join(true_minus(f"{value:z.2f}") for value in how["values"][at:at + per])
-                   for at in range(0, len(how["values"]), per))
-        listed = ", ".join(f"{label} {numbers}" for label, numbers in zip(header["labels"], written, strict=True))
-        return f"{_sentence(header['name'])}: {listed}."
-    if item.kind == "mask_editor":
-        return WORDS("cells", open=sum(how["allowed"]), cells=len(how["allowed"]))
-    if item.kind == "token_strip":
-        return WORDS("strip", count=len(header["tokens"]["texts"]))
-    return strings("lesson")["anatomy"]["figure"] + "." if item.kind == "transformer_diagram" else header["alt"]
 
 
 def _sentence(text: str) -> str:

@@ -18,8 +18,7 @@ WRITTEN = 2   # upper bound on the file's bytes per byte of a figure, because of
 MADE_BY, VERSION = "Clearhead handout", 1
 ID = re.compile(r"[0-9a-f]{12}")   # a figure's id, which is stored, so that two servers sharing a file agree on it
 FIELDS = ("kind", "caption", "about", "link", "source", "body", "state")
-KINDS = ("head_view", "head_grid", "picture_view", "block_diagram", "handles", "mask_editor", "token_strip",
-         "transformer_diagram", "story", "chart", "table")
+KINDS = ("head_view", "head_grid", "picture_view", "chart", "table")
 SPOKEN = ("screen", "text", "question")   # entries without a figure; a screen shows the page in its link
 
 

@@ -1,8 +1,7 @@
 """Validate the untrusted figures of a handout, with one schema per kind of figure.
 
 `checked` is called once per figure, when its bytes enter a handout from the page or a file. It keeps only fields of the
-schema and adds the app's colours and texts. Figures in a handout cannot be dragged or painted on, because captions and
-other figures would not be updated.
+schema and adds the app's colours and texts.
 """
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -14,14 +13,10 @@ from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictFloat, 
 from clearhead.model.core.limits import LIMITS, parse_json
 from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.view import LENSES, MAX_UNPOOLED, SCALES
-from clearhead.viz.components import block_diagram as block
-from clearhead.viz.components import handles as handles
 from clearhead.viz.components import head_grid as grid
 from clearhead.viz.components import head_view as head
 from clearhead.viz.components import picture_view as picture
-from clearhead.viz.components import story as story
-from clearhead.viz.components import transformer_diagram as diagram
-from clearhead.viz.components.component import constants, message
+from clearhead.viz.components.component import message
 from clearhead.viz.components.messages import unpack
 
 BROKEN = "A figure in this handout is damaged; remove it, or save the handout again."
@@ -69,9 +64,6 @@ Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=0, le=10**7)]
 Size = Annotated[int, Field(strict=True, ge=1, le=1024)]
 Height = Annotated[int, Field(strict=True, ge=40, le=4000)]
-HANDOUT_PARTS = 64   # boxes, handles or cells per side in a figure
-Few = Field(max_length=HANDOUT_PARTS)
-Some = Field(min_length=1, max_length=HANDOUT_PARTS)
 
 
 class Axis(BaseModel):
@@ -214,166 +206,6 @@ def _picture(body: PictureBody, arrays: Arrays, state: PictureState, more: Array
             "state": picture.derived(body.texts, drawn, state.focus, state.hidden, state.says)}
 
 
-class BlockBody(BaseModel):
-    """The boxes of a block, from the bottom up, and their connections."""
-
-    alt: Text
-    size: tuple[Number, Number]
-    kinds: Annotated[list[Annotated[str, _one_of(block.TINTS)]], Some]
-    boxes: Annotated[list[tuple[Text, Number, Number, Annotated[str, _one_of(block.TINTS.values())], Text, Text]], Some]
-    wires: Annotated[list[list[Number]], Field(max_length=2 * HANDOUT_PARTS)]
-
-
-class BlockState(BaseModel):
-    """The marked box."""
-
-    opened: Text
-
-
-def _block(body: BlockBody, arrays: Arrays, state: BlockState, more: Arrays) -> Own:
-    require(len(body.boxes) == len(body.kinds))
-    return {"body": block.constants(), "state": {}}
-
-
-class HandlesBody(BaseModel):
-    """The fixed parts of the handles."""
-
-    mode: Annotated[str, _one_of(handles.MODES)]
-    labels: Annotated[list[Text], Some]
-    name: Text
-    unit: Text
-    low: Number
-    high: Number
-    height: Height
-
-
-class HandlesState(BaseModel):
-    """The handles' positions, and the inactive ones."""
-
-    values: list[Number]
-    faint: list[Count]
-
-
-def _handles(body: HandlesBody, arrays: Arrays, state: HandlesState, more: Arrays) -> Own:
-    require(len(state.values) == len(body.labels) * (2 if body.mode == "points" else 1))
-    require(body.low <= min(state.values) and max(state.values) <= body.high and body.low < body.high)
-    require(max(state.faint, default=0) < len(body.labels))
-    return {"body": constants("drag", "lesson") | {"frozen": True}, "state": {}}
-
-
-class MaskBody(BaseModel):
-    """The tokens of a mask."""
-
-    labels: Annotated[list[Text], Some]
-
-
-class MaskState(BaseModel):
-    """The painted mask."""
-
-    allowed: list[Annotated[int, Field(strict=True, ge=0, le=1)]]
-    marked: Count | None
-
-
-def _mask(body: MaskBody, arrays: Arrays, state: MaskState, more: Arrays) -> Own:
-    require(len(state.allowed) == len(body.labels) ** 2 and (state.marked or 0) < len(body.labels))
-    return {"body": constants("cells", "lesson") | {"frozen": True}, "state": {}}
-
-
-class StripAxis(Axis):
-    """All tokens of a text with their segments."""
-
-    segments: list[Annotated[int, Field(strict=True, ge=-1, le=1)]]
-
-
-class StripBody(BaseModel):
-    """The tokens of a text."""
-
-    tokens: StripAxis
-
-
-class StripState(BaseModel):
-    """The selection."""
-
-    focus: Count | None
-    pair: tuple[Count, Count] | None
-    pairs: StrictBool
-    chosen: StrictBool = True
-
-
-def _strip(body: StripBody, arrays: Arrays, state: StripState, more: Arrays) -> Own:
-    count = len(body.tokens.texts)
-    require(0 < count <= LIMITS.tokens and body.tokens.names(count) and len(body.tokens.segments) == count)
-    require(max(state.focus or 0, *(state.pair or (0, 0))) < count)
-    return {"body": constants("strip"), "state": {}}
-
-
-class Door(BaseModel):
-    """The lesson of a box."""
-
-    words: Text
-    minutes: Annotated[int, Field(strict=True, ge=0, le=999)]
-    before: Annotated[list[Text], Few]
-
-
-class DiagramBody(BaseModel):
-    """The Transformer diagram, with the lesson of each box."""
-
-    doors: dict[Annotated[str, _one_of({box[0] for box in diagram.BOXES})], Door]
-
-
-class DiagramState(BaseModel):
-    """The empty state of the diagram."""
-
-
-def _diagram(body: DiagramBody, arrays: Arrays, state: DiagramState, more: Arrays) -> Own:
-    return {"body": diagram.own_constants(), "state": {}}
-
-
-class StoryBody(BaseModel):
-    """The parts of a text's way through a decoder to the next word."""
-
-    alt: Text
-    line: Annotated[list[tuple[Text, StrictBool]], Few]
-    pieces: Annotated[list[Text], Some]
-    ids: list[Count]
-    shares: list[Text]
-    first: Count
-    early: Number
-    earlier: Text
-    opened: tuple[Count, Annotated[int, Field(strict=True, ge=-1, le=10**7)]]
-    shape: tuple[Count, Count]
-    words: Annotated[list[Text], Some]
-    numbers: list[Count]
-    logits: list[Number]
-    scores: list[Text]
-    chances: list[Number]
-    written: list[Text]
-    rest: Text
-    width: Count
-    bound: Positive
-    steps: list[tuple[Text, Text, Text, Text, Text]]
-
-
-class StoryState(BaseModel):
-    """The current step."""
-
-    step: Annotated[int, Field(strict=True, ge=0, lt=len(story.STEPS))]
-
-
-def _story(body: StoryBody, arrays: Arrays, state: StoryState, more: Arrays) -> Own:
-    pieces, (blocks, heads) = len(body.pieces), body.shape
-    shapes = {"embedded": (pieces, story.CELLS), "placed": (pieces, story.CELLS), "weights": (pieces,),
-              "marks": (blocks, heads), "added": (blocks, 2), "neurons": (arrays["neurons"].size,)}
-    _have(arrays, (), **{name: ("float32", shape) for name, shape in shapes.items()})
-    _have(more)
-    require(len(body.ids) == len(body.shares) == pieces and body.opened[0] < blocks and body.opened[1] < heads)
-    require({len(each) for each in (body.numbers, body.logits, body.scores, body.chances, body.written)}
-            == {len(body.words)})
-    require([step[0] for step in body.steps] == list(story.STEPS))
-    steps = [[name, title, say, "", door] for name, title, say, _, door in body.steps]   # without links
-    return {"body": story.own_constants() | {"frozen": True, "again": "", "steps": steps}, "state": {"plays": False}}
-
-
 class Schema(NamedTuple):
     """The schema of a kind of figure: its two headers, and a function that validates them with their arrays and returns
     the parts that the app supplies."""
@@ -385,11 +217,7 @@ class Schema(NamedTuple):
 
 COMPONENTS = {
     "head_view": Schema(HeadBody, HeadState, _head), "head_grid": Schema(GridBody, GridState, _grid),
-    "picture_view": Schema(PictureBody, PictureState, _picture), "block_diagram": Schema(BlockBody, BlockState, _block),
-    "handles": Schema(HandlesBody, HandlesState, _handles), "mask_editor": Schema(MaskBody, MaskState, _mask),
-    "token_strip": Schema(StripBody, StripState, _strip),
-    "transformer_diagram": Schema(DiagramBody, DiagramState, _diagram), "story": Schema(StoryBody, StoryState, _story)}
-WITH_ARRAYS = ("head_view", "head_grid", "picture_view", "story")
+    "picture_view": Schema(PictureBody, PictureState, _picture)}
 
 
 class Said(BaseModel):
@@ -420,7 +248,6 @@ def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, byt
             return Said.model_validate(parse_json(body, "An entry of this list")).model_dump_json().encode(), b""
         schema = COMPONENTS[kind]
         (header, arrays), (how, more) = unpack(body), unpack(state)
-        require(kind in WITH_ARRAYS or not (arrays or more))
         first, second = schema.body.model_validate(header), schema.state.model_validate(how)
         own = schema.own(first, arrays, second, more)
         return (message("body", room, first.model_dump() | own["body"], arrays),

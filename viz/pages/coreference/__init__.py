@@ -34,6 +34,7 @@ from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Switch, Words
 from clearhead.viz.components.component import Selection
 from clearhead.viz.components.head_grid import GridState, HeadValues, head_grid
+from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.base import fitting_name
 from clearhead.viz.figures.heads import twins as twins_figure
@@ -45,7 +46,6 @@ from clearhead.viz.widgets.fields import bind, choice_for, toggle_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded_formula, says_why
 from clearhead.viz.widgets.handout_button import picture_button
-from clearhead.viz.widgets.head_picker import sentence_strip
 from clearhead.viz.widgets.head_table import plain_table
 from clearhead.viz.widgets.layout import flex_row, heading, note, opening, prose, split
 from clearhead.viz.widgets.vocabulary import vocabulary
@@ -260,8 +260,8 @@ def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> 
             options = dict.fromkeys([*(text[slice(*span)] for span in spans), case.word(role)])
             st.pills(words[role], list(options), format_func=escape_markdown, **bind(page.set, role, case.word(role)))
         choice_for(page, "click", words["click"], {role: words[role] for role in ROLES})
-    sentence_strip(attention_map.queries, focus=place.pronoun[0], pair=(place.pronoun[0], place.correct[0]),
-                   key="coref_strip", on_event=click)
+    token_strip(attention_map.queries, focus=place.pronoun[0], pair=(place.pronoun[0], place.correct[0]),
+                key="coref_strip", on_event=click)
 
 
 def twin_case(page: PageContext, case: Case) -> Case | None:

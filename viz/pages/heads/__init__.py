@@ -32,6 +32,7 @@ from clearhead.viz.components.component import Picture
 from clearhead.viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
 from clearhead.viz.components.head_view import head_view, packed
 from clearhead.viz.components.slider import slider
+from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.pages.heads.introduction import introduce, tour_button, tour_card
 from clearhead.viz.pages.heads.prediction import (
     PREDICT,
@@ -47,7 +48,7 @@ from clearhead.viz.widgets.export_menu import export_menu
 from clearhead.viz.widgets.fields import bind, pills, segments, select, toggle
 from clearhead.viz.widgets.fragment import folded, folded_formula, fragment, model_button
 from clearhead.viz.widgets.handout_button import OFFERED, item_maker, offer
-from clearhead.viz.widgets.head_picker import kind_choice, sentence_strip
+from clearhead.viz.widgets.head_picker import kind_choice
 from clearhead.viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
 from clearhead.viz.widgets.layout import flex_row, heading, split
 from clearhead.viz.widgets.picture import open_picture, patch_strip
@@ -196,14 +197,14 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
         return
     cross = view.kind.base is Kind.CROSS
     chosen = "token" in page.state.user_set and page.state.view.token is not None
-    sentence_strip(attention_map.queries, focus=view.token, pair=None if cross or hidden else view.pair,
-                   pairs=not (cross or hidden), chosen=bool(chosen or view.pair or hidden), key="strip",
-                   on_event=lambda event: page.set(token=event.token,
-                                                   pair=view.pair if cross or hidden else event.pair))
+    token_strip(attention_map.queries, focus=view.token, pair=None if cross or hidden else view.pair,
+                pairs=not (cross or hidden), chosen=bool(chosen or view.pair or hidden), key="strip",
+                on_event=lambda event: page.set(token=event.token,
+                                                pair=view.pair if cross or hidden else event.pair))
     if cross and not hidden:
-        sentence_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
-                       on_event=lambda event: page.set(pair=None if event.token is None
-                                                       else (view.token, event.token)))
+        token_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
+                    on_event=lambda event: page.set(pair=None if event.token is None
+                                                    else (view.token, event.token)))
 
 
 def _grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:

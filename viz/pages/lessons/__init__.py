@@ -9,7 +9,6 @@ from clearhead.viz.components.transformer_diagram import Door, transformer_diagr
 from clearhead.viz.style.text import Texts, page_titles, strings
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.cards import page_cards
-from clearhead.viz.widgets.handout_button import picture_button
 from clearhead.viz.widgets.layout import heading
 from clearhead.viz.widgets.progress import forget, progress, right_answers
 from clearhead.viz.widgets.sheets import COPY, sheet_list
@@ -40,8 +39,8 @@ def render(page: PageContext) -> None:
         st.button(words["forget"], type="tertiary", key="forget-answers", on_click=forget, args=(page, *names))
     heading(words["figure"], 3)
     st.markdown(words["figure_lead"], width=READABLE)
-    picture_button(transformer_diagram(_doors(prose), key="anatomy", on_open=page.open_next),
-                   beside=lambda: st.caption(words["figure_source"], width="content"))
+    transformer_diagram(_doors(prose), key="anatomy", on_open=page.open_next)
+    st.caption(words["figure_source"])
     sheet_list(page)
 
 

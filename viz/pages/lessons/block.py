@@ -16,7 +16,6 @@ from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.text import escape_markdown
 from clearhead.viz.widgets.figure import columns_switch, token_name, vector_strips
-from clearhead.viz.widgets.handout_button import picture_button
 from clearhead.viz.widgets.layout import split
 from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
@@ -100,8 +99,8 @@ def _parts(page: PageContext, lesson: Lesson, words: Section, trace: Trace, reco
     left, right = split(2, 3)
     with left:
         drawn = [DiagramBox(one.name, one.kind, names[one.name], _shape(one.output)) for one in boxes]
-        picture_button(block_diagram(drawn, box.name, alt=words("alt_diagram", **words.facts),
-                                     key="block_diagram", on_open=lambda name: page.set(box=name)), (record,))
+        block_diagram(drawn, box.name, alt=words("alt_diagram", **words.facts), key="block_diagram",
+                      on_open=lambda name: page.set(box=name))
     with right:
         if box.output is None:
             st.info(words["unknown"])

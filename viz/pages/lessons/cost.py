@@ -15,7 +15,6 @@ from clearhead.viz.figures.diagrams import paths
 from clearhead.viz.figures.lines import Line, PowerSeries, lines, power_law
 from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import markdown_table
-from clearhead.viz.widgets.handout_button import picture_button
 from clearhead.viz.widgets.layout import split
 from clearhead.viz.widgets.lesson import (
     DRAWN,
@@ -149,8 +148,8 @@ def _tiles(page: PageContext, words: Section) -> None:
     row = float(plain @ np.arange(len(keys)))
     left, right = split(5, 6)
     with left:
-        picture_button(handles(SCORES, page["s"], HandleSet(keys, words["scores"], words["scores"]),
-                               faint=tuple(range(seen, len(keys))), key="tile-scores", turn=page.set))
+        handles(SCORES, page["s"], HandleSet(keys, words["scores"], words["scores"]),
+                faint=tuple(range(seen, len(keys))), key="tile-scores", turn=page.set)
         words.presets("s", PRESETS)
         words.slider("tile")
         with controls_row():

@@ -17,7 +17,6 @@ from clearhead.viz.figures.lines import Line, lines, regression
 from clearhead.viz.figures.matrix import matrix, tiles
 from clearhead.viz.style.format import format_share, true_minus
 from clearhead.viz.widgets.fields import log_steps
-from clearhead.viz.widgets.handout_button import picture_button
 from clearhead.viz.widgets.layout import split
 from clearhead.viz.widgets.lesson import (
     DRAWN,
@@ -134,7 +133,7 @@ def _regression(page: PageContext, words: Section) -> None:
     left, right = split(2, 3)
     with left:
         points = HandleSet([str(place) for place in range(len(x))], words["points"], mode="points", height=320)
-        picture_button(handles(POINTS, turned["p"], points, key="points", turn=page.set))
+        handles(POINTS, turned["p"], points, key="points", turn=page.set)
         words.slider("h")
         words.slider("k")
         words.slider("q")

@@ -20,7 +20,6 @@ from clearhead.viz.figures.lines import Line, lines, loss_surface
 from clearhead.viz.style.format import format_number
 from clearhead.viz.style.text import escape_markdown
 from clearhead.viz.style.theme import READABLE
-from clearhead.viz.widgets.handout_button import picture_button
 from clearhead.viz.widgets.layout import split
 from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, lesson_page, section
 
@@ -78,8 +77,7 @@ def _lengths(page: PageContext, words: Section) -> None:
         for control, place in zip(shown, st.columns(len(shown), gap="small"), strict=True):
             shares = HandleSet(words["names"], words[control.name], words[control.name], "shares", 170)
             with place:
-                picture_button(handles(control, page[control.name], shares, key=f"shares-{control.name}",
-                                       turn=page.set))
+                handles(control, page[control.name], shares, key=f"shares-{control.name}", turn=page.set)
         if not revealed:
             return
         words.presets("q", PRESETS | {"same": page["p"]})
@@ -235,7 +233,7 @@ def _cliff(page: PageContext, words: Section) -> None:
     left, right = split(2, 3)
     with left:
         point = HandleSet([words["start"]], words["start"], words["plane"], "points", 300)
-        picture_button(handles(START, page["start"], point, key="start", turn=page.set))
+        handles(START, page["start"], point, key="start", turn=page.set)
         words.slider("limit", (0, 0.03, 0.1, 0.3, 1.0, 3.0),
                      say=lambda value: f"{value:g}" if value else words["never"])
     words.tell(longest=format_number(lengths.max()), allowed=f"{limit:g}" if limit else words["never"],

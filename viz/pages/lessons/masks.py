@@ -13,7 +13,6 @@ from clearhead.viz.figures.base import ASLANT
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import format_share, head_label
-from clearhead.viz.widgets.handout_button import picture_button
 from clearhead.viz.widgets.head_picker import real_head
 from clearhead.viz.widgets.layout import split
 from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
@@ -69,9 +68,8 @@ def _build(page: PageContext, words: Section, texts: list[str], rule: np.ndarray
     words.tell(n=N, open=allowed.sum(), cells=allowed.size, share=allowed.mean(),
                blind=(~allowed.any(1)).sum(), first=allowed[0].sum())
     with left:
-        picture_button(mask_editor(
-            allowed, texts, marked=page["row"], key="mask",
-            on_paint=lambda painted: page.set(flips=tuple(np.flatnonzero((painted ^ rule).ravel()).tolist()))))
+        mask_editor(allowed, texts, marked=page["row"], key="mask", on_paint=lambda painted: page.set(
+            flips=tuple(np.flatnonzero((painted ^ rule).ravel()).tolist())))
     with middle, computing():
         weights = masking.masked_weights(scores, allowed, "before")
         words.figure(matrix, np.where(allowed, weights, np.nan), texts, texts, height=360,

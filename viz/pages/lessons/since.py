@@ -20,7 +20,6 @@ from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import format_number, format_share
 from clearhead.viz.style.text import Texts
 from clearhead.viz.widgets.fields import bind, button_setting, choice_for
-from clearhead.viz.widgets.handout_button import picture_button
 from clearhead.viz.widgets.layout import flex_row, split
 from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
@@ -122,8 +121,8 @@ def _drawing(page: PageContext, words: Texts, this: since.Design) -> None:
              "rotary": ("attention" if this.rotary else "in",)}.get(about, ("attention",))
     of = {box.name: OF_BOX[box.kind] for box in boxes}
     alt = words("alt_diagram", order=", ".join(box.words for box in boxes))
-    picture_button(block_diagram(boxes, next(box.name for box in boxes if box.kind in kinds), alt=alt,
-                                 key="since-block", on_open=lambda name: page.set(about=of[name])))
+    block_diagram(boxes, next(box.name for box in boxes if box.kind in kinds), alt=alt, key="since-block",
+                  on_open=lambda name: page.set(about=of[name]))
 
 
 def block_claim(words: Texts, this: since.Design, about: str) -> dict[str, Any]:

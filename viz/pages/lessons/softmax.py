@@ -22,7 +22,6 @@ from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import token_markdown, true_minus
 from clearhead.viz.style.text import escape_markdown
 from clearhead.viz.widgets.fields import bind, log_steps, toggle
-from clearhead.viz.widgets.handout_button import picture_button
 from clearhead.viz.widgets.head_picker import real_head
 from clearhead.viz.widgets.layout import split
 from clearhead.viz.widgets.lesson import (
@@ -137,8 +136,8 @@ def _spread(page: PageContext, words: Section) -> Row:
 
 def _own_row(page: PageContext, words: Section) -> Row:
     masked = page["masked"]
-    picture_button(handles(LOGITS, page["z"], HandleSet(KEYS, words["logits"], words["logits"]),
-                           faint=masked, key="logits", turn=page.set))
+    handles(LOGITS, page["z"], HandleSet(KEYS, words["logits"], words["logits"]), faint=masked, key="logits",
+            turn=page.set)
     words.presets("z", PRESETS)
     st.pills(words["masked"], range(len(KEYS)), format_func=KEYS.__getitem__, selection_mode="multi",
              **bind(page.set, "masked", list(page["masked"])))

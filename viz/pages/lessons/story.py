@@ -15,7 +15,6 @@ from clearhead.viz.style.format import format_number, true_minus, visible_token
 from clearhead.viz.style.text import Texts, escape_markdown, strings
 from clearhead.viz.widgets.fields import bind, button_setting
 from clearhead.viz.widgets.fragment import offer_smollm2
-from clearhead.viz.widgets.handout_button import picture_button
 from clearhead.viz.widgets.layout import flex_row, split
 from clearhead.viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section
 
@@ -80,8 +79,8 @@ def _decoder(page: PageContext, lesson: Lesson) -> None:
             block, head = min(page["block"], blocks - 1), min(page["at_head"], heads - 1)
         revealed = lesson.open()
         drawn = scene(answer, text, (block, head), revealed, may_write)
-        picture_button(story(drawn, key="story", on_event=lambda event: _on_event(page, event)),
-                       beside=lambda: _notes(page, words, answer, ended, may_write))
+        story(drawn, key="story", on_event=lambda event: _on_event(page, event))
+        _notes(page, words, answer, ended, may_write)
         if revealed:
             lesson.predict()
         Section(lesson, "story").explain(looks_back, clearest_head, lengths, strongest_share, heads=blocks * heads,

@@ -89,7 +89,7 @@ def test_invalid_items_are_refused(name):
 
 
 BEYOND = {"focus": 9999, "open": 9999, "pair": [9999, 9999], "marks": [[9999, 1]]} | {
-    each: [9999] for each in ("hidden", "outlined", "order", "masked_out", "faint", "blind")}
+    each: [9999] for each in ("hidden", "outlined", "order", "masked_out", "blind")}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -107,7 +107,7 @@ def test_messages_keep_numbers_and_names_only(name):
     """Colours become styles and sentences become text in the browser: both are ours, whatever the file says."""
     item = ALL[name]()
     own = {"colours": {"ink": "url(http://x)"}, "text": {"row": "no"}, "more": "<script>", "room": "elsewhere",
-           "frozen": False, "again": "Run", "rank": "<b>", "plays": True, "why_scale": "no", "silence": True}
+           "frozen": False, "rank": "<b>", "why_scale": "no", "silence": True}
     fields = changed(item, "body", **own) | {"state": changed(item, "state", **own)["state"]}
     again = make_item(**fields, id=item.id)
     assert (unpack(again.body)[0], unpack(again.state)[0]) == (unpack(item.body)[0], unpack(item.state)[0])

@@ -13,6 +13,7 @@ from clearhead.model.lessons import head_steps
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Numbers, position
 from clearhead.viz.components.arrows import VECTORS, arrows
+from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.figures.vector_plane import Points, vector_plane
 from clearhead.viz.pages.lessons.inside.steps import STEPS, TRACED, StepContext
 from clearhead.viz.style.format import format_weight
@@ -20,7 +21,7 @@ from clearhead.viz.style.text import Texts, escape_markdown
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import choice_for
 from clearhead.viz.widgets.figure import columns_switch
-from clearhead.viz.widgets.head_picker import real_head, sentence_strip
+from clearhead.viz.widgets.head_picker import real_head
 from clearhead.viz.widgets.layout import flex_row
 from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
 
@@ -124,8 +125,8 @@ def _steps(page: PageContext, lesson: Lesson, words: Section, here: StepContext)
     if _key(page, here.path) != here.key:
         st.rerun()   # the pictures below show the key, too
     st.caption(words["key"])
-    sentence_strip(here.record[here.view.kind].keys, focus=here.key, pairs=False, key="inside_keys",
-                   on_event=lambda event: page.set(to=-1 if event.token is None else event.token))
+    token_strip(here.record[here.view.kind].keys, focus=here.key, pairs=False, key="inside_keys",
+                on_event=lambda event: page.set(to=-1 if event.token is None else event.token))
     place = NAMES.index(step)
     with controls_row():
         st.button("←", key="step-back", help=words["back"], disabled=place == 0, on_click=page.set,
