@@ -57,6 +57,7 @@ from clearhead.viz.server import log  # noqa: E402
 from clearhead.viz.server.guard import Doors, Guard  # noqa: E402
 
 settings.hold()
+settings.tune_heap()
 log.begin()
 parts: dict[str, Any] = {"routes": routes(), "lifespan": lifespan,   # also used by a benchmark's server
                          "middleware": [Middleware(Guard), Middleware(Doors), COMPRESSION]}

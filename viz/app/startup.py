@@ -1,9 +1,7 @@
 """Preparation of a server for its first visitor: ask the first page's question, so that the models' packages load while
 the browser is loading. A thread imports the pages while the server already responds."""
-import ctypes
 import gc
 import logging
-import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,23 +12,6 @@ from clearhead.model.core.query import UserError
 from clearhead.viz.app.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, say_why, take_turns
 
 log = logging.getLogger("clearhead")
-# M_ARENA_MAX and M_MMAP_THRESHOLD of glibc's malloc.h, and their values
-HEAP = {-8: 2, -3: 2**18}
-
-
-def tune_heap() -> None:
-    """Limit glibc to two malloc arenas instead of eight per core, and give each large array its own pages. Call it
-    before other threads start.
-
-    Each script run is a thread, and memory freed in one arena cannot be reused from another. With thirty visitors over
-    three minutes on two cores, two arenas reduced memory from 713 to 598 MB at most. Arrays that a record keeps would
-    sit between those that a layer discards: a pass of SmolLM2 over 781 tokens, whose record has 85 MB, grew a process
-    by 155 MB at most, and by 83 MB with pages of their own.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:   # not in musl
-        for parameter, value in HEAP.items():
-            mallopt(parameter, value)
 
 
 def start() -> None:
@@ -55,7 +36,6 @@ def start() -> None:
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """Run `start` in a thread when st.App starts, so that the server can respond meanwhile."""
-    tune_heap()
     keep_order()
     hear_out()
     take_turns()

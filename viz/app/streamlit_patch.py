@@ -1,44 +1,38 @@
 """All uses of Streamlit's private API.
 
 These are: fixes for three faults, two in the messages to a browser and one in those from it; whether a run answers the
-browser's Back button; the return types of st.container and st.Page; opening a browser on the user's own machine; and,
-for a public server, limits on options, uploads and logs.
+browser's Back button; the return types of st.container and st.Page; and opening a browser on the user's own machine.
+Those that only a public server needs are in viz/server/streamlit_limits.py.
 """
 import asyncio
 import functools
-import logging
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import streamlit as st
-from streamlit import cli_util, config, logger, net_util
+from streamlit import cli_util, net_util
 from streamlit.delta_generator import DeltaGenerator as DeltaGenerator
 from streamlit.navigation.page import StreamlitPage as StreamlitPage
 from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
 from streamlit.proto.ForwardMsg_pb2 import BackendOperationResponse, DeferredFileResponsePayload
-from streamlit.runtime import runtime_util
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.backend_operation_handler import DeferredFileHandler
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_storage import MediaFileStorageError
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequestType
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
-from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
+from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile
 from streamlit.web.server import server_util
 
 from clearhead.model.core.query import UserError
 
-RECORD = 2048   # Streamlit's overhead per uploaded file, in bytes
 
-
-def _replaces(owner: type, name: str) -> Callable[[Callable[..., object]], None]:
+def replaces(owner: type, name: str) -> Callable[[Callable[..., object]], None]:
     """Replace a method permanently with the decorated function, which receives the original method as its first
     argument."""
     def put(function: Callable[..., object]) -> None:
@@ -62,7 +56,7 @@ def keep_order() -> None:
     Both then refer to elements that the browser does not have, and the whole page fails with "Bad delta path" or
     "Cannot set a node at a delta path". On a busy machine, a fragment that runs every second fails within a minute.
     """
-    @_replaces(ForwardMsgQueue, "clear")
+    @replaces(ForwardMsgQueue, "clear")
     def cleared(clear: Callable[..., object], queue: ForwardMsgQueue, retain_lifecycle_msgs: bool = False,
                 fragment_ids_this_run: list[str] | None = None) -> None:
         if retain_lifecycle_msgs and fragment_ids_this_run:
@@ -81,12 +75,12 @@ def hear_out() -> None:
     """
     ended: WeakKeyDictionary[AppSession, ScriptRunner | None] = WeakKeyDictionary()
 
-    @_replaces(AppSession, "_create_scriptrunner")
+    @replaces(AppSession, "_create_scriptrunner")
     def created(create: Callable[..., object], session: AppSession, data: RerunData) -> None:
         ended[session] = session._scriptrunner   # None if the runner was stopped
         create(session, data)
 
-    @_replaces(AppSession, "_handle_scriptrunner_event_on_event_loop")
+    @replaces(AppSession, "_handle_scriptrunner_event_on_event_loop")
     def handled(handle: Callable[..., object], session: AppSession, sender: ScriptRunner | None,
                 event: ScriptRunnerEvent, *said: object) -> None:
         if sender is not None and sender is ended.get(session) and event is not ScriptRunnerEvent.SHUTDOWN:
@@ -104,7 +98,7 @@ def take_turns() -> None:
     # locks by the state's id while a run holds it, because the state has no attribute for a lock
     locks: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
-    @_replaces(SafeSessionState, "__init__")
+    @replaces(SafeSessionState, "__init__")
     def begun(begin: Callable[..., object], shared: SafeSessionState, state: SessionState, *given: object,
               **named: object) -> None:
         begin(shared, state, *given, **named)
@@ -128,62 +122,6 @@ def is_written(key: str) -> bool:
 def open_browser() -> None:
     """Open this server's page in a local browser, as Streamlit does for a script."""
     cli_util.open_browser(server_util.get_url("localhost"))
-
-
-def flag(name: str) -> Any:
-    """Return a Streamlit option if it was set on the command line or by an environment variable, else None."""
-    by_flag = config.get_where_defined(name) == config._DEFINED_BY_FLAG
-    return config.get_option(name) if by_flag else None
-
-
-def hold_options(options: Mapping[str, object]) -> dict[str, object]:
-    """Set options, now and whenever Streamlit rereads its configuration files, and return the values in force. This is
-    necessary because `streamlit run` reads its configuration before the script, and st.set_option rejects server
-    options."""
-    def put() -> None:
-        for name, value in options.items():
-            config.set_option(name, value)
-
-    config.on_config_parsed(put, force_connect=True)
-    put()
-    runtime_util._max_widget_state_size_bytes = None   # discard the cached value
-    in_force = {name: config.get_option(name) for name in options}
-    if "server.maxWidgetStateSize" in in_force:
-        in_force["server.maxWidgetStateSize"] = runtime_util.get_max_widget_state_size_bytes() / 1e6
-    return in_force
-
-
-def bound_uploads(session_bytes: int, total_bytes: int) -> None:
-    """Limit the uploaded files that Streamlit keeps per session and in total. The oldest are dropped first; without
-    limits Streamlit keeps all until their session ends."""
-    arrived: OrderedDict[tuple[str, str], int] = OrderedDict()   # {(session, file): bytes}, oldest first
-
-    @_replaces(MemoryUploadedFileManager, "add_file")
-    def added(add: Callable[..., object], files: MemoryUploadedFileManager, session_id: str,
-              file: UploadedFileRec) -> None:
-        add(files, session_id, file)
-        with files._lock:
-            there = {(session, each) for session, some in files.file_storage.items() for each in some}
-            for gone in [key for key in arrived if key not in there]:
-                del arrived[gone]
-            arrived[session_id, file.file_id] = len(file.data) + RECORD
-            arrived.move_to_end((session_id, file.file_id))
-            drop = oldest_beyond(arrived, session_id, session_bytes, total_bytes)
-        for session, each in drop:
-            files.remove_file(session, each)
-
-
-def oldest_beyond(sizes: Mapping[tuple[str, str], int], session: str, session_bytes: int,
-                  total_bytes: int) -> list[tuple[str, str]]:
-    """Return the files to drop, oldest first, so that the session and the total stay within their limits. sizes:
-    {(session, file): bytes}, oldest first."""
-    own, total, drop = sum(size for key, size in sizes.items() if key[0] == session), sum(sizes.values()), []
-    for key, size in sizes.items():
-        if total > total_bytes or (own > session_bytes and key[0] == session):
-            drop.append(key)
-            total -= size
-            own -= size if key[0] == session else 0
-    return drop
 
 
 def rerun_for_click() -> None:
@@ -211,25 +149,10 @@ def is_dropped(file: object) -> bool:
     return isinstance(file, DeletedFile)
 
 
-def log_through(handler: logging.Handler) -> None:
-    """Route all logging of this process, including later loggers, through one handler, because each Streamlit module
-    has its own."""
-    def join(each: logging.Logger) -> None:
-        for own in list(each.handlers):
-            each.removeHandler(own)
-        each.propagate = True
-
-    logger.setup_formatter = join
-    for each in (logging.root, *logging.root.manager.loggerDict.values()):
-        if isinstance(each, logging.Logger):
-            join(each)
-    logging.root.addHandler(handler)
-
-
 def say_why() -> None:
     """Show why a download failed. Streamlit 1.67 only shows "Failed to generate file for download", and logs a
     traceback."""
-    @_replaces(DeferredFileHandler, "handle")
+    @replaces(DeferredFileHandler, "handle")
     async def answered(handle: Callable[..., object], handler: DeferredFileHandler, request: BackendOperationRequest,
                        session_id: str) -> BackendOperationResponse:
         try:

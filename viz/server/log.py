@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from clearhead.viz.app import streamlit_patch
+from clearhead.viz.server import streamlit_limits
 
 MOST, SECONDS = 5, 60.0   # most lines per this many seconds, for each location in the code
 LONGEST = 300             # characters per line
@@ -59,5 +59,5 @@ def begin() -> None:
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     handler.addFilter(Sparing())
-    streamlit_patch.log_through(handler)
+    streamlit_limits.log_through(handler)
     logging.captureWarnings(True)   # otherwise each damaged picture would print a different warning from Pillow

@@ -32,6 +32,20 @@ def test_selectors_are_listed_and_exist():
     assert len(used) <= selectors["most"]
 
 
+def test_keys_that_styles_and_modules_read_are_listed_and_written():
+    written = "".join(text for path, text in SOURCES.items() if path.suffix == ".py")
+    used = {key for path, text in SOURCES.items() if path.suffix != ".py"
+            for key in re.findall(r"st-key-([a-z][\w-]*)", text)}
+    listed = {*LISTED["keys"]["begin"], *LISTED["keys"]["whole"]}
+    assert used == listed
+    assert [key for key in listed if not re.search(rf"""["']{key.removesuffix('-state')}""", written)] == []
+
+
+def test_functions_of_the_history_are_replaced_where_listed():
+    replaced = {path.name: re.findall(r"^history\.(\w+) = ", text, re.MULTILINE) for path, text in SOURCES.items()}
+    assert {name: found for name, found in replaced.items() if found} == {"history.js": LISTED["history"]["parts"]}
+
+
 def test_parts_of_plotly_exist():
     used = "".join(text for path, text in SOURCES.items() if path.suffix != ".py")
     assert [part for part in LISTED["plotly"]["parts"] if part not in get_plotlyjs() or part not in used] == []

@@ -15,18 +15,15 @@ from streamlit.runtime.backend_operation_handler import DeferredFileHandler
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
-from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.web.server import server_util
 
 from clearhead.model.core.query import UserError
 from clearhead.viz.app import streamlit_patch
-from clearhead.viz.app.streamlit_patch import RECORD
 
 
 def test_queue_has_the_table_that_the_patch_empties():
@@ -128,31 +125,6 @@ def test_click_is_handled_with_any_other_changes(monkeypatch):
     streamlit_patch.take_turns()
     streamlit_patch.take_turns()
     assert is_heard(monkeypatch)
-
-
-def test_streamlit_keeps_uploads_within_limits_newest_first(monkeypatch):
-    monkeypatch.setattr(MemoryUploadedFileManager, "add_file", inspect.unwrap(MemoryUploadedFileManager.add_file))
-    streamlit_patch.bound_uploads(2 * (1000 + RECORD), 3 * (1000 + RECORD))
-    files = MemoryUploadedFileManager("/upload")
-
-    def put(session: str, *names: str) -> None:
-        for name in names:
-            files.add_file(session, UploadedFileRec(name, name, "x", b"x" * 1000))
-
-    def there() -> str:
-        return " ".join(f"{session}:{''.join(some)}" for session, some in files.file_storage.items() if some)
-
-    put("one", "a", "b", "c")
-    assert there() == "one:bc"
-    put("two", "d", "e")
-    assert there() == "one:c two:de" and files._total_bytes == 3000
-    files.remove_file("two", "d")
-    files.remove_session_files("one")
-    put("three", "f")   # what has gone takes no room
-    put("two", "g")
-    assert there() == "two:eg three:f"
-    put("two", "g")     # the same file again is one file
-    assert there() == "two:eg three:f"
 
 
 def test_foreign_origin_sends_no_request_out(monkeypatch):
