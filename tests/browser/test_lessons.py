@@ -15,10 +15,10 @@ def test_controls_stay_with_their_page_and_boxes_open_lessons(watch):
     seen.follow_menu("lessons")
     expect(seen.main.get_by_text(strings("lesson")["start"]["question"])).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params() == {}
-    box = seen.main.locator(".anatomy .door", has_text="√d_k").first
+    box = seen.main.locator(".diagram .door", has_text="√d_k").first
     expect(box.locator("rect").first).not_to_have_css("fill", "rgb(0, 0, 0)")   # drawn in the theme's colours
     box.hover()
-    expect(seen.main.locator(".anatomy .hint")).to_contain_text("Why divide by √d_k")
+    expect(seen.main.locator(".diagram .hint")).to_contain_text("Why divide by √d_k")
     box.click()
     expect(seen.main.locator("h2", has_text=strings("lessons/scale")["question"])).to_be_visible(timeout=PATIENCE)
     assert urlsplit(seen.rest().page.url).path == "/scale"

@@ -113,3 +113,11 @@ def show(name: str, key: str, body: bytes, state: bytes, read: Callable[[object]
         drawing(key=key, data=body, on_event_change=hand_on)
         registered("state", "js/component.js", "module.state")(key=f"{key}-state", data=state)
     return Picture(name, key, body, state, view)
+
+
+def show_here(name: str, key: str, body: Mapping[str, object], state: Mapping[str, object],
+              read: Callable[[object], Event | None], on_event: Callable[[Event], None] | None,
+              arrays: Mapping[str, np.ndarray] | None = None) -> None:
+    """Draw a component that is part of its page and cannot be stored. body, state: the two messages' fields; arrays: of
+    the body. read, on_event: see `show`."""
+    show(name, key, message("body", key, body, arrays), message("state", key, state), read, on_event)

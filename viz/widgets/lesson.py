@@ -24,7 +24,7 @@ derivation.
 The prose (Markdown with $LaTeX$; {names} are filled from the facts that the section was told):
 
     question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]
-        boxes: the lesson's boxes in the Transformer's figure, viz/components/transformer_diagram
+        boxes: the lesson's boxes in the Transformer's figure, viz/components/diagram/transformer.toml
     remember = [three lines]
     [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0
         why: one sentence that explains the answer; a second question is [predict_NAME] with the control guess_NAME

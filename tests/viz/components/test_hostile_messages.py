@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from clearhead.model.core.heads import overview
 from clearhead.model.core.query import Kind
 from clearhead.model.core.view import View, displayed_head
+from clearhead.viz import components
 from clearhead.viz.app.page_controls import Numbers
-from clearhead.viz.components import transformer_diagram
 from clearhead.viz.components.arrows import parse_event as read_arrows
-from clearhead.viz.components.arrows import state as arrows_state
-from clearhead.viz.components.block_diagram import DiagramBox
-from clearhead.viz.components.block_diagram import parse_event as read_box
 from clearhead.viz.components.chart import TOOLS, picked_points, tool_from_event
 from clearhead.viz.components.component import Selection, parse_selection
+from clearhead.viz.components.diagram import Box
+from clearhead.viz.components.diagram import parse_event as read_box
 from clearhead.viz.components.handles import parse_event as read_drag
 from clearhead.viz.components.head_grid import GridEvent, head_ids
 from clearhead.viz.components.head_grid import parse_event as read_grid
@@ -29,8 +28,6 @@ from clearhead.viz.components.slider import message as slider_message
 from clearhead.viz.components.slider import parse_event as read_slider
 from clearhead.viz.components.story import CELLS, STEPS, Scene, Step
 from clearhead.viz.components.story import parse_event as read_story
-from clearhead.viz.components.transformer_diagram import Door
-from clearhead.viz.components.transformer_diagram import parse_event as read_door
 from clearhead.viz.pages.lessons.inside import HAND
 from clearhead.viz.style.format import visible_token
 from clearhead.viz.widgets.head_table import clicked_head
@@ -53,9 +50,9 @@ def scene() -> Scene:
 
 MADE = record(7)
 GRID, SHOWN = overview(MADE[Kind.SELF]), displayed_head(MADE, View())
-DOORS = {"box": Door("softmax", "words", 5, ()), "token": Door("inside", "words", 5, ())}
 SCENE = scene()
-BOXES = [DiagramBox("token", "in", "words", "4"), DiagramBox("pair", "norm", "words", "4")]
+BOXES = [Box(name, (0, 0, 1, 1), ("words",), "", label) for name, label in
+         (("token", "words"), ("pair", "words"), ("closed", ""))]
 CONTROL = Numbers("x", (0.0, 0.0, 0.0), -5, 5, 1, 9)
 ARROWS = {name: Numbers(name, (0.0,) * 4, -5, 5, 4, 4) for name in "qkv"}
 WORDS = ["0", "the", "the"]
@@ -91,7 +88,6 @@ def test_events_are_offered_options_or_none(message):
     assert patch is None or patch.pair is None, "without keys there are no pairs"
     assert all(type(each) is int and each >= 0 for each in picked_points({"picked": message}))
     assert picked_points(message) == [] or "picked" in message
-    assert read_door(message, DOORS) in (None, "softmax", "inside")
     assert read_box(message, BOXES) in (None, "token", "pair")
     told = read_story(message, SCENE)
     assert told is None or (told.lesson in (None, "softmax") and told.write in (None, 7, 8)
@@ -137,15 +133,13 @@ def test_value_of_a_slider_is_a_current_option_or_none():
 def test_dragged_values_are_rounded_to_hundredths():
     found = read_arrows({name: [0.123, -3.0, 0, 0, 1, 1, 2, 2] for name in "qkv"}, HAND, 4)
     assert found == dict.fromkeys("qkv", (0.12, -3.0, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0))
-    header, _ = unpack(arrows_state(found, 2, [0, 2, 3], room="r", covered=True))
-    assert header["q"] == list(found["q"]) and header["covered"] is True
     assert read_arrows({"looks": 3}, HAND, 4) == {"looks": 3}
 
 
 def test_all_components_are_listed():
     """A component that sends messages and is not tested above would be an entry point."""
-    folder = Path(transformer_diagram.__file__).parents[1]
+    folder = Path(components.__file__).parent
     with_events = {path.parent.name for path in folder.glob("*/__init__.py")
                    if re.search(r"\bdef parse_event\(|\bparse_selection\(", path.read_text(encoding="utf-8"))}
-    assert with_events == {"arrows", "block_diagram", "handles", "head_grid", "head_view", "mask_editor",
-                           "picture_view", "sketch", "slider", "story", "token_strip", "transformer_diagram"}
+    assert with_events == {"arrows", "diagram", "handles", "head_grid", "head_view", "mask_editor", "picture_view",
+                           "sketch", "slider", "story", "token_strip"}

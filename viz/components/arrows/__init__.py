@@ -3,26 +3,9 @@ Works with pointer, touch and keyboard."""
 from collections.abc import Callable, Mapping, Sequence
 
 from clearhead.viz.app.page_controls import Numbers
-from clearhead.viz.components.component import constants, message, show
+from clearhead.viz.components.component import constants, show_here
 
 VECTORS = ("q", "k", "v")
-
-
-def body(tokens: Sequence[str], controls: Mapping[str, Numbers], *, room: str) -> bytes:
-    """Pack everything that stays fixed while dragging: tokens, the range of the vectors, and texts.
-
-    controls: one for each name in VECTORS, with two numbers per token.
-    """
-    return message("body", room, constants("arrows", "lesson") | {
-        "tokens": list(tokens), "low": controls["q"].low, "high": controls["q"].high})
-
-
-def state(vectors: Mapping[str, tuple[float, ...]], looks: int, corners: Sequence[int], *, room: str,
-          covered: bool = False) -> bytes:
-    """Pack the arrows' positions and the query token. corners: the tokens whose values are the corners of their convex
-    hull, in order. covered: hide the output and the hull while the page asks for a prediction."""
-    return message("state", room, {**{name: list(vectors[name]) for name in VECTORS}, "looks": looks,
-                                   "corners": list(corners), "covered": covered})
 
 
 def parse_event(value: object, controls: Mapping[str, Numbers], tokens: int) -> dict[str, object] | None:
@@ -43,10 +26,15 @@ def arrows(tokens: Sequence[str], controls: Mapping[str, Numbers], vectors: Mapp
            looks: int, corners: Sequence[int], *, covered: bool, key: str,
            turn: Callable[[dict[str, object]], None]) -> None:
     """Draw the arrows. Before the page reruns, a move calls turn({"q": …, "k": …, "v": …}) and a click on a token's
-    name calls turn({"looks": position}). tokens, controls, vectors, corners, covered: see `body` and `state`.
+    name calls turn({"looks": position}).
+
+    controls: one for each name in VECTORS, with two numbers per token. looks: index of the query token. corners: the
+    tokens whose values are the corners of their convex hull, in order. covered: hide the output and the hull while the
+    page asks for a prediction.
 
     The arrow keys move a focused arrow. A drag sends about eight moves per second; the browser updates weights and
     output immediately.
     """
-    messages = body(tokens, controls, room=key), state(vectors, looks, corners, room=key, covered=covered)
-    show("arrows", key, *messages, lambda value: parse_event(value, controls, len(tokens)), turn)
+    body = constants("arrows", "lesson") | {"tokens": tokens, "low": controls["q"].low, "high": controls["q"].high}
+    show_here("arrows", key, body, {**vectors, "looks": looks, "corners": corners, "covered": covered},
+              lambda value: parse_event(value, controls, len(tokens)), turn)

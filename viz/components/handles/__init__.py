@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 from clearhead.model.core.query import frozen
 from clearhead.viz.app.page_controls import Numbers
-from clearhead.viz.components.component import constants, message, show, sole
+from clearhead.viz.components.component import constants, show_here, sole
 
 MODES = ("bars", "shares", "points")
 
@@ -26,18 +26,6 @@ class HandleSet:
         return len(self.labels) * (2 if self.mode == "points" else 1)
 
 
-def body(control: Numbers, drawn: HandleSet, *, room: str) -> bytes:
-    """Pack everything that stays fixed while dragging."""
-    return message("body", room, constants("drag", "lesson") | {
-        "mode": drawn.mode, "labels": drawn.labels, "low": control.low, "high": control.high, "name": drawn.name,
-        "unit": drawn.unit, "height": drawn.height})
-
-
-def state(values: tuple[float, ...], *, room: str, faint: tuple[int, ...] = ()) -> bytes:
-    """Pack the handles' values, and the indices of inactive (faint) ones."""
-    return message("state", room, {"values": list(values), "faint": list(faint)})
-
-
 def parse_event(value: object, control: Numbers, count: int) -> tuple[float, ...] | None:
     """Parse a browser event, {"values": [numbers]} with `count` numbers; return None for anything else."""
     values = sole(value, "values")
@@ -52,6 +40,8 @@ def handles(control: Numbers, values: tuple[float, ...], drawn: HandleSet, *, fa
     faint: inactive (masked) bars. Arrow keys move a focused handle, Page Up and Page Down move it faster, Home and End
     move it to the ends. A drag sends about eight moves per second.
     """
-    messages = body(control, drawn, room=key), state(values, room=key, faint=faint)
-    show("handles", key, *messages, lambda value: parse_event(value, control, drawn.count),
-         lambda moved: turn(**{control.name: moved}))
+    body = constants("drag", "lesson") | {
+        "mode": drawn.mode, "labels": drawn.labels, "low": control.low, "high": control.high, "name": drawn.name,
+        "unit": drawn.unit, "height": drawn.height}
+    show_here("handles", key, body, {"values": values, "faint": faint},
+              lambda value: parse_event(value, control, drawn.count), lambda moved: turn(**{control.name: moved}))

@@ -3,17 +3,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clearhead.viz.components.component import constants, message, show, sole
-
-
-def body(labels: list[str], *, room: str) -> bytes:
-    """Pack the tokens' names, which rows and columns share."""
-    return message("body", room, constants("cells", "lesson") | {"labels": labels})
-
-
-def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes:
-    """Pack the current mask. allowed: bool (query, key). marked: a row to highlight."""
-    return message("state", room, {"allowed": [int(cell) for cell in allowed.ravel()], "marked": marked})
+from clearhead.viz.components.component import constants, show_here, sole
 
 
 def parse_event(value: object, n: int) -> np.ndarray | None:
@@ -34,5 +24,6 @@ def mask_editor(allowed: np.ndarray, labels: list[str], *, marked: int | None = 
     A click or tap toggles a cell, and dragging sets further cells to the same value. Arrow keys move between cells;
     Space or Enter toggles one.
     """
-    messages = body(labels, room=key), state(allowed, room=key, marked=marked)
-    show("mask_editor", key, *messages, lambda value: parse_event(value, len(labels)), on_paint)
+    show_here("mask_editor", key, constants("cells", "lesson") | {"labels": labels},
+              {"allowed": [int(cell) for cell in allowed.ravel()], "marked": marked},
+              lambda value: parse_event(value, len(labels)), on_paint)

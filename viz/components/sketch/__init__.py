@@ -1,10 +1,11 @@
 """Axes on which the reader draws a predicted curve before the real one is shown. Works with pointer, touch and
 keyboard."""
 from collections.abc import Callable
+from dataclasses import asdict
 
 from clearhead.model.core.query import frozen
 from clearhead.viz.app.page_controls import Numbers
-from clearhead.viz.components.component import constants, message, show, sole
+from clearhead.viz.components.component import constants, show_here, sole
 
 
 @frozen
@@ -15,17 +16,6 @@ class Axes:
     across: list[tuple[float, str]]      # (share of the width, label)
     up: list[tuple[float, str]]          # (share of the height, label)
     height: int = 300                    # pixels
-
-
-def body(axes: Axes, places: int, *, room: str) -> bytes:
-    """Pack everything that stays fixed while drawing. places: number of heights in the curve."""
-    return message("body", room, constants("sketch", "lesson") | {
-        "names": axes.names, "across": axes.across, "up": axes.up, "height": axes.height, "places": places})
-
-
-def state(values: tuple[float, ...], *, room: str) -> bytes:
-    """Pack the curve so far: heights from 0 to 1, or ()."""
-    return message("state", room, {"values": list(values)})
 
 
 def parse_event(value: object, control: Numbers) -> tuple[float, ...] | None:
@@ -40,6 +30,6 @@ def sketch(control: Numbers, values: tuple[float, ...], axes: Axes, *, key: str,
 
     values: heights from 0 (bottom) to 1 (top), evenly spaced from edge to edge; () if nothing is drawn yet.
     """
-    messages = body(axes, control.longest, room=key), state(values, room=key)
-    show("sketch", key, *messages, lambda value: parse_event(value, control),
-         lambda drawn: turn(**{control.name: drawn}))
+    body = constants("sketch", "lesson") | asdict(axes) | {"places": control.longest}
+    show_here("sketch", key, body, {"values": values}, lambda value: parse_event(value, control),
+              lambda drawn: turn(**{control.name: drawn}))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from clearhead.model.core.query import frozen, with_arrays
-from clearhead.viz.components.component import constants, message, show
+from clearhead.viz.components.component import constants, show_here
 
 # in order; each step adds a part to the picture
 STEPS = ("letters", "pieces", "vectors", "places", "attention", "feed_forward", "blocks", "logits", "softmax", "word")
@@ -60,13 +60,6 @@ class Event:
     opened: tuple[int, int] | None = None  # a block, and a head or −1
 
 
-def body(scene: Scene, *, room: str) -> bytes:
-    """Pack everything that is drawn."""
-    header, arrays = parts(scene)
-    return message("body", room, constants("story") | {
-        "seconds": SECONDS, "parts": PARTS} | header, arrays)
-
-
 def parts(scene: Scene) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     """Return (header, arrays) of a scene, limited to the last ROWS pieces and the open head's weights."""
     first = max(0, len(scene.pieces) - ROWS)
@@ -93,11 +86,6 @@ def _floats(numbers: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(numbers, np.float32)
 
 
-def state(*, room: str) -> bytes:
-    """Pack the state, which is empty: the browser keeps the step."""
-    return message("state", room, {})
-
-
 def parse_event(value: object, scene: Scene) -> Event | None:
     """Parse a browser event: {"lesson": name}, {"write": id} or {"opened": [block, head]}; None for anything else."""
     if not isinstance(value, dict) or len(value) != 1:
@@ -119,4 +107,6 @@ def _is_head(chosen: object, shape: Sequence[int]) -> bool:
 
 def story(scene: Scene, *, key: str, on_event: Callable[[Event], None]) -> None:
     """Draw the scene and play it. on_event: receives the reader's choice before the page reruns."""
-    show("story", key, body(scene, room=key), state(room=key), lambda value: parse_event(value, scene), on_event)
+    header, arrays = parts(scene)
+    show_here("story", key, constants("story") | {"seconds": SECONDS, "parts": PARTS} | header, {},
+              lambda value: parse_event(value, scene), on_event, arrays)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from clearhead.viz.app.page import Page, PageContext, lessons
-from clearhead.viz.components.transformer_diagram import Door, transformer_diagram
+from clearhead.viz.components.diagram.transformer import Door, transformer_diagram
 from clearhead.viz.style.text import Texts, page_titles, strings
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.cards import page_cards

@@ -9,7 +9,7 @@ from clearhead.model.core.record import AttentionRecord, Tokens
 from clearhead.model.lessons import block
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Number, counted, stepped
-from clearhead.viz.components.block_diagram import DiagramBox, block_diagram
+from clearhead.viz.components.diagram.block import DiagramBox, block_diagram
 from clearhead.viz.figures.bars import bars, histogram
 from clearhead.viz.figures.base import UPRIGHT
 from clearhead.viz.figures.lines import Line, lines

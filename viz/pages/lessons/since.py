@@ -10,7 +10,7 @@ from clearhead.model.lessons import since
 from clearhead.model.lessons.since import MODELS, STRATEGIES, WORDS, encode
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Number, Switch, stepped
-from clearhead.viz.components.block_diagram import DiagramBox, block_diagram
+from clearhead.viz.components.diagram.block import DiagramBox, block_diagram
 from clearhead.viz.components.slider import slider
 from clearhead.viz.figures.bars import bars, stacked_bars
 from clearhead.viz.figures.diagrams import Branch, word_tree

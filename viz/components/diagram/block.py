@@ -3,8 +3,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from clearhead.model.core.query import frozen
-from clearhead.viz.components.component import message, show, sole
-from clearhead.viz.style import theme
+from clearhead.viz.components.diagram import Box, diagram
 
 ACROSS, STEP, WIDE, HIGH = 300, 64, 208, 44    # width of the drawing, distance between boxes, size of a box
 MIDDLE, ASIDE = 112, 284                       # x of the residual stream and of the residual connections
@@ -22,16 +21,6 @@ class DiagramBox:
     shape: str
 
 
-def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
-    """Pack the boxes and lines. alt: alternative text of the drawing."""
-    high = STEP * len(boxes) + 30
-    at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
-    return message("body", room, {
-        "box": [WIDE, HIGH], "colours": theme.COMPONENT, "size": [ACROSS, high], "alt": alt, "wires": wires(boxes, at),
-        "boxes": [[box.name, MIDDLE, y, TINTS[box.kind], box.words, box.shape]
-                  for box, y in zip(boxes, at, strict=True)]})
-
-
 def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]:
     """Return polylines [x, y, x, y, …]: the residual stream through all boxes, and for each sub-layer the residual
     connection to its addition."""
@@ -46,20 +35,13 @@ def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]
     return polylines
 
 
-def state(opened: str, *, room: str) -> bytes:
-    """Pack the name of the marked box."""
-    return message("state", room, {"opened": opened})
-
-
-def parse_event(value: object, boxes: Sequence[DiagramBox]) -> str | None:
-    """Parse a browser event, {"box": name}, and return the name; None for anything else."""
-    name = sole(value, "box")
-    return name if name in [box.name for box in boxes] else None
-
-
 def block_diagram(boxes: Sequence[DiagramBox], opened: str, *, alt: str, key: str,
                   on_open: Callable[[str], None]) -> None:
     """Draw the boxes; `opened` names the marked one. on_open receives the name of a clicked box before the page
-    reruns."""
-    messages = body(boxes, room=key, alt=alt), state(opened, room=key)
-    show("block_diagram", key, *messages, lambda value: parse_event(value, boxes), on_open)
+    reruns. alt: alternative text of the drawing."""
+    high = STEP * len(boxes) + 30
+    at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
+    placed = [Box(box.name, (MIDDLE, y, WIDE, HIGH), (box.words, box.shape), f"part {TINTS[box.kind]}",
+                  f"{box.words}, {box.shape}") for box, y in zip(boxes, at, strict=True)]
+    diagram([(alt, ACROSS, high)], placed, [(0, points) for points in wires(boxes, at)], opened=opened, key=key,
+            on_open=on_open)
