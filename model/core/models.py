@@ -8,7 +8,7 @@ A `Trace` answers a `TraceQuery`. It comes from the same pass as the query's rec
 Rows are tokens and vectors are rows, y = x · W + b; layers and heads count from 0. Weights are read-only views of the
 model's memory; `nbytes` counts only what belongs to the trace.
 """
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -23,6 +23,8 @@ from clearhead.model.core.query import (
     Query,
     UserError,
     check_finite,
+    counted,
+    errors_at,
     frozen,
     quiet,
     slices,
@@ -526,6 +528,15 @@ class ModelQuestion:
 
     model: str      # the model's id
     revision: str   # the fingerprint of its weights, configuration and tokenizer
+
+    def records(self, texts: Sequence[tuple[str, str]], models: Models, report: Progress) -> Iterator[AttentionRecord]:
+        """Yield the record of each text, given with its place, such as "line 3". Raises UserError with the place of a
+        text that the model cannot read."""
+        opened = models.open(self, report)
+        for _, (text, place) in counted(texts, report, "sentence"):
+            with errors_at(place):
+                record = opened.record(Query(self.model, self.revision, text), quiet)
+            yield record
 
 
 @frozen

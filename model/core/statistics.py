@@ -7,7 +7,7 @@ import functools
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -135,6 +135,13 @@ def interval_columns(name: str, intervals: Iterable[MeanInterval]) -> dict[str, 
     """Return the columns of a table: the means under this name, low and high."""
     return dict(zip((name, "low", "high"),
                     np.array([(each.value, each.low, each.high) for each in intervals]).T, strict=True))
+
+
+def numbered(names: Sequence[str]) -> np.ndarray:
+    """Number equal names in the order of their first occurrence, int64 (name)."""
+    from pandas import factorize
+
+    return factorize(np.array(names, object))[0]
 
 
 def sums_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:

@@ -45,6 +45,7 @@ from clearhead.model.core.statistics import (
     held_out_accuracy,
     interval_columns,
     max_statistic_null,
+    numbered,
     too_few,
 )
 from clearhead.model.core.view import PRONOUNS, SUBJECTS
@@ -80,6 +81,8 @@ class Case:
 
 def occurrences(sentence: str, words: str) -> list[Span]:
     """Return the spans where these words occur as whole words. Ignores case only if no occurrence matches exactly."""
+    if not words.strip():
+        return []
     pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
     exact = [match.span() for match in re.finditer(pattern, sentence)]
     return exact or [match.span() for match in re.finditer(pattern, sentence, re.IGNORECASE)]
@@ -101,7 +104,7 @@ def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int 
 
 
 def _found(sentence: str, words: str, name: str) -> list[Span]:
-    spans = occurrences(sentence, words) if words.strip() else []
+    spans = occurrences(sentence, words)
     if not spans:
         raise UserError(f"The {name} word {words!r} is not in the sentence {quoted(sentence)}; write it as it appears "
                         f"there.")
@@ -278,9 +281,9 @@ class CasesQuery(ModelQuestion):
 
     def answer(self, models: Models, report: Progress) -> "SetAnswer":
         """Compute every head's weights. Raises UserError if a word of a case exceeds the model's maximum length."""
-        model, found, unknown = models.open(self, report), [], 0
-        for _, case in counted(self.cases, report, "sentence"):
-            record = model.record(Query(self.model, self.revision, case.sentence), quiet)
+        found, unknown = [], 0
+        texts = [(case.sentence, f"Sentence {number}") for number, case in enumerate(self.cases, 1)]
+        for record, case in zip(self.records(texts, models, report), self.cases, strict=True):
             attention_map = map_of(record)
             unknown += any(attention_map.queries.unknown)
             found.append(noun_weights(attention_map, words_of(attention_map.queries, case)))
@@ -464,17 +467,8 @@ def frame_names(cases: tuple[Case, ...]) -> list[str]:
 
 
 def frames_of(cases: tuple[Case, ...]) -> np.ndarray:
-    """Number the frames in order and return each case's number, int (case): the independent units of a set."""
-    from pandas import factorize
-
-    return factorize(np.array(frame_names(cases), object))[0]
-
-
-def pairs_of(cases: tuple[Case, ...]) -> np.ndarray:
-    """Number the pairs in order and return each case's number, int (case)."""
-    from pandas import factorize
-
-    return factorize(np.array([case.pair for case in cases], object))[0]
+    """Number the frames in order and return each case's number, int64 (case): the independent units of a set."""
+    return numbered(frame_names(cases))
 
 
 def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
@@ -567,7 +561,8 @@ def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = 
     half of this set; both sets are answered by the same model.
     """
     cases, weights = answer.query.cases, getattr(answer, rows)
-    correct, frames, pairs, mass = correctness(weights), frames_of(cases), pairs_of(cases), weights.sum(-1)
+    pairs = numbered([case.pair for case in cases])
+    correct, frames, mass = correctness(weights), frames_of(cases), weights.sum(-1)
     columns = zip(accuracy_intervals(correct, frames), mass.mean(0).tolist(), both_right(correct, pairs).tolist(),
                   correctness(answer.received).mean(0).tolist(), strict=True)
     scores = tuple(HeadScore(kind.value, layer, head, *numbers)

@@ -30,14 +30,10 @@ from clearhead.model.core.models import ModelQuestion, Models
 from clearhead.model.core.query import (
     HeadId,
     Progress,
-    Query,
     Span,
     UserError,
-    counted,
-    errors_at,
     frozen,
     head_label,
-    quiet,
     quoted,
     with_arrays,
     word_spans,
@@ -51,9 +47,10 @@ from clearhead.model.core.statistics import (
     best_column,
     held_out_accuracy,
     interval_columns,
+    numbered,
     too_few,
 )
-from clearhead.model.studies.coreference import map_of
+from clearhead.model.studies.coreference import map_of, occurrences
 from clearhead.model.studies.corpus import rows, texts
 from clearhead.model.studies.syntax import SUFFIX, Sentence, pieces_of, read_treebank, spans_of, word_weights
 
@@ -87,21 +84,17 @@ class RuleQuery(ModelQuestion):
 
     def answer(self, models: Models, report: Progress) -> "RuleReport":
         """Compute the report. Raises UserError if the model cannot read a sentence or no pair can be tested."""
-        model, tests, left_out, units = models.open(self, report), [], 0, list[str]()
-        for number, sentence in counted(self.sentences, lambda done, text: report(0.9 * done, text), "sentence"):
-            if not sentence.pairs:
-                continue
-            with errors_at(f"Sentence {number}"):
-                record = model.record(Query(self.model, self.revision, sentence.text), quiet)
-            found = tests_of(record, sentence)
-            left_out += found.left_out
-            if len(found.places):
-                tests.append(found)
-                units.append(sentence.unit or sentence.text)
-        if not tests:
+        marked = [(number, each) for number, each in enumerate(self.sentences) if each.pairs]
+        texts = [(each.text, f"Sentence {number}") for number, each in marked]
+        records = self.records(texts, models, lambda done, text: report(0.9 * done, text))
+        every = [(tests_of(record, each), each.unit or each.text)
+                 for record, (_, each) in zip(records, marked, strict=True)]
+        tested, left_out = [each for each in every if len(each[0].places)], sum(each.left_out for each, _ in every)
+        if not tested:
             raise UserError(f"None of the {left_out:,} pairs can be tested because the mask forbids them or the model "
                             f"cannot read a word; choose another rule or model.")
         report(0.92, "drawing the null")
+        tests, units = zip(*tested, strict=True)
         return summary(tests, units, left_out)
 
 
@@ -279,19 +272,14 @@ def _cell(text: str, words: tuple[Span, ...], value: Any, number: int) -> set[in
         return _over(words, [(names[0], names[1])])
     places = set()
     for name in names:
-        spans = _spans(text, str(name))
+        spans = occurrences(text, spoken(str(name)))
         word, _, count = str(name).rpartition("#")   # it#2: the second "it"
         if not spans and re.fullmatch(r"[1-9]\d{0,8}", count, re.ASCII):
-            spans = _spans(text, word)[int(count) - 1:][:1]
+            spans = occurrences(text, spoken(word))[int(count) - 1:][:1]
         if not spans:
             raise UserError(f"Case {number}: there is no {quoted(str(name))} in {quoted(text)}.")
         places |= _over(words, spans)
     return places
-
-
-def _spans(text: str, word: str) -> list[Span]:
-    """Return where this word is in a text, given with or without its leading space."""
-    return [found.span() for found in re.finditer(rf"(?<!\w){re.escape(spoken(word))}(?!\w)", text) if found[0]]
 
 
 def _over(words: tuple[Span, ...], spans: Iterable[Span]) -> set[int]:
@@ -330,19 +318,18 @@ def tests_of(record: AttentionRecord, sentence: Marked) -> _Tests:
                   [wanted for _, wanted in kept], len(pieces), len(sentence.pairs) - len(kept))
 
 
-def summary(tests: list[_Tests], units: Sequence[str], left_out: int) -> RuleReport:
+def summary(tests: Sequence[_Tests], units: Sequence[str], left_out: int) -> RuleReport:
     """Score all heads. units: the independent unit of each sentence."""
     right, weight = (np.concatenate([getattr(each, name) for each in tests]) for name in ("right", "weight"))
     counts = [len(each.places) for each in tests]
-    known = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
-    of_sentence = np.array([known[unit] for unit in units])
+    of_sentence = numbered(units)
     groups = np.repeat(of_sentence, counts)
     intervals = accuracy_intervals(right.astype(np.float64), groups)
     places = np.concatenate([each.places for each in tests])
     wanted = np.array([*zip_longest(*(words for each in tests for words in each.wanted), fillvalue=FAR)]).T
     null = null_of(tests, of_sentence, wanted, float(right.mean(0).max()))
-    return RuleReport(tests[0].heads, tuple(intervals), weight.mean(0), len(right), len(tests), len(known), left_out,
-                      best_offset(wanted - places[:, None]), null,
+    return RuleReport(tests[0].heads, tuple(intervals), weight.mean(0), len(right), len(tests), len(set(units)),
+                      left_out, best_offset(wanted - places[:, None]), null,
                       held_out_accuracy(right, weight, groups, groups % 2 == 0),
                       tests[0].heads[best_column(right, weight)])
 
@@ -353,7 +340,7 @@ def best_offset(distances: np.ndarray) -> tuple[int, float]:
     return OFFSETS[int(np.argmax(shares))], max(shares)
 
 
-def null_of(tests: list[_Tests], units: np.ndarray, wanted: np.ndarray, reached: float) -> Luck:
+def null_of(tests: Sequence[_Tests], units: np.ndarray, wanted: np.ndarray, reached: float) -> Luck:
     """Compute the null distribution of the best head, for which every sentence gets all pairs of another one that fits
     its length, of a unit drawn for its own unit if one fits there.
 

@@ -22,11 +22,12 @@ Details of the test:
   documents give neither.
 """
 import functools
+import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -39,13 +40,10 @@ from clearhead.model.core.models import ModelQuestion, Models
 from clearhead.model.core.query import (
     HeadId,
     Progress,
-    Query,
     Span,
     UserError,
     counted,
-    errors_at,
     frozen,
-    quiet,
     slices,
     with_arrays,
 )
@@ -244,31 +242,32 @@ class Choices:
         return (np.arange(len(self.tree)) - self.starts).astype(np.int16)
 
 
-def left_out(*, not_found: int = 0, too_long: int = 0) -> Choices:
-    """Return empty choices that only count sentences left out."""
+def choices_of(read: Iterable[tuple[AttentionRecord, Sentence, int]]) -> Choices:
+    """Return every head's choices in some sentences. read: the record of a sentence's text, the sentence, and its index
+    in the file, from 0. Raises UserError for a model without self-attention over a sentence."""
+    heads: tuple[HeadId, ...] = ()
+    parts, not_found, too_long, size = list[tuple[np.ndarray, ...]](), 0, 0, 0
+    for record, sentence, number in read:
+        spans, attention_map = spans_of(sentence), map_of(record)
+        heads = head_ids(attention_map)
+        if spans is None:
+            not_found += 1
+        elif record.omitted is not None:
+            too_long += 1
+        else:
+            pieces = pieces_of(attention_map.queries, spans)
+            looked, may = looked_at_most(attention_map, pieces)
+            tree = np.array([word.head for word in sentence.words]) - 1
+            words, unit = np.arange(len(tree)), number if sentence.document is None else sentence.document
+            parts.append((np.array([number]), np.array([unit]), np.array([len(tree)]), looked, pieces.any(1),
+                          tree.astype(np.int16), np.array([word.relation for word in sentence.words]),
+                          np.stack([may[words, tree], may[tree, words]])))   # entries of roots are not used
+            size += looked.nbytes
+            LIMITS.refuse_above("choices_bytes", size, "the answer", "take fewer sentences")
     none = np.zeros(0, np.int64)
-    return Choices((), none, none, none, np.zeros((0, 0), np.int16), np.zeros(0, bool), np.zeros(0, np.int16),
-                   np.zeros(0, "<U1"), np.zeros((2, 0), bool), not_found, too_long)
-
-
-def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choices:
-    """Return every head's choices in one sentence. record: the record of its text. number: the sentence's index in the
-    file, from 0. Raises UserError for a model without self-attention over a sentence."""
-    spans = spans_of(sentence)
-    if spans is None:
-        return left_out(not_found=1)
-    if record.omitted is not None:
-        return left_out(too_long=1)
-    attention_map = map_of(record)
-    pieces = pieces_of(attention_map.queries, spans)
-    looked, may = looked_at_most(attention_map, pieces)
-    tree = np.array([word.head for word in sentence.words]) - 1
-    words = np.arange(len(tree))
-    possible = np.stack([may[words, tree], may[tree, words]])   # entries of roots are not used
-    relations = np.array([word.relation for word in sentence.words])
-    unit = number if sentence.document is None else sentence.document
-    return Choices(head_ids(attention_map), np.array([number]), np.array([unit]), np.array([len(tree)]), looked,
-                   np.asarray(pieces.any(1)), tree.astype(np.int16), relations, possible)
+    empty = (none, none, none, np.zeros((len(heads), 0), np.int16), none.astype(bool), none.astype(np.int16),
+             none.astype(str), np.zeros((2, 0), bool))
+    return Choices(heads, *(np.concatenate(each, -1) for each in zip(empty, *parts, strict=True)), not_found, too_long)
 
 
 def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -311,19 +310,8 @@ def allowed_between(allowed: Mask, pieces: np.ndarray) -> np.ndarray:
     return (pairs > 0) & ~np.eye(len(pieces), dtype=bool)
 
 
-def join(parts: Sequence[Choices]) -> Choices:
-    """Concatenate one model's choices in order."""
-    full = [each for each in parts if len(each.numbers)]
-    not_found, too_long = sum(each.not_found for each in parts), sum(each.too_long for each in parts)
-    if not full:
-        return left_out(not_found=not_found, too_long=too_long)
-
-    names = ("numbers", "units", "lengths", "looked", "placed", "tree", "relations", "possible")
-    whole: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in full], axis=-1) for name in names}
-    return Choices(full[0].heads, **whole, not_found=not_found, too_long=too_long)
-
-
-TOTALS = ("sentences", "not_found", "too_long", "unplaced")   # fields of `Counts` that are summed
+TOTALS = ("sentences", "not_found", "too_long", "unplaced")   # numbers in `Counts`
+TABLES = ("n", "right", "near", "possible")                   # arrays in `Counts`, by relation
 DIRECTIONS = ("dependent", "head")   # the source word: a dependent attends to its head, or a head to its dependent
 OFFSETS = np.array([*range(-10, 0), *range(1, 11)])   # baseline distances in words from the dependent to its head
 
@@ -334,7 +322,7 @@ class Counts:
     (in a file with documents: documents) and 1 for odd-numbered ones."""
 
     names: tuple[str, ...]      # names of the relations, sorted
-    heads: tuple[HeadId, ...]   # in the order of `right`; () if every sentence was left out
+    heads: tuple[HeadId, ...]   # in the order of `right`
     n: np.ndarray               # tests, int64 (relation, half)
     right: np.ndarray           # correct answers, int64 (relation, half, direction, head)
     near: np.ndarray            # tests whose head is at each of OFFSETS, int64 (relation, half, offset)
@@ -347,7 +335,7 @@ class Counts:
 
 @with_arrays
 class Pairs:
-    """The relations in some trees whose two words both have tokens, sorted by `group`."""
+    """The relations in some trees whose two words both have tokens."""
 
     # for each of DIRECTIONS the source words, numbered across all sentences, int64 (pair), and the correct target
     # words' indices in their sentences, int16 (pair)
@@ -361,8 +349,7 @@ class Pairs:
 
     def counted(self, outcomes: Iterable[np.ndarray], names: int) -> np.ndarray:
         """Count the pairs for which each outcome, bool (pair), is true, int64 (relation, half, outcome)."""
-        bounds = np.searchsorted(self.group, np.arange(2 * names + 1))
-        counts = [np.diff(np.append(0, np.cumsum(outcome))[bounds]) for outcome in outcomes]
+        counts = [np.bincount(self.group[outcome], minlength=2 * names) for outcome in outcomes]
         return np.array(counts, np.int64).T.reshape(names, 2, len(counts))
 
     def right(self, looked: np.ndarray) -> Iterator[np.ndarray]:
@@ -384,9 +371,7 @@ def pairs_of(choices: Choices, tree: np.ndarray, relation: np.ndarray) -> Pairs:
     head = choices.starts[dependent] + tree[dependent]
     dependent, head = dependent[choices.placed[head]], head[choices.placed[head]]
     group = 2 * relation[dependent] + np.repeat(choices.units % 2, choices.lengths)[dependent]
-    order = np.argsort(group, kind="stable")
-    dependent, head = dependent[order], head[order]
-    return Pairs(((dependent, tree[dependent]), (head, choices.places[dependent])), group[order])
+    return Pairs(((dependent, tree[dependent]), (head, choices.places[dependent])), group)
 
 
 def names_of(choices: Choices) -> tuple[str, ...]:
@@ -413,17 +398,15 @@ def _counted(choices: Choices, relations: tuple[str, ...]) -> tuple[Counts, Pair
                   choices.not_found, choices.too_long, asked - len(pairs.group)), pairs
 
 
-def merge(first: Counts, second: Counts) -> Counts:
-    """Merge two counts of one model, in any order."""
-    names, heads = tuple(sorted({*first.names, *second.names})), first.heads or second.heads
-    shapes = {"n": (), "right": (len(DIRECTIONS), len(heads)), "near": (len(OFFSETS),), "possible": (len(DIRECTIONS),)}
-    tables: dict[str, Any] = {name: np.zeros((len(names), 2, *shape), np.int64) for name, shape in shapes.items()}
-    for counts in (first, second):
-        if counts.heads:
-            for name, table in tables.items():
-                table[np.searchsorted(names, counts.names)] += getattr(counts, name)
-    tables |= {name: getattr(first, name) + getattr(second, name) for name in TOTALS}
-    return Counts(names, heads, **tables)
+def merge(*parts: Counts) -> Counts:
+    """Merge counts of one model, in any order."""
+    names = tuple(sorted({name for part in parts for name in part.names}))
+    tables = {name: np.zeros((len(names), *getattr(parts[0], name).shape[1:]), np.int64) for name in TABLES}
+    for part in parts:
+        for name, table in tables.items():
+            table[np.searchsorted(names, part.names)] += getattr(part, name)
+    return Counts(names, parts[0].heads, **tables, **{name: sum(getattr(part, name) for part in parts)
+                                                      for name in TOTALS})
 
 
 EXCHANGES = 200     # number of random exchanges of trees for the null distribution
@@ -491,14 +474,10 @@ class SyntaxQuery(ModelQuestion):
     def answer(self, models: Models, report: Progress) -> "SyntaxReport":
         """Compute the report. Raises UserError, with the line number, for a sentence that the model cannot read, and if
         no sentence or relation remains."""
-        model, parts, size = models.open(self, report), [], 0
-        for number, sentence in counted(self.sentences, lambda done, text: report(READING * done, text), "sentence"):
-            with errors_at(f"line {sentence.line}"):
-                record = model.record(Query(self.model, self.revision, sentence.text), quiet)
-            parts.append(choices_of(record, sentence, number))
-            size += parts[-1].looked.nbytes
-            LIMITS.refuse_above("choices_bytes", size, "the answer", "take fewer sentences")
-        return summary(self, join(parts), lambda done, text: report(READING + (1 - READING) * done, text))
+        texts = [(sentence.text, f"line {sentence.line}") for sentence in self.sentences]
+        records = self.records(texts, models, lambda done, text: report(READING * done, text))
+        choices = choices_of(zip(records, self.sentences, itertools.count()))
+        return summary(self, choices, lambda done, text: report(READING + (1 - READING) * done, text))
 
 
 @frozen

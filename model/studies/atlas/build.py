@@ -172,7 +172,7 @@ class ShardWorker:
 def _read(item: Item, record: AttentionRecord, kind: Kind) -> ReadText:
     attention_map, counts = record[kind], None
     if item.sentence is not None and map_of(record).kind is kind:
-        counts = syntax.counts_of(syntax.choices_of(record, item.sentence, item.place))
+        counts = syntax.counts_of(syntax.choices_of([(record, item.sentence, item.place)]))
     queries, keys = (tuple(map(storable, side.texts)) for side in (attention_map.queries, attention_map.keys))
     text = Text(item.number, digest_of(item.text), item.source, item.line, storable(item.text), queries,
                 keys if kind.base is Kind.CROSS else ())

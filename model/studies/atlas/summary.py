@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -247,7 +246,7 @@ def merge(first: Summary, second: Summary) -> Summary:
 
 def _together(*parts: Counts | None) -> Counts | None:
     there = [part for part in parts if part is not None]
-    return reduce(merge_counts, there) if there else None
+    return merge_counts(*there) if there else None
 
 
 def _histogram(numbers: Sequence[Number], value: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from tests import fabricate
 TEXT = "aa bb cc dd ee"
 SENTENCE = Sentence(1, TEXT, tuple(Word(form, head, "obj" if head == 2 else "det") for form, head in
                                    zip(TEXT.split(), (2, 0, 2, 5, 2), strict=True)), ())
-COUNTS = counts_of(choices_of(fabricate.record(TEXT.split(), Kind.SELF, special=[], text=TEXT), SENTENCE, 1))
+COUNTS = counts_of(choices_of([(fabricate.record(TEXT.split(), Kind.SELF, special=[], text=TEXT), SENTENCE, 1)]))
 
 SAID = {"format": 1, "model": "fake", "revision": "0", "corpus": "c" * 64, "files": [], "field": "text",
         "limit": None, "shard": 4, "versions": {}, "asked_kind": None}

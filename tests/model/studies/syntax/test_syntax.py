@@ -1,10 +1,12 @@
 """Words, choices and counts by hand; the null distribution of exchanged trees."""
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 
 from clearhead.model.core.attention import Full
 from clearhead.model.core.query import Kind, quiet
-from clearhead.model.core.record import AttentionMap, Reported, Tokens
+from clearhead.model.core.record import AttentionMap, Omission, Reported, Tokens
 from clearhead.model.studies import syntax
 from clearhead.model.studies.syntax import NOTHING, Choices, Multiword, Sentence, Word
 from tests import fabricate
@@ -60,16 +62,17 @@ def test_pieces_are_summed_and_averaged():
                             [False] * 4]
 
 
-def test_sentences_left_out_are_joined():
+def test_sentences_left_out_are_counted():
     sentence = Sentence(1, "   ab cd", (Word("ab", 0, "root"), Word("cd", 1, "obj")), ())
-    one = syntax.choices_of(record_of(sentence.text), sentence, 7)
-    lost = syntax.choices_of(record_of("x"), Sentence(9, "x", (Word("y", 0, "root"),), ()), 8)
-    both = syntax.join([one, lost, syntax.left_out(too_long=2), one])
-    assert (both.not_found, both.too_long, both.numbers.tolist()) == (1, 2, [7, 7])
-    assert both.looked.shape == (len(one.heads), 4) and both.relations.tolist() == ["root", "obj"] * 2
+    one, other = (record_of(sentence.text), sentence, 7), Sentence(9, "x", (Word("y", 0, "root"),), ())
+    lost = record_of("x"), other, 8
+    long = (replace(record_of(sentence.text), omitted=Omission(1, "cd", 2)), sentence, 9)
+    both = syntax.choices_of([one, lost, long, one])
+    assert (both.not_found, both.too_long, both.numbers.tolist()) == (1, 1, [7, 7])
+    assert both.looked.shape == (len(both.heads), 4) and both.relations.tolist() == ["root", "obj"] * 2
     assert both.tree.tolist() == [-1, 0, -1, 0] and both.placed.all()
-    assert both.looked.tolist() == [[1, 0, 1, 0]] * len(one.heads)
-    assert syntax.join([lost]).not_found == 1 and not len(syntax.join([lost]).numbers)
+    assert both.looked.tolist() == [[1, 0, 1, 0]] * len(both.heads)
+    assert syntax.choices_of([lost]).not_found == 1 and not len(syntax.choices_of([lost]).numbers)
 
 
 def record_of(text, **options):
@@ -100,10 +103,12 @@ def test_relation_without_a_position_is_left_out():
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)])
 def test_merged_counts_are_those_of_all(order):
-    parts = [EVEN, ODD, syntax.left_out(too_long=1), choices(5, [0, 1], ["root", "amod"], [[1, 0], [1, 0]])]
-    whole, total = syntax.counts_of(syntax.join(parts)), syntax.counts_of(parts[order[0]])
-    for place in order[1:]:
-        total = syntax.merge(total, syntax.counts_of(parts[place]))
+    lost = replace(choices(4, [], [], [[], []]), numbers=np.zeros(0), units=np.zeros(0, int), lengths=np.zeros(0, int),
+                   too_long=1)
+    parts = [EVEN, ODD, lost, choices(5, [0, 1], ["root", "amod"], [[1, 0], [1, 0]])]
+    names = [field.name for field in fields(Choices)]
+    joined = Choices(HEADS, *(np.concatenate([getattr(each, name) for each in parts], -1) for name in names[1:9]), 0, 1)
+    whole, total = syntax.counts_of(joined), syntax.merge(*(syntax.counts_of(parts[place]) for place in order))
     assert (total.names, total.heads) == (whole.names, whole.heads)
     assert all((getattr(total, name) == getattr(whole, name)).all() for name in ("n", "right", "near", "possible"))
     assert [getattr(total, name) for name in ("sentences", "not_found", "too_long", "unplaced")] == [3, 0, 1, 0]
