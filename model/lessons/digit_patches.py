@@ -88,7 +88,7 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
 
     from clearhead.model.core.limits import one_thread
     from clearhead.model.scratch.canvas import digits
-    from clearhead.model.scratch.train import learning_rate
+    from clearhead.model.scratch.train import learning_rate, update
 
     with one_thread(), torch.enable_grad():
         model = network(question.kind, question.seed)
@@ -99,12 +99,9 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
         order = torch.Generator().manual_seed(question.seed)
         losses, tested, right = [], [0], [share_right(model, *unseen)]
         for step in range(STEPS):
-            adam.param_groups[0]["lr"] = learning_rate(RATE, WARM_UP, step, STEPS)
             chosen = torch.randint(len(ink), (SIZE,), generator=order)
             loss = torch.nn.functional.cross_entropy(model(ink[chosen]), labels[chosen])
-            adam.zero_grad()
-            loss.backward()
-            adam.step()
+            update(adam, loss, learning_rate(RATE, WARM_UP, step, STEPS))
             losses.append(loss.item())
             if (step + 1) % EVERY == 0:
                 tested.append(step + 1)

@@ -133,18 +133,17 @@ def train(question: RunQuery, model: "Transformer", teacher: "Transformer | None
     """Train a model and return it with its curves."""
     import torch
 
+    from clearhead.model.scratch.train import update
+
     adam = torch.optim.Adam(model.parameters(), betas=(0.9, question.beta2), eps=question.adam_epsilon)
     curves, tests = [], [(0, *_test(model, question))]
     with torch.enable_grad():
         for step in range(STEPS):
-            adam.param_groups[0]["lr"] = scaled_rate(step + 1, question.rate, question.warm_up, question.decay)
             ids, places, _, _ = sentences(question.seed, step)
             wanted = targets(question, step, teacher, model.config.vocabulary)
             loss = torch.nn.functional.cross_entropy(at_it(model, ids, places), wanted)
-            adam.zero_grad()
-            loss.backward()
-            length = torch.nn.utils.clip_grad_norm_(model.parameters(), question.clip or float("inf"))
-            adam.step()
+            rate = scaled_rate(step + 1, question.rate, question.warm_up, question.decay)
+            length = update(adam, loss, rate, question.clip or math.inf)
             floor = -torch.special.xlogy(wanted, wanted).sum(-1).mean()
             curves.append((loss.item(), abs(floor.item()), length.item()))
             if (step + 1) % EVERY == 0:

@@ -18,6 +18,7 @@ from clearhead.model.core.limits import count_parameters, one_thread, seeded
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, frozen
 from clearhead.model.lessons.kernels import LENGTHS, TRAINED
+from clearhead.model.scratch.train import update
 
 SYMBOLS = 12                       # alphabet size; one additional id starts every output
 D_MODEL = 48
@@ -91,10 +92,7 @@ def train(kind: str, seed: int, steps: int, report: Progress) -> Copier:
         length = int(torch.randint(1, TRAINED + 1, (), generator=draw))
         text = torch.randint(SYMBOLS, (BATCH, length), generator=draw)
         loss = nn.functional.cross_entropy(model(text, text)[0].flatten(0, 1), text.flatten())
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
+        update(optimiser, loss, clip=1.0)
         schedule.step()
     return model.eval()
 

@@ -111,14 +111,14 @@ def train(part: "dict[str, Tensor]", score: "Callable[[Tensor, Tensor], Tensor]"
     """
     import torch
 
+    from clearhead.model.scratch.train import update
+
     curves, optimiser = [], torch.optim.Adam(part.values(), RATE)
     for step, (symbols, classes, asked, answer) in enumerate(rows(seed, STEPS), 1):
         weights = torch.softmax(score(part["query"][asked][:, None], part["key"][symbols]), -1)
         guess = (weights @ part["value"][classes])[:, 0] @ part["out"]
         loss = torch.nn.functional.cross_entropy(guess, answer)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
+        update(optimiser, loss)
         curves.append((loss.item(), (guess.argmax(-1) == answer).double().mean().item()))
         done(step)
     losses, rights = np.array(curves).T

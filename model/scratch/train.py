@@ -3,6 +3,7 @@
 Results are bitwise reproducible for the same build of torch: training uses one thread, and each batch depends only on
 the seed and the step.
 """
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from clearhead.model.core import files
 from clearhead.model.core.limits import count_parameters, one_thread, seeded
@@ -50,6 +52,18 @@ def learning_rate(peak: float, warm_up: int, step: int, steps: int) -> float:
     return peak * min((step + 1) / warm_up, (steps - step) / max(1, steps - warm_up))
 
 
+def update(optimiser: Optimizer, loss: Tensor, rate: float | None = None, clip: float = math.inf) -> Tensor:
+    """Take one step of gradient descent, at this learning rate if one is given, and return the gradient's norm before
+    it is clipped to `clip`."""
+    for group in optimiser.param_groups if rate is not None else ():
+        group["lr"] = rate
+    optimiser.zero_grad()
+    loss.backward()
+    length = nn.utils.clip_grad_norm_(optimiser.param_groups[0]["params"], clip)
+    optimiser.step()
+    return length
+
+
 @dataclass
 class TrainingRun:
     """The state of a running training, which a checkpoint stores."""
@@ -72,15 +86,10 @@ class TrainingRun:
 
     def advance(self) -> float:
         """Run one training step and return the loss before it, in nats."""
-        for group in self.adam.param_groups:
-            group["lr"] = learning_rate(self.task.learning_rate, self.task.warm_up, self.step, self.steps)
         batch = self.task.draw(random.Random(f"{self.seed} {self.step}"), self.task.batch)
         with seeded(self.seed * DRAWS + self.step):   # dropout also depends only on the seed and the step
             loss = task_module.loss(self.model.train(), batch)
-        self.adam.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.adam.step()
+        update(self.adam, loss, learning_rate(self.task.learning_rate, self.task.warm_up, self.step, self.steps), 1.0)
         if self.step % RECORD_EVERY == 0 or self.step == self.steps - 1:
             right = task_module.correct_rows(self.model.eval(), batch).float().mean().item()
             self.curves.append((self.step, loss.item(), right))
