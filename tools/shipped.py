@@ -17,6 +17,7 @@ from clearhead.model.ask import desk, kept, shipped
 from clearhead.model.core.files import write as write_file
 from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import UserError, quiet
+from clearhead.model.core.record_file import pack
 
 
 def there() -> list[str]:
@@ -108,7 +109,7 @@ def records() -> None:
     example = examples()[0]
     for text in filter(None, (example.text, example.twin)):
         query = sources.open_query(State().model, text)
-        write_file(kept.SHIPPED / kept.name_of(query), kept.encode(desk.models.record(query, quiet)))
+        write_file(kept.SHIPPED / kept.name_of(query), pack(desk.models.record(query, quiet), kept.made_of(query)))
 
 
 def main(names: list[str]) -> None:

@@ -7,7 +7,6 @@ own `CachedModels`, without this queue.
 import os
 import threading
 from collections.abc import Hashable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,30 +148,18 @@ def measured_here(question: Hashable) -> bool:
 _doubted: set[Hashable] = set()   # questions whose cached or shipped answers must not be used again
 
 
-REPLACED = ("The stored picture of this text differed from what the model computes now, so it was "
-            "replaced.")
-
-
 @frozen
 class CheckQuery:
-    """A request for the live record of a query, which replaces the cached one."""
+    """A request for the live record of a query, which replaces the cached one and the answers computed from it."""
 
     query: Query
 
     def answer(self, models: Any, report: Progress) -> AttentionRecord:
-        """Return the record of a new pass. If it differs from the cached one, clear the cache, which may hold answers
-        computed from the old one."""
-        known = models.cache.get(self.query)
+        """Return the record of a new pass."""
         _doubted.add(self.query)
-        try:
-            live = self.query.answer(models, report)
-        except UserError:
-            models.cache.clear()
-            raise
-        if known is not None and not kept.same(known, live):
-            models.cache.clear()
-            kept.keep(live)
-            live = replace(live, notes=(*live.notes, REPLACED))
+        models.cache.forget(self.query.model, self.query.text)
+        live = self.query.answer(models, report)
+        kept.keep(live)
         models.cache.put(self.query, live)
         return live
 

@@ -8,7 +8,6 @@ import dataclasses
 import functools
 import hashlib
 import json
-import math
 from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
@@ -20,7 +19,7 @@ from clearhead.model.core.files import write as write_file
 from clearhead.model.core.limits import parse_json
 from clearhead.model.core.models import NamesModel
 from clearhead.model.core.query import UserError, frozen
-from clearhead.model.core.record_file import Reader
+from clearhead.model.core.record_file import Reader, plain
 
 if TYPE_CHECKING:
     from clearhead.model.studies.atlas.summary import Atlas
@@ -100,20 +99,11 @@ def save(question: NamesModel, answer: object, seconds: float, day: str, machine
 
 
 def encode(value: object, question: object = None) -> object:
-    """Convert dataclasses, tuples, dictionaries, arrays and numbers to JSON. NaN becomes null, arrays become bytes in
-    base 64, and the question itself is replaced by ASKED."""
-    if question is not None and type(value) is type(question) and value == question:
-        return ASKED
-    if dataclasses.is_dataclass(value):
-        return {field.name: encode(getattr(value, field.name), question) for field in dataclasses.fields(value)}
-    if isinstance(value, np.ndarray):
-        return {"dtype": value.dtype.str, "shape": list(value.shape), "bytes": b64encode(value.tobytes()).decode()}
-    if isinstance(value, dict):
-        return [[encode(key), encode(each)] for key, each in value.items()]
-    if isinstance(value, (tuple, list, frozenset)):
-        return [encode(each) for each in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """Convert an answer to JSON. Arrays become bytes in base 64, and the question in its field `query` ASKED."""
+    told = plain(value, lambda array: {"dtype": array.dtype.str, "shape": list(array.shape),
+                                       "bytes": b64encode(array.tobytes()).decode()})
+    asked = question is not None and getattr(value, "query", None) == question
+    return told | {"query": ASKED} if asked and isinstance(told, dict) else told
 
 
 def decode(kind: Any, given: object, question: object = None) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from clearhead.model.core import files, heads
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
-from clearhead.model.core.record_file import query_of
+from clearhead.model.core.record_file import plain
 
 
 def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance: str | None = None) -> None:
@@ -30,7 +30,7 @@ def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance
     query = record.asked
     asked: dict[str, object] = {"model": query.model, "revision": query.revision, "text": query.text,
                              "text_b": query.text_b, "target": query.target, "verification": record.verification.status}
-    asked |= {"edits": query_of(query)["edits"]} if query.edits else {}
+    asked |= {"edits": plain(query.edits, np.ndarray.tolist)} if query.edits else {}
     asked |= ({} if query.image is None else {"image": query.image}) | ({"chat": True} if query.chat else {})
     with (files.writing(Path(target)) if isinstance(target, str | Path) else nullcontext(target) as file,
           zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive):

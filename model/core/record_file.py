@@ -14,14 +14,14 @@ from dataclasses import is_dataclass
 from enum import Enum
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from clearhead.model.core import files
 from clearhead.model.core.attention import Mask
 from clearhead.model.core.limits import LIMITS
-from clearhead.model.core.query import Query, UserError
+from clearhead.model.core.query import UserError
 
 if TYPE_CHECKING:
     from clearhead.model.core.record import AttentionRecord
@@ -32,8 +32,8 @@ SUFFIX = ".safetensors"
 FORMAT = "Clearhead record 1"
 TOO_LARGE = 1e30   # bound of any number, far above any model's and far below the limit of float32
 LARGEST = 2**53    # bound of any integer
-# the record's parts besides query and maps
-FIELDS = ("card", "verification", "prediction", "omitted", "notes", "picture", "written")
+# the record's parts besides the query
+FIELDS = ("maps", "card", "verification", "prediction", "omitted", "notes", "picture", "written")
 
 
 class _Arrays:
@@ -43,13 +43,12 @@ class _Arrays:
         self.by_name: dict[str, np.ndarray] = {}
         self._names: dict[tuple, str] = {}
 
-    def add(self, name: str, array: np.ndarray) -> dict[str, str]:
+    def add(self, array: np.ndarray) -> dict[str, str]:
         """Store an array and return the JSON that refers to it."""
         identity = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
-        known = self._names.setdefault(identity, name)
-        if known == name:
-            self.by_name[name] = np.ascontiguousarray(array)
-        return {"array": known}
+        name = self._names.setdefault(identity, str(len(self._names)))
+        self.by_name.setdefault(name, np.ascontiguousarray(array))
+        return {"array": name}
 
 
 def save(record: "AttentionRecord", path: str | Path) -> Path:
@@ -67,12 +66,8 @@ def save(record: "AttentionRecord", path: str | Path) -> Path:
 def encode(record: "AttentionRecord") -> bytes:
     """Return the file's content."""
     arrays = _Arrays()
-    about: dict[str, object] = {"format": FORMAT, "query": query_of(record.asked), "maps": [
-        {"kind": str(part.kind), "queries": plain(part.queries), "keys": plain(part.keys),
-         "layers": [_value(layer, f"{part.kind}.{layer.index}", arrays) for layer in part.layers]}
-        for part in record.maps]}
-    about |= {name: _value(getattr(record, name), name, arrays) for name in FIELDS}
-    return _packed(about, arrays)
+    return _packed({"format": FORMAT, "query": plain(record.asked, arrays.add)} | {
+        name: plain(getattr(record, name), arrays.add) for name in FIELDS}, arrays)
 
 
 def _packed(about: dict[str, object], arrays: _Arrays) -> bytes:
@@ -85,54 +80,46 @@ def _packed(about: dict[str, object], arrays: _Arrays) -> bytes:
 def pack(value: object, about: object) -> bytes:
     """Return the content of a file with any dataclass of values and arrays, for `unpack`. about: JSON."""
     arrays = _Arrays()
-    return _packed({"about": about, "value": _value(value, "value", arrays)}, arrays)
+    return _packed({"about": about, "value": plain(value, arrays.add)}, arrays)
 
 
 def unpack(content: bytes, kind: type[Made], about: object) -> Made | None:
-    """Return the value of this type in a file of our own, or None if it was packed with another `about`. Raises any
-    error for a damaged file."""
+    """Return the value of this type in a file of our own, or None if it was packed with another `about`. Raises
+    ValueError for a damaged file."""
     import safetensors.numpy
 
-    length = int.from_bytes(content[:8], "little")
-    said = json.loads(json.loads(content[8:8 + length])["__metadata__"]["clearhead"])
-    arrays = safetensors.numpy.load(content)
-    reader = Reader(lambda given, of: arrays[given["array"]], largest=2**64)
-    return reader.made(kind, said["value"]) if said["about"] == about else None
+    try:
+        length = int.from_bytes(content[:8], "little")
+        said = json.loads(json.loads(content[8:8 + length])["__metadata__"]["clearhead"])
+        arrays = safetensors.numpy.load(content)
+        reader = Reader(lambda given, of: arrays[given["array"]], largest=2**64)
+        return reader.made(kind, said["value"]) if said["about"] == about else None
+    except Exception as error:   # safetensors' own, and any that a value of a wrong type causes
+        raise ValueError("The file is damaged.") from error
 
 
-def query_of(query: Query) -> dict[str, object]:
-    """Return the query as JSON; each edit names its type."""
-    edits = [{"type": type(edit).__name__} | cast(dict[str, Any], plain(edit))
-             for edit in sorted(query.edits, key=repr)]
-    names = ("model", "revision", "text", "text_b", "target", "image", "chat")
-    return {name: getattr(query, name) for name in names} | {"edits": edits} | {
-        name: list(ids) for name, ids in (("continuation", query.continuation), ("ids", query.ids)) if ids}
-
-
-def _value(value: object, name: str, arrays: _Arrays) -> object:
-    """Return a value as JSON: a dataclass as its type's name and its fields, an array as a reference."""
-    if isinstance(value, np.ndarray):
-        return arrays.add(name, value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: _value(getattr(value, field.name), f"{name}.{field.name}", arrays)
-                  for field in dataclasses.fields(value)}
-        return {"type": type(value).__name__, **fields}
-    return plain(value)
-
-
-def plain(value: object) -> object:
+def plain(value: object, array: Callable[[np.ndarray], object] | None = None) -> object:
     """Convert to JSON types: dataclasses to objects, arrays to lists, tables to lists of rows. NaN, which means "not
-    measured", becomes null."""
+    measured", becomes null.
+
+    With `array`, which converts arrays, a `Reader` can read the result: objects name their type, and dictionaries
+    become lists of pairs.
+    """
     if dataclasses.is_dataclass(value):
-        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    elif hasattr(value, "to_dict"):
+        named = {"type": type(value).__name__} if array else {}
+        return named | {field.name: plain(getattr(value, field.name), array) for field in dataclasses.fields(value)}
+    if isinstance(value, np.ndarray) and array:
+        return array(value)
+    if hasattr(value, "to_dict"):
         value = value.to_dict("records")
     elif isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not array:
         return {name: plain(each) for name, each in value.items()}
-    if isinstance(value, tuple | list | frozenset):
-        return [plain(each) for each in (sorted(value) if isinstance(value, frozenset) else value)]
+    if isinstance(value, frozenset):
+        value = sorted(value, key=repr)
+    if isinstance(value, dict | tuple | list):
+        return [plain(each, array) for each in (value.items() if isinstance(value, dict) else value)]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -11,10 +11,6 @@ class Sized(Protocol):
     """A file that the store can hold."""
 
     @property
-    def name(self) -> str:
-        """The name that the visitor gave it."""
-
-    @property
     def nbytes(self) -> int:
         """Size in bytes."""
 

@@ -20,8 +20,17 @@ import numpy as np
 
 from clearhead.model.core.attention import Causal, Full
 from clearhead.model.core.limits import LIMITS
-from clearhead.model.core.query import Kind, NotFinite, UserError, first_line, with_arrays
-from clearhead.model.core.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens, tokens_of_texts
+from clearhead.model.core.query import Kind, NotFinite, Query, UserError, first_line, with_arrays
+from clearhead.model.core.record import (
+    ROW_SUM_TOLERANCE,
+    AttentionMap,
+    AttentionRecord,
+    Card,
+    Reported,
+    Tokens,
+    Verification,
+    tokens_of_texts,
+)
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError, NotImplementedError, OSError,
           OverflowError, SyntaxError, MemoryError, SystemError, tokenize.TokenError)
@@ -121,21 +130,9 @@ class Arrays:
 class ImportedFile:
     """The content of an imported file."""
 
-    name: str                        # file name
-    text: str                        # joined query tokens of the first map
-    maps: tuple[AttentionMap, ...]   # one per kind
-    row_sum_error: float             # largest difference of a row's sum from 1
-    stated_source: str               # the source stated in the file, or ""
-    notes: tuple[str, ...] = ()      # sentences to show below the figure
-
-    @property
-    def nbytes(self) -> int:
-        """Size in memory in bytes, including weights, texts and overhead per layer."""
-        layers = [cast(Reported, layer) for part in self.maps for layer in part.layers]
-        texts = [text for part in self.maps for side in (part.queries, part.keys) for text in side.texts]
-        own = {id(text): sys.getsizeof(text) for text in (self.text, *texts)}   # queries and keys may share texts
-        return sum(layer.weights.nbytes + LAYER_BYTES + (0 if layer.sink_share is None else layer.sink_share.nbytes)
-                   for layer in layers) + sum(own.values())
+    name: str                 # file name
+    record: AttentionRecord   # its query has only a text, and its card no id, until the file is stored
+    nbytes: int               # size in memory in bytes
 
 
 def read_attention(file: BinaryIO, name: str) -> ImportedFile:
@@ -159,8 +156,23 @@ def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     rounded = sorted({_rounding(layer.weights)[0] for layer in layers if layer.tolerance > ROW_SUM_TOLERANCE})
     notes = (f"Rows were rounded to {' and '.join(rounded)}: their sums are within {error:.4f} of 1.",
              ) if rounded and error > ROW_SUM_TOLERANCE else ()
-    stated_source = " ".join(arrays.texts("provenance"))[:20_000] if "provenance" in arrays else ""
-    return ImportedFile(name, " ".join(maps[0].queries.texts), maps, error, stated_source, notes)
+    said = " ".join(arrays.texts("provenance")) if "provenance" in arrays else ""
+    card = _card(name, maps, f"The file says: {said[:300]}" if said else "The file says no more.")
+    verification = Verification(
+        "imported", row_sum_error=error, tolerance=max(layer.tolerance for layer in layers),
+        rows_checked=sum(layer.heads * layer.shape[1] for layer in layers),
+        reasons=("There was no model to check it against.", *notes))
+    texts = [text for part in maps for side in (part.queries, part.keys) for text in side.texts]
+    record = AttentionRecord(Query("", "", " ".join(maps[0].queries.texts)), card, maps, verification, notes=notes)
+    own = {id(text): sys.getsizeof(text) for text in (record.query.text, *texts)}   # queries and keys may share texts
+    return ImportedFile(name, record, record.nbytes + LAYER_BYTES * len(layers) + sum(own.values()))
+
+
+def _card(name: str, maps: tuple[AttentionMap, ...], stated: str) -> Card:
+    """Describe the model that a file came from."""
+    layers, heads = max((len(part.layers), part.layers[0].heads) for part in maps)
+    return Card("", name, "", "imported", 0, 0, 0, layers, heads, heads, "not stated", "not stated", "not stated",
+                len(maps[0].queries), note=f"Imported from {name}, not verified. {stated}")
 
 
 def _plain(arrays: Arrays, array: str) -> AttentionMap:

@@ -8,10 +8,10 @@ from typing import Any
 
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import Progress, Query, UserError, quiet
-from clearhead.model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Verification
+from clearhead.model.core.record import AttentionRecord, Card
 from clearhead.model.core.session_store import SessionStore
 from clearhead.model.imported.reading import ImportedFile, read_attention
-from clearhead.model.imported.record_file import RecordFile, read_record
+from clearhead.model.imported.record_file import read_record
 
 PREFIX = "imported:"
 READERS = {".npz": read_attention, ".safetensors": read_record}   # by file extension
@@ -32,10 +32,11 @@ def store(content: bytes, name: str, session: str = "") -> tuple[str, str]:
     if read is None:
         raise UserError(f"{name} does not end in {' or '.join(READERS)}, the formats that can be opened; save the "
                         f"attention with numpy.savez.")
-    file = read(io.BytesIO(content), name)
-    fingerprint = hashlib.sha256(content).hexdigest()
-    _store.put(fingerprint, file, session)
-    return PREFIX + fingerprint, file.text
+    file, fingerprint = read(io.BytesIO(content), name), hashlib.sha256(content).hexdigest()
+    query = Query(PREFIX + fingerprint, fingerprint, file.record.query.text)
+    card = replace(file.record.card, id=query.model, revision=file.record.card.revision or fingerprint)
+    _store.put(fingerprint, replace(file, record=replace(file.record, query=query, card=card)), session)
+    return query.model, query.text
 
 
 def _file(model_id: str) -> ImportedFile:
@@ -72,31 +73,17 @@ class OpenedFile:
     @property
     def card(self) -> Card:
         """A description of the model that the file came from. Raises UserError if the file is no longer in memory."""
-        file = _file(self.id)
-        if isinstance(file, RecordFile) and file.card is not None:
-            return replace(file.card, id=self.id)
-        layers, heads = max((len(part.layers), part.layers[0].heads) for part in file.maps)
-        stated = f"The file says: {file.stated_source[:300]}" if file.stated_source else "The file says no more."
-        return Card(self.id, file.name, revision(self.id), "imported", 0, 0, 0, layers, heads, heads, "not stated",
-                    "not stated", "not stated", len(file.maps[0].queries),
-                    note=f"Imported from {file.name}, not verified. {stated}")
+        return _file(self.id).record.card
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """Return the file's attention as a record. Raises UserError for any other text and for edits."""
         file = _file(self.id)
         if query.edits or query.continuation:
             raise UserError(ONLY_WEIGHTS)
-        if query.text != file.text or query.text_b or query.target:
+        if query != file.record.query:
             raise UserError(f"{file.name} holds the attention of one text only; open the file again to see it, or "
                             f"choose a model for another text.")
-        if isinstance(file, RecordFile) and file.verification is not None:
-            return AttentionRecord(query, self.card, file.maps, file.verification, file.prediction, file.omitted,
-                                   file.notes, file.picture, file.saved, file.written)
-        rows = sum(layer.heads * layer.shape[1] for part in file.maps for layer in part.layers)
-        tolerance = max(getattr(layer, "tolerance", ROW_SUM_TOLERANCE) for part in file.maps for layer in part.layers)
-        verification = Verification("imported", row_sum_error=file.row_sum_error, tolerance=tolerance,
-                                    rows_checked=rows, reasons=("There was no model to check it against.", *file.notes))
-        return AttentionRecord(query, self.card, file.maps, verification, notes=file.notes)
+        return file.record
 
     def __getattr__(self, name: str) -> Any:
         """Raise UserError for all other attributes, which need the model."""

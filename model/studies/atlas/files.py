@@ -160,7 +160,7 @@ def load(place: Path, made_of: Mapping[str, object]) -> Summary | None:
         return None
     try:
         found: Summary | None = record_file.unpack(place.read_bytes(), Summary, made_of)
-    except Exception as error:   # safetensors' own, and any that a value of a wrong type causes
+    except ValueError as error:
         raise UserError(f"{place} was not written by an earlier run; delete it, or choose another --out.") from error
     if found is None:
         raise UserError(f"{place} belongs to another corpus, model or version; delete it, or choose another --out.")

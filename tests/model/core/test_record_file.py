@@ -8,7 +8,7 @@ import pytest
 
 from clearhead.model import sources
 from clearhead.model.cli.commands import answer_to
-from clearhead.model.core import heads, record_file
+from clearhead.model.core import heads
 from clearhead.model.core.attention import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
 from clearhead.model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, described
 from clearhead.model.core.query import Window as WindowEdit
@@ -21,7 +21,6 @@ from clearhead.model.core.record import (
     Verification,
     patch_tokens,
 )
-from clearhead.model.core.record_file import query_of
 from clearhead.model.core.view import View
 from clearhead.viz.export import provenance
 from tests import fabricate
@@ -107,7 +106,7 @@ def test_contract_covers_every_mask_bias_and_edit():
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: type(edit).__name__)
-def test_record_with_any_edit_opens_and_names_it(edit, tmp_path, monkeypatch):
+def test_record_with_any_edit_opens_and_names_it(edit, tmp_path):
     made = fabricate.record(N)
     if isinstance(edit, Patch):
         edit = replace(edit, from_query=replace(edit.from_query, model=made.query.model, revision=made.query.revision))
@@ -121,10 +120,6 @@ def test_record_with_any_edit_opens_and_names_it(edit, tmp_path, monkeypatch):
                     for line in lines]) == provenance.sentences(made)
     told = json.loads(provenance.dumps(found, view))
     assert told["edits"] == json.loads(provenance.dumps(made, view))["edits"] != []
-    words = [repr(edit)[:300]]   # as files of version 1.0 hold edits
-    monkeypatch.setattr(record_file, "query_of", lambda query: query_of(query) | {"edits": words})
-    old = opened(made.save(tmp_path / "old.safetensors"))
-    assert words[0] in old.notes[0] and not old.asked.edits
 
 
 def test_picture_and_its_patches_come_back(tmp_path):

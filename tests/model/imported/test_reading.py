@@ -42,7 +42,7 @@ def saved(**arrays) -> bytes:
 
 
 def opened(content: bytes, name: str = "mine.npz"):
-    return read_attention(io.BytesIO(content), name)
+    return read_attention(io.BytesIO(content), name).record
 
 
 def refusal(content: bytes) -> str:
@@ -59,10 +59,10 @@ def test_plain_attention_opens_as_it_was_saved(dtype, order):
     weights = softmax(2, 3, 5, 5).astype(dtype)
     found = opened(saved(attention=np.asarray(weights, order=order), tokens=TOKENS))
     (each,) = found.maps
-    assert each.kind is Kind.SELF and each.queries.texts == tuple(TOKENS) and found.text == " ".join(TOKENS)
+    assert each.kind is Kind.SELF and each.queries.texts == tuple(TOKENS) and found.query.text == " ".join(TOKENS)
     assert all((layer.weights == weights[layer.index].astype(np.float32)).all() for layer in each.layers)
     assert each.queries.special == (True, False, False, False, True) and each.queries.words == (-1, 1, 1, 3, -1)
-    assert [found.text[slice(*span)] for span in each.queries.spans] == TOKENS
+    assert [found.query.text[slice(*span)] for span in each.queries.spans] == TOKENS
 
 
 def test_sink_share_survives_loading_and_saving():
@@ -80,7 +80,7 @@ def test_sink_share_survives_loading_and_saving():
             share = np.exp(with_sink.sink[head]) / (np.exp(score).sum(-1) + np.exp(with_sink.sink[head]))
             assert np.allclose(heads.sink_share(sunk, head), share, atol=1e-5)
             assert np.allclose(sunk.weights[head].sum(-1), 1 - share, atol=1e-5)
-        assert np.allclose(plain.weights.sum(-1), 1) and plain.heads == 2 and found.row_sum_error < 1e-5
+        assert np.allclose(plain.weights.sum(-1), 1) and plain.heads == 2 and found.verification.row_sum_error < 1e-5
         assert "sink" in " ".join(displayed_head(replace(made, maps=found.maps), View(kind=Kind.SELF)).notes)
         content = export(".npz", replace(made, maps=found.maps), View(kind=Kind.SELF))
 
@@ -96,7 +96,7 @@ def test_rows_of_16_bits_open(rounded, name, n):
     weights = rounded(softmax(1, 2, n, n))
     found = opened(saved(attention=weights, tokens=[f"t{at}" for at in range(n)]))
     error = np.abs(weights.astype(np.float32).sum(-1) - 1).max()
-    assert (found.maps[0].layers[0].weights == weights).all() and abs(found.row_sum_error - error) < 1e-6
+    assert (found.maps[0].layers[0].weights == weights).all() and abs(found.verification.row_sum_error - error) < 1e-6
     assert [note for note in found.notes if name in note and f"{error:.4f}" in note] == list(found.notes)
     assert bool(found.notes) == (error > 1e-3)
 

@@ -265,7 +265,7 @@ def test_record_of_several_streams_is_saved_and_opened(tmp_path):
     for place, read in ((record.save(tmp_path / "mine.safetensors"), read_record),
                         (tmp_path / "mine.npz", read_attention)):
         with place.open("rb") as file:
-            maps = read(file, place.name).maps
+            maps = read(file, place.name).record.maps
         assert streams(SimpleNamespace(maps=maps)) == both()
         theirs = next(each for each in maps if each.kind == SELF_2).layers[1]
         assert np.abs(heads_.weights(theirs, 1) - heads_.weights(record[SELF_2].layers[1], 1)).max() < 1e-6
