@@ -146,7 +146,7 @@ def opened(name: str):
 
     from clearhead.model.pretrained import load
 
-    model = load.open_model(name, lambda fraction, words: None)
+    model = load.locate(name).open()
     own = type(model.network).from_pretrained(load.locate(name).folder, attn_implementation="sdpa",
                                               dtype=torch.float32, local_files_only=True).eval()
     own.config.use_cache = False

@@ -16,7 +16,7 @@ from benchmarks.tasks_table import table
 from clearhead.model.core.files import write as write_file
 from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import Kind, Query, UserError, quiet
-from clearhead.model.scratch.source import open_model
+from clearhead.model.scratch.source import locate
 from clearhead.model.scratch.tasks import resolver, translator
 from clearhead.model.studies.patching import PatchEffects, PatchQuery
 
@@ -57,7 +57,7 @@ def parts(found: PatchEffects) -> dict[str, float]:
 
 def look_at(name: str, kind: Kind, count: int) -> dict:
     """Return the share of answers that change and the mean effect of each patch, over twins with different answers."""
-    opened, turned, ways, left_out = open_model(name), [], [], 0
+    opened, turned, ways, left_out = locate(name).open(), [], [], 0
     for texts in pairs(name, count):
         try:
             found = ask(opened, kind, texts)

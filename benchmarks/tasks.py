@@ -24,7 +24,7 @@ from clearhead.model.core.files import write as write_file
 from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import Kind, Query, Silence, quiet
 from clearhead.model.scratch import grammar, head_scores, models
-from clearhead.model.scratch.source import WEIGHTS, open_model
+from clearhead.model.scratch.source import WEIGHTS, locate
 from clearhead.model.scratch.tasks import marked_digit, resolver, translator
 from clearhead.model.scratch.transformer import Transformer, slots
 from clearhead.model.studies import head_weights, induction
@@ -125,7 +125,7 @@ def stages(model: Transformer, right: Callable[[Iterable[Silence]], float]) -> d
 
 
 def look_at_induction(folder: Path) -> dict:
-    opened = open_model("induction", folder=folder)
+    opened = locate("induction", folder=folder).open()
     about = models.read_metadata(folder / "induction.safetensors")
     plain = induction.mean_scores(opened)
     trace = opened.trace(Query(opened.card.id, opened.card.revision, induction.START), quiet)
@@ -169,7 +169,7 @@ def look_at_decoder(model_id: str) -> list[dict]:
     """Return the highest-scoring heads of a pretrained decoder: previous-token heads, then induction heads."""
     from clearhead.model.pretrained import load
 
-    found = induction.mean_scores(load.open_model(model_id, quiet))
+    found = induction.mean_scores(load.locate(model_id).open(quiet))
     chosen = dict.fromkeys(int(i) for figures in (found.previous, found.prefix)
                            for i in np.argsort(-figures)[:STRONGEST])
     return [{"head": "·".join(map(str, found.heads[i])), "previous": float(found.previous[i]),

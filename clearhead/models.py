@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from clearhead.model import sources
 from clearhead.model.core import pictures
-from clearhead.model.core.models import ModelQuestion, OpenModel
+from clearhead.model.core.models import Located, OpenModel
 from clearhead.model.core.query import (
-    IN_MEMORY,
     Edit,
     HeadId,
     Hide,
@@ -20,14 +19,11 @@ from clearhead.model.core.query import (
     Temper,
     UserError,
     Window,
-    quiet,
     quoted,
 )
 from clearhead.model.core.record import Card
 from clearhead.model.look import look as module
-from clearhead.model.pretrained import load as pretrained
 from clearhead.model.pretrained.inputs import templated
-from clearhead.model.scratch import source as scratch
 from clearhead.model.studies.mechanisms import Mechanisms, MechanismsQuery
 from clearhead.model.studies.predictions import ContinuationQuery
 from clearhead.record import MODELS, Record, Token, ask, head_of, items, listed
@@ -48,19 +44,20 @@ FORMS = ("give silence=[(3, 1)] or silence={(3, 1): \"mean\"}, temper={(3, 1): 2
 class Model:
     """An open model. Call it with a text to get a `Record`."""
 
-    def __init__(self, name: str) -> None:
-        self.name, self._reads = name, sources.sides(name)
-        self._behind = MODELS.open(ModelQuestion(name, sources.revision(name)), quiet)
+    def __init__(self, place: Located) -> None:
+        self.name, self._place = place.id, place
+        self._behind = MODELS.opened(place)
 
     @property
     def revision(self) -> str:
         """The fingerprint of weights, configuration and tokenizer; for a model in memory, of its current state."""
-        return self._opened.card.revision
+        return self.opened.card.revision
 
     @property
-    def _opened(self) -> OpenModel:
-        if self.name.startswith(IN_MEMORY):   # its owner may have changed it
-            self._behind = MODELS.open(ModelQuestion(self.name, sources.revision(self.name)), quiet)
+    def opened(self) -> OpenModel:
+        """The open model, in memory as it is now, because its owner may have changed it."""
+        if (place := self._place.now()) != self._place:
+            self._place, self._behind = place, MODELS.opened(place)
         return self._behind
 
     def __repr__(self) -> str:
@@ -71,28 +68,28 @@ class Model:
     @property
     def card(self) -> Card:
         """The model's card: title, architecture, sizes, licence and revision."""
-        return self._opened.card
+        return self.opened.card
 
     def tokens(self, text: str, text_b: str | None = None, *, target: str | None = None) -> tuple[str, ...]:
         """Return the tokens that the model reads for a text."""
-        return self._opened.tokens(self._asked(text, text_b, target)).source.texts
+        return self.opened.tokens(self._asked(text, text_b, target)).source.texts
 
     def _asked(self, text: str, text_b: str | None = None, target: str | None = None, image: str | None = None,
                ids: Ids | None = None, chat: Chat | None = None) -> Query:
         """Return the question for a text, or for token ids or messages in its place."""
         query = Query(self.name, self.revision, text, text_b, target, image=image)
         if ids is None and chat is None:
-            return sources.checked(query, self._reads)
+            return sources.checked(query, self._place)
         if text or text_b or image or (ids is not None and chat is not None):
             raise UserError("A model reads a text, ids= or chat=; give one of them.")
         read = tuple(map(_number, ids)) if chat is None and ids is not None else self._templated(chat)
         if not read:
             raise UserError("ids= is empty; give the id of at least one token.")
-        return sources.checked(replace(query, text=self._behind.spelled(read), ids=read), self._reads)
+        return sources.checked(replace(query, text=self._behind.spelled(read), ids=read), self._place)
 
     def _templated(self, chat: Chat | None) -> tuple[int, ...]:
         """Return the ids of messages in the model's chat template, up to the start of the answer."""
-        if "chat" not in self._reads:
+        if "chat" not in self._place.reads:
             raise UserError(f"{self.card.title} has no chat template, so it cannot read messages; give a text.")
         messages: list[Mapping[str, str]] = listed("chat", chat or (), CHAT)
         if not messages or not all(isinstance(each, Mapping) and {"role", "content"} <= {*each} for each in messages):
@@ -110,7 +107,7 @@ class Model:
         if not isinstance(tokens, int) or tokens < 1:
             raise UserError(f"tokens is {tokens!r} but must be a whole number from 1; choose how many to write.")
         query = self._asked(text, ids=ids, chat=chat)
-        return Record(ask(replace(query, continuation=ask(ContinuationQuery(query, tokens)))), self._behind)
+        return Record(ask(replace(query, continuation=ask(ContinuationQuery(query, tokens)))), self)
 
     def __call__(self, text: str = "", text_b: str | None = None, *, target: str | None = None,  # noqa: PLR0913
                  image: "str | Path | bytes | Image | None" = None, ids: Ids | None = None, chat: Chat | None = None,
@@ -132,7 +129,6 @@ class Model:
         """
         picture = None if image is None else _kept(image)
         plain = self._asked(text, text_b, target, picture, ids, chat)
-        opened = self._behind
         try:   # only around the arguments, so that an error of the model is not reported as theirs
             modes = silence if isinstance(silence, Mapping) else {}
             silenced = [(*head_of(head), modes.get(head, "zero")) for head in silence]
@@ -148,10 +144,9 @@ class Model:
             edits |= {Temper(kind, *head, value) for head, value in tempered}
             edits |= {Patch(kind, *head, query) for head, query in patched}
         if hidden:
-            source = opened.tokens(plain).source
+            source = self._behind.tokens(plain).source
             edits |= {Hide("source", source.index(token)) for token in hidden}
-        query = replace(plain, edits=frozenset(edits))
-        return Record(ask(query), opened)
+        return Record(ask(replace(plain, edits=frozenset(edits))), self)
 
     def each(self, texts: Iterable[str], **options: Any) -> Iterator[Record]:
         """Yield the record of each text, one at a time. When the loop continues, the answers to that text leave the
@@ -225,19 +220,16 @@ def open(model: "str | Path | nn.Module", tokenizer: object = None, *, title: st
     it computes, such as "cuda"; records are arrays on the CPU. Raises Error if the model is not on this disk (the error
     says how to download it), or if its attention cannot be shown correctly.
     """
-    options = revision, dtype, device
+    options = {name: str(each) for name, each in (("revision", revision), ("dtype", dtype), ("device", device))
+               if each is not None}
     if isinstance(model, str | Path):
-        if options != (None, None, None) and scratch.is_scratch(str(model)):
-            raise UserError(f"{model} comes with Clearhead and computes in float32 on the CPU; leave revision=, dtype= "
-                            f"and device= out.")
-        return Model(pretrained.with_options(str(model), *options))
-    if options != (None, None, None):
+        return Model(sources.locate(str(model), **options))
+    if options:
         raise UserError("A model in memory runs as it is; leave revision=, dtype= and device= out, and change its "
                         "dtype or device before you open it.")
     from clearhead.model.pretrained.memory import Given
 
-    given = Given(model, tokenizer, title)
-    return Model(given.id)
+    return Model(Given(model, tokenizer, title).found())
 
 
 def look(network: "nn.Module", inputs: object, *, tokens: module.Names | None = None, batch: int = 0) -> Record:

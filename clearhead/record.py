@@ -10,7 +10,7 @@ from clearhead.model import sources
 from clearhead.model.core import heads
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.models import OpenModel
-from clearhead.model.core.query import IN_MEMORY, HeadId, Item, Kind, UserError, quoted
+from clearhead.model.core.query import HeadId, Item, Kind, UserError, quoted
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification, number_of
 from clearhead.model.core.view import View, checked_view
 from clearhead.model.studies import circuits
@@ -20,6 +20,7 @@ from clearhead.model.studies.paths import READS, Paths, PathsQuery
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from clearhead.models import Model
     from clearhead.viz.export.paper.columns import Layout
     from clearhead.viz.notebook import Figure as LiveFigure
 
@@ -32,8 +33,8 @@ HEADS = "[(3, 1), (5, 11)]"   # an example of heads, for errors
 class Record:
     """The attention in one forward pass. `data` is the `AttentionRecord` with all captured data."""
 
-    def __init__(self, data: AttentionRecord, opened: OpenModel | None = None) -> None:
-        self.data, self._opened = data, opened
+    def __init__(self, data: AttentionRecord, model: "Model | None" = None) -> None:
+        self.data, self._model = data, model
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{each.kind} {len(each.layers)}×{each.layers[0].heads} heads, "
@@ -286,14 +287,14 @@ class Record:
 
     def _behind(self, what: str) -> OpenModel:
         """Return the open model of this record. Raises Error if it has none."""
-        if self._opened is None:
+        if self._model is None:
             raise UserError(f"This record of {self.model} has no {what}, because no open model belongs to it; make the "
                             f"record with a model from clearhead.open.")
-        query = self.data.query
-        if query.model.startswith(IN_MEMORY) and (now := sources.revision(query.model)) != query.revision:
-            raise UserError(f"{self.model} has changed since this record was made, from {query.revision} to {now}; "
-                            f"make the record again.")
-        return self._opened
+        then, now = self.data.query.revision, self._model.revision
+        if now != then:
+            raise UserError(f"{self.model} has changed since this record was made, from {then} to {now}; make the "
+                            f"record again.")
+        return self._model.opened
 
     def _position(self, token: Token) -> int:
         """Return the position of a token among the queries of the last map, which are a decoder's; -1 is the last."""

@@ -145,7 +145,7 @@ def fetch(model_id: str) -> None:
 
 def _probe(model_id: str) -> tuple:
     """Return the input that a model is verified on, in `open_query`'s form: a sentence or a shipped picture."""
-    image = pictures.shipped()[0].sha256 if "image" in sources.sides(model_id) else None
+    image = pictures.shipped()[0].sha256 if "image" in sources.locate(model_id).reads else None
     return model_id, "" if image else PROBE_TEXT, None, None, (), (), image
 
 

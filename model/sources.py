@@ -7,10 +7,10 @@ from collections.abc import Hashable, Iterable
 from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from clearhead.model.core.limits import LIMITS, ByteCache
-from clearhead.model.core.models import A, NamesModel, OpenModel, Question, Trace, TraceQuery
+from clearhead.model.core.models import A, Located, NamesModel, OpenModel, Question, Trace, TraceQuery
 from clearhead.model.core.query import (
     IN_MEMORY,
     Edit,
@@ -19,9 +19,7 @@ from clearhead.model.core.query import (
     UnknownModel,
     UserError,
     frozen,
-    pictures_only,
     quiet,
-    text_only,
 )
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.imported import source as imported_source
@@ -34,32 +32,26 @@ BLOCK = 64           # tokens that a trace holds together
 MISSING = object()   # returned for a missing cache entry, since an answer may be None
 
 
-class Source(Protocol):
-    """A module that provides models."""
-
-    def revision(self, model_id: str) -> str:
-        """Return the fingerprint of weights, configuration and tokenizer. Raises UserError for an unknown model."""
-
-    def sides(self, model_id: str) -> frozenset[str]:
-        """Return the model's inputs besides a text, such as text_b or target. Raises UserError for an unknown model."""
-
-    def open_model(self, model_id: str, report: Progress) -> OpenModel:
-        """Return the model, ready to answer. Raises UserError if it cannot be opened."""
-
-
-def source_of(model_id: str) -> Source:
-    """Return the source of a model by its id. All models except imported files and our own are pretrained."""
+def locate(model_id: str, **options: str) -> Located:
+    """Find a model by its id. All models except imported files and our own are pretrained. options: the revision, dtype
+    and device of a pretrained model. Raises UserError for an unknown model."""
     if model_id.startswith(imported_source.PREFIX):
-        return cast(Source, imported_source)   # an imported file's __getattr__ refuses operations that need a model
+        return imported_source.locate(model_id)
     if scratch.is_scratch(model_id):
-        return scratch
+        if options:
+            raise UserError(f"{model_id} comes with Clearhead and computes in float32 on the CPU; leave revision=, "
+                            f"dtype= and device= out.")
+        return scratch.locate(model_id)
     if model_id.startswith(IN_MEMORY):
         from clearhead.model.pretrained import memory
 
-        return memory
+        return memory.locate(model_id)
     from clearhead.model.pretrained import load
 
-    return load
+    try:
+        return load.locate(load.with_options(model_id, **options) if options else model_id)
+    except UnknownModel as error:
+        raise with_nearest(error, model_id) from error
 
 
 class Cache:
@@ -106,15 +98,21 @@ class CachedModels:
 
     def open(self, asked: NamesModel, report: Progress) -> OpenModel:
         """Return the model that the question names, opening it if necessary. Raises UserError if it does not exist."""
-        key = (asked.model, asked.revision)
+        opened = self._open.get((asked.model, asked.revision))
+        if opened is None:
+            place = locate(asked.model)
+            if place.revision != asked.revision:   # its folder was overwritten, or its program trained it
+                raise UserError(f"The model has changed since the question was asked, from {asked.revision} to "
+                                f"{place.revision}; ask again.")
+            opened = self.opened(place, report)
+        return opened
+
+    def opened(self, place: Located, report: Progress = quiet) -> OpenModel:
+        """Return a model that was found, opening it if necessary."""
+        key = (place.id, place.revision)
         if key not in self._open:
-            source = source_of(asked.model)
-            opened, given = source.open_model(asked.model, report), asked.model.startswith(IN_MEMORY)
-            now = opened.card.revision if given else source.revision(asked.model)
-            if now != asked.revision:   # its folder was overwritten, or its program trained it
-                raise UserError(f"The model has changed since the question was asked, from {asked.revision} to {now}; "
-                                f"ask again.")
-            if given and opened.card.id == asked.model:   # the program may release it
+            opened = place.open(report)
+            if place.id == opened.card.id and place.id.startswith(IN_MEMORY):   # the program may release it
                 return opened
             self._open[key] = opened
         return self._open[key]
@@ -204,19 +202,7 @@ def fetch_now(model: str, report: Progress) -> Path:
 
 def revision(model: str) -> str:
     """Return the fingerprint of a model, as questions name it. Raises UserError for an unknown model."""
-    try:
-        return source_of(model).revision(model)
-    except UnknownModel as error:
-        raise with_nearest(error, model) from error
-
-
-def sides(model: str) -> frozenset[str]:
-    """Return a model's inputs besides a text: text_b or target; chat if it has a chat template; image for vision
-    models, and text if they also read texts. Raises UserError for an unknown model."""
-    try:
-        return source_of(model).sides(model)
-    except UnknownModel as error:
-        raise with_nearest(error, model) from error
+    return locate(model).revision
 
 
 def with_nearest(error: UserError, model: str) -> UserError:
@@ -253,26 +239,23 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
     """Return a Query with the model's revision resolved. image: a picture's sha256, with which the text may be empty.
     chat: whether the text is a turn in the model's chat template. Raises UserError like `checked`, and for an unknown
     model."""
-    return checked(Query(model, revision(model), text, text_b, target, tuple(continuation), frozenset(edits), image,
-                         chat), sides(model))
+    place = locate(model)
+    return checked(Query(model, place.revision, text, text_b, target, tuple(continuation), frozenset(edits), image,
+                         chat), place)
 
 
-def checked(query: Query, reads: frozenset[str]) -> Query:
-    """Return the query with empty second texts and targets set to None. reads: the model's inputs. Raises UserError for
-    an empty or overlong text, a picture for a text model, or chat with a model without a template."""
+def checked(query: Query, place: Located) -> Query:
+    """Return the query with empty second texts and targets set to None. place: its model. Raises UserError for an empty
+    or overlong text, a picture for a text model, or chat with a model without a template."""
     for name, side in (("text", query.text), ("second text", query.text_b), ("target", query.target)):
         if not isinstance(side, str) and (side is not None or name == "text"):
             raise UserError(f"The {name} must be a string, not {type(side).__name__}.")
         LIMITS.refuse_above("longest_text", len(side or ""), f"The {name}", "shorten it")
-    if (query.image is not None and "image" not in reads) or (query.image is None and reads == {"image"}):
-        from clearhead.model.pretrained import load
-
-        if source_of(query.model) is load:
-            load.check_inputs(query.model)
-        raise pictures_only(query.model) if "image" in reads else text_only(query.model)
+    if (query.image is not None and "image" not in place.reads) or (query.image is None and place.reads == {"image"}):
+        raise place.misread()
     if query.image is None and not query.ids and not query.text.strip():
         raise UserError("The text is empty; type a sentence or choose an example.")
-    if query.chat and "chat" not in reads:
+    if query.chat and "chat" not in place.reads:
         raise UserError(f"{query.model} has no chat template, so it cannot read a text as a chat turn; turn chat off.")
     if query.chat and query.text_b:
         raise UserError("A chat turn is one text; leave the second text empty or turn chat off.")

@@ -26,8 +26,10 @@ from clearhead.model.core.query import (
     counted,
     errors_at,
     frozen,
+    pictures_only,
     quiet,
     slices,
+    text_only,
     with_arrays,
 )
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Card, Omission, Tokens
@@ -496,6 +498,29 @@ def check_lengths(other: Query, there: int, here: int) -> None:
     if there != here:
         raise UserError(f"A head's output is copied token by token, but there are {there} tokens in "
                         f"“{other.text[:60]}” and {here} here; choose a text with the same number of tokens.")
+
+
+@frozen
+class Located:
+    """A model that was found: what identifies it, and what it reads."""
+
+    id: str                                # in queries
+    revision: str = ""                     # the fingerprint of everything that may change an answer
+    # inputs besides a text: text_b or target, and chat if there is a chat template; image for vision models, and text
+    # if they also read texts
+    reads: frozenset[str] = frozenset()
+
+    def now(self) -> "Located":
+        """Return this model as it is now, which only differs for a model in memory."""
+        return self
+
+    def open(self, report: Progress = quiet) -> OpenModel:
+        """Return the model, ready to answer. Raises UserError if it cannot be opened."""
+        raise NotImplementedError
+
+    def misread(self) -> UserError:
+        """Return the error for a picture given to a model that reads texts, or the reverse."""
+        return pictures_only(self.id) if "image" in self.reads else text_only(self.id)
 
 
 class Models(Protocol):

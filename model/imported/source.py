@@ -4,10 +4,11 @@ import hashlib
 import io
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
 
 from clearhead.model.core.limits import LIMITS
-from clearhead.model.core.query import Progress, Query, UserError, quiet
+from clearhead.model.core.models import Located, OpenModel
+from clearhead.model.core.query import Progress, Query, UserError, frozen, quiet
 from clearhead.model.core.record import AttentionRecord, Card
 from clearhead.model.core.session_store import SessionStore
 from clearhead.model.imported.reading import ImportedFile, read_attention
@@ -51,17 +52,6 @@ def title(model_id: str) -> str:
         return "a file that is gone"
 
 
-def revision(model_id: str) -> str:
-    """Return the file's fingerprint. Raises UserError if it is missing."""
-    _file(model_id)
-    return model_id.removeprefix(PREFIX)
-
-
-def sides(model_id: str) -> frozenset[str]:
-    """Return what the file can read besides its text: nothing."""
-    return frozenset()
-
-
 class OpenedFile:
     """An imported file that acts as a model. It holds no arrays, so evicting the file frees its memory."""
 
@@ -92,7 +82,16 @@ class OpenedFile:
         raise UserError(ONLY_WEIGHTS)
 
 
-def open_model(model_id: str, report: Progress = quiet) -> OpenedFile:
-    """Return the file as a model. Raises UserError if it is missing."""
+@frozen
+class LocatedFile(Located):
+    """An imported file as a model."""
+
+    def open(self, report: Progress = quiet) -> OpenModel:
+        """Return the file as a model."""
+        return cast(OpenModel, OpenedFile(self.id))   # its __getattr__ refuses operations that need a model
+
+
+def locate(model_id: str) -> LocatedFile:
+    """Return the file as a model that can be opened. Raises UserError if it is missing."""
     _file(model_id)
-    return OpenedFile(model_id)
+    return LocatedFile(model_id, model_id.removeprefix(PREFIX))

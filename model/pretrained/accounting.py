@@ -40,8 +40,8 @@ MODULES = ("Transformer", "Pooling", "Normalize", "Dropout")
 TOWERS = frozenset({"clip", "siglip", "metaclip_2", "chinese_clip"})   # types whose two towers are compared by a cosine
 
 
-def check_folder(folder: Path) -> None:
-    """Raise UserError for a folder without the configuration of a transformers model."""
+def check_folder(folder: Path) -> dict:
+    """Return a folder's config.json. Raises UserError if it is not of a transformers model."""
     config = files.read_json(folder / "config.json")
     if not config.get("model_type") and isinstance(config.get("architecture"), str):
         raise UserError(f"{folder} is a checkpoint of timm; open it in a notebook with look(timm.create_model("
@@ -49,6 +49,7 @@ def check_folder(folder: Path) -> None:
     if not config.get("model_type"):
         raise UserError(f"{folder / 'config.json'} has no model_type, so transformers did not write it; add the one "
                         f"that save_pretrained would write, or {LOOK}.")
+    return config
 
 
 def check_type(folder: Path, config: dict) -> None:

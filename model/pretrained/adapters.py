@@ -15,10 +15,11 @@ from clearhead.model.capture.transformers_internals import head_of
 from clearhead.model.core.query import NotOnDisk, UnknownModel, UserError, frozen, need, quoted
 from clearhead.model.pretrained import catalogue, files
 from clearhead.model.pretrained.catalogue import check_id
-from clearhead.model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, ModelFiles, Weights, blame
+from clearhead.model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, Weights, blame
 
 if TYPE_CHECKING:
     from clearhead.model.pretrained import Config, Network
+    from clearhead.model.pretrained.load import ModelFiles
 
 MERGE = ("merge it with peft's merge_and_unload or the package that made it, save the result and open that, or open a "
          "folder of the base without the adapter")
@@ -41,7 +42,7 @@ HEADS = re.compile(r"(classifier|score|(classifier|classification_head)\.out_pro
 PREFIX = "base_model.model."   # prefix of every tensor name in an adapter's file
 
 
-def with_adapters(place: ModelFiles, inside: list[Path], find: Callable[[str], ModelFiles]) -> ModelFiles:
+def with_adapters(place: "ModelFiles", inside: list[Path], find: "Callable[[str], ModelFiles]") -> "ModelFiles":
     """Return the model's files with the folder's adapter, and with a note on each adapter that is not applied, such as
     those in the subfolders `inside`. If the folder has only an adapter, the files are those of its base, which `find`
     locates by name. Raises UserError if an adapter without its base cannot be applied."""
@@ -107,7 +108,7 @@ class Adapter:
                     f"{MERGE}")
         return ""
 
-    def with_base(self, place: ModelFiles, find: Callable[[str], ModelFiles]) -> ModelFiles:
+    def with_base(self, place: "ModelFiles", find: "Callable[[str], ModelFiles]") -> "ModelFiles":
         """Return the base model's files together with this adapter. Raises UserError if the adapter cannot be applied,
         and NotOnDisk if its base is missing."""
         base = str(self.settings.get("base_model_name_or_path", ""))

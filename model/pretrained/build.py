@@ -29,7 +29,6 @@ from clearhead.model.pretrained.adapters import Adapter
 from clearhead.model.pretrained.files import (
     ADAPTER_CONFIG,
     SHOWN,
-    ModelFiles,
     Weights,
     blame,
     check_weights,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from clearhead.model.pretrained import Config, Network, Output, Tokenizer
+    from clearhead.model.pretrained.load import ModelFiles
 
 Lent = Callable[[], AbstractContextManager["Network"]]
 PROBE, PROBE_TARGET = 24, 13   # tokens; different lengths identify the two sides of an encoder–decoder
@@ -54,7 +54,7 @@ SHARED = 100        # maximum number of layers that may share weights
 COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # types whose stored and computed precision are the same
 
 
-def open_folder(place: ModelFiles, report: Progress) -> PretrainedModel:
+def open_folder(place: "ModelFiles", report: Progress) -> PretrainedModel:
     """Load and verify the model of a folder. The caller must hold the lock and have checked the files and prepared
     transformers. Raises UserError if the model cannot be shown."""
     loaded = load_network(place, "input_ids", report)
@@ -74,7 +74,7 @@ class Loaded(NamedTuple):
     dtype: str                   # types in which weights are stored and computed
 
 
-def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
+def load_network(place: "ModelFiles", argument: str, report: Progress) -> Loaded:
     """Load a folder's network with its weights and merge its adapter. argument: the input that its forward pass must
     accept. Raises UserError, naming the file, if it cannot be created or does not fit into memory."""
     import torch
@@ -144,7 +144,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     return Loaded(network, head, clauses, dtype)
 
 
-def build_model(place: ModelFiles, network: "Network", tokenizer: "Tokenizer", head: str, dtype: str = "float32",
+def build_model(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer", head: str, dtype: str = "float32",
                 lent: "Lent | None" = None) -> PretrainedModel:
     """Build the model of a network in evaluation mode, verified or at least reported. lent: gives what runs in a pass,
     by default the network. Raises UserError if its attention cannot be shown correctly."""
@@ -169,7 +169,7 @@ class Examined(NamedTuple):
     shapes: list[limits.Shape]     # one per attention layer
 
 
-def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
+def examine(place: "ModelFiles", network: "Network", head: str, forward: "Probe",
             lengths: tuple[int, int | None]) -> Examined:
     """Examine whether the network's attention can be verified or at least reported. Raises UserError if it can be
     neither."""
@@ -262,7 +262,7 @@ def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Co
     limits.refuse_weights(needed, title, dtype)
 
 
-def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str, ...], forward: Probe,
+def _report(place: "ModelFiles", network: "Network", head: str, reasons: tuple[str, ...], forward: Probe,
             lengths: tuple[int, int | None]) -> bool:
     """Switch to the weights that the model itself reports, check them on the probe, and return whether tokens attend to
     later ones. Raises UserError if the check fails."""
@@ -314,7 +314,7 @@ UNLIMITED = 1_000_000  # for models with unlimited positions, limited only by me
 POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")
 
 
-def card_of(place: ModelFiles, network: "Network", tokenizer: "Tokenizer | str", examined: Examined,
+def card_of(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer | str", examined: Examined,
             dtype: str) -> Card:
     """Build the card of a loaded network. tokenizer: from transformers, or a description of how a picture is split;
     dtype: how the weights are stored and computed."""
@@ -336,7 +336,7 @@ def card_of(place: ModelFiles, network: "Network", tokenizer: "Tokenizer | str",
         max_tokens=longest(network), dtype=dtype, note=" ".join(filter(None, notes)))
 
 
-def source_of(place: ModelFiles) -> str:
+def source_of(place: "ModelFiles") -> str:
     """Return a sentence on the source of the weights of the model and its adapter: the hub's repository, its bot, or a
     package if the hub was unreachable; empty for local files."""
     said = []

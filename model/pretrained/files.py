@@ -41,27 +41,6 @@ DECIMALS = ("F", "BF")     # prefixes of floating-point types in safetensors
 
 
 @frozen
-class ModelFiles:
-    """The location of a model's files."""
-
-    id: str                                # as requested
-    folder: Path                           # with config.json, weights and tokenizer
-    title: str                             # its name on the pages
-    revision: str = ""                     # the fingerprint of everything in its files that may change an answer
-    licence: str = "not stated"            # as stated by the catalogue or the folder
-    entry: catalogue.Entry | None = None   # its entry in the catalogue, if any
-    adapter: Path | None = None            # the folder of the LoRA adapter that is merged into the weights
-    unapplied: tuple[str, ...] = ()        # clauses on what changes the model but is not applied
-    dtype: str = "float32"                 # the type in which it computes
-    device: str = "cpu"                    # where it computes
-
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        """The folders of the model and, if separate, of its adapter."""
-        return (self.folder,) if self.adapter in (None, self.folder) else (self.folder, self.adapter)
-
-
-@frozen
 class Weights:
     """The safetensors files of a model; headers are read once, on first use."""
 
@@ -273,6 +252,16 @@ def check_weights(weights: Weights, network: "Network", mismatched: Iterable[tup
         if name.endswith(".weight") and not dtype.startswith(DECIMALS) and (
                 getattr(network.config, "quantization_config", None) is None):
             raise UserError(f"{path} holds {name} as {dtype}, where floating-point numbers are expected; {advice}.")
+
+
+def check_unchanged(folder: Path, pinned: str = "") -> None:
+    """Raise UserError unless the folder's weights have the checksum `pinned`, if any, or else those stored at
+    download."""
+    weights = all_weights(folder)
+    known = {weights[0].name: pinned} if pinned else origin_of(folder).get("sha256", {})
+    for path in weights:
+        if path.name in known and sha256(path) != known[path.name]:
+            raise UserError(f"{path} has changed (its sha256 differs); install or fetch the model again.")
 
 
 SHOWN = 12   # digits of a commit shown in a sentence

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearhead.model.capture.forward_pass import register
-from clearhead.model.core.query import NotOnDisk, Progress, UnknownModel, UserError, quoted
+from clearhead.model.core.models import Located
+from clearhead.model.core.query import NotOnDisk, Progress, UnknownModel, UserError, frozen, quiet, quoted
 from clearhead.model.pretrained import accounting, catalogue, convert, files
 from clearhead.model.pretrained.adapters import with_adapters
 from clearhead.model.pretrained.catalogue import check_id
-from clearhead.model.pretrained.files import ModelFiles
 from clearhead.model.pretrained.tokens import has_chat_template
 
 if TYPE_CHECKING:
@@ -26,6 +26,51 @@ PATH_STARTS = ("./", "../", "~", ".\\", "..\\")
 
 # a model's attention implementation is switched during verification, and transformers' imports are not thread-safe
 opening = threading.Lock()
+
+
+@frozen
+class ModelFiles(Located):
+    """Where a model's files are, and everything that was decided about them."""
+
+    folder: Path = Path()                  # with config.json, weights and tokenizer
+    title: str = ""                        # its name on the pages
+    licence: str = "not stated"            # as stated by the catalogue or the folder
+    entry: catalogue.Entry | None = None   # its entry in the catalogue, if any
+    adapter: Path | None = None            # the folder of the LoRA adapter that is merged into the weights
+    unapplied: tuple[str, ...] = ()        # clauses on what changes the model but is not applied
+    dtype: str = "float32"                 # the type in which it computes
+    device: str = "cpu"                    # where it computes
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders of the model and, if separate, of its adapter."""
+        return (self.folder,) if self.adapter in (None, self.folder) else (self.folder, self.adapter)
+
+    def open(self, report: Progress = quiet) -> "PretrainedModel | TwoTowers":
+        """Load and verify the model. Raises UserError if it cannot be opened or shown."""
+        report(0.05, "checking the files")
+        for folder in self.folders:
+            files.check_unchanged(folder, self.entry.sha256 if self.entry and folder == self.folder else "")
+        with opening:
+            register()
+            from clearhead.model.pretrained import build
+            from clearhead.model.pretrained.vision import build as vision
+
+            opened = (vision if "image" in self.reads else build).open_folder(self, report)
+            return vision.untrained_twin(opened, self) if self.id.endswith(SUFFIX) else opened
+
+    def misread(self) -> UserError:
+        """Return the error for a picture given to a model that reads texts, or the reverse; it says what a model reads
+        that reads neither, such as sound."""
+        from transformers import AutoConfig
+
+        with suppress(OSError, ValueError, KeyError):   # opening it names the fault of its configuration
+            config = AutoConfig.from_pretrained(self.folder)
+            accounting.check_inputs(self.title, config, "pixel_values" if "image" in self.reads else "input_ids")
+            if "image" not in self.reads and accounting.unread(config):
+                return UserError(f"{self.title} is shown with text only, though it reads more; leave the picture out, "
+                                 f"or {accounting.LOOK}.")
+        return super().misread()
 
 
 def locate(model_id: str) -> ModelFiles:
@@ -43,10 +88,21 @@ def locate(model_id: str) -> ModelFiles:
     if inside or (place.entry is None and files.has_adapter(place.folder)):
         place = with_adapters(place, inside, _place)
     revision = files.fingerprint(*place.folders, more=place.unapplied) + model_id[len(name):]
-    return replace(place, id=model_id, revision=revision, dtype=dtype, device=device)
+    return replace(place, id=model_id, revision=revision, dtype=dtype, device=device,
+                   reads=_reads(place.folder, revision))
 
 
-def with_options(model_id: str, revision: str | None, dtype: object, device: object) -> str:
+@cache
+def _reads(folder: Path, revision: str) -> frozenset[str]:
+    """Return what the model of a folder reads, cached because every page needs it several times per run. Errors are not
+    cached."""
+    config = accounting.check_folder(folder)
+    return accounting.reads_pictures(folder) or frozenset((
+        "target" if config.get("is_encoder_decoder") else "text_b", *(("chat",) if has_chat_template(folder) else ())))
+
+
+def with_options(model_id: str, revision: str | None = None, dtype: str | None = None,
+                 device: str | None = None) -> str:
     """Return the id of a model at this revision, in this type and on this device: name@revision~dtype~device. Raises
     UserError for any that is not offered."""
     types, there = "float32, float64, bfloat16 or float16", "cpu, cuda, mps or xpu, with a number such as cuda:1"
@@ -57,11 +113,11 @@ def with_options(model_id: str, revision: str | None, dtype: object, device: obj
         model_id = f"{model_id if entry is None else entry.same_as or entry.place}@{revision}"
     for name, asked, usual, offered in (("dtype", dtype, ModelFiles.dtype, types),
                                         ("device", device, ModelFiles.device, there)):
-        option = f"~{str(asked).removeprefix('torch.')}"
+        option = "" if asked is None else f"~{asked.removeprefix('torch.')}"
         found = OPTION.fullmatch(option)
-        if asked is not None and not (found and found[name]):
+        if option and not (found and found[name]):
             raise UserError(f"{name} is {quoted(str(asked))} but must be {offered}; choose one of these.")
-        model_id += "" if asked is None or option[1:] == usual else option
+        model_id += "" if option[1:] == usual else option
     return model_id
 
 
@@ -69,14 +125,15 @@ def _place(model_id: str) -> ModelFiles:
     """Locate a model like `locate`, but without resolving adapters."""
     entry = catalogue.entry_named(model_id)
     if entry is not None:
-        return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, licence=entry.licence, entry=entry)
+        return ModelFiles(model_id, folder=catalogue.folder_of(entry), title=entry.title, licence=entry.licence,
+                          entry=entry)
     catalogue.refuse_strangers()
     if model_id.endswith(convert.GGUF):
         path = files.path_named(model_id)
-        return ModelFiles(model_id, convert.converted_folder(path), path.stem)
+        return ModelFiles(model_id, folder=convert.converted_folder(path), title=path.stem)
     folder = _folder(model_id)
     if folder is not None:
-        return ModelFiles(model_id, folder, folder.name, licence=files.licence_of(folder))
+        return ModelFiles(model_id, folder=folder, title=folder.name, licence=files.licence_of(folder))
     hub_id, _, commit = model_id.partition("@")
     folder = catalogue.hub_folder(check_id(hub_id), commit or "main")
     if folder is None and commit:
@@ -87,7 +144,7 @@ def _place(model_id: str) -> ModelFiles:
                            f"owner/name.")
     if folder is None:
         raise NotOnDisk(f"{model_id} is not on this disk", model_id)
-    return ModelFiles(model_id, folder, model_id, licence=files.licence_of(folder))
+    return ModelFiles(model_id, folder=folder, title=model_id, licence=files.licence_of(folder))
 
 
 def _folder(model_id: str) -> Path | None:
@@ -103,73 +160,3 @@ def _folder(model_id: str) -> Path | None:
     if written_as_path:
         raise UserError(f"There is no folder {path}; give the folder that save_pretrained wrote.")
     return None
-
-
-def revision(model_id: str) -> str:
-    """Return the fingerprint of a model's weights, configuration and tokenizer: 16 hexadecimal digits."""
-    return locate(model_id).revision
-
-
-def sides(model_id: str) -> frozenset[str]:
-    """Return what the model can read: besides a text, "target" for encoder–decoders, else "text_b", and "chat" if the
-    tokenizer has a chat template; for vision models "image", and "text" if they also read texts. Raises UserError for
-    an unknown model."""
-    place = locate(model_id)
-    return _sides(place.folder, place.revision)
-
-
-@cache
-def _sides(folder: Path, revision: str) -> frozenset[str]:
-    """Return `sides` of a folder, cached because every page needs it several times per run. Errors are not cached."""
-    accounting.check_folder(folder)
-    if pictures := accounting.reads_pictures(folder):
-        return pictures
-    config = files.read_json(folder / "config.json")
-    return frozenset(("target" if config.get("is_encoder_decoder") else "text_b",
-                      *(("chat",) if has_chat_template(folder) else ())))
-
-
-def check_inputs(model_id: str) -> None:
-    """Raise UserError for a model that was given a text or a picture and reads something else, such as sound."""
-    from transformers import AutoConfig
-
-    place = locate(model_id)
-    pictures = accounting.reads_pictures(place.folder)
-    with suppress(OSError, ValueError, KeyError):   # opening it names the fault of its configuration
-        config = AutoConfig.from_pretrained(place.folder)
-        accounting.check_inputs(place.title, config, "pixel_values" if pictures else "input_ids")
-        if not pictures and accounting.unread(config):
-            raise UserError(f"{place.title} is shown with text only, though it reads more; leave the picture out, or "
-                            f"{accounting.LOOK}.")
-
-
-def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers":
-    """Load and verify a model. Raises UserError if it cannot be opened or shown."""
-    place = locate(model_id)
-    report(0.05, "checking the files")
-    accounting.check_folder(place.folder)
-    for folder in place.folders:
-        _check_files(place, folder)
-    with opening:
-        register()
-        from clearhead.model.pretrained import build
-        from clearhead.model.pretrained.vision import build as vision
-
-        opens = vision.open_folder if accounting.reads_pictures(place.folder) else build.open_folder
-        opened = opens(place, report)
-        return vision.untrained_twin(opened, place) if model_id.endswith(SUFFIX) else opened
-
-
-def _check_files(place: ModelFiles, folder: Path) -> None:
-    """Raise UserError unless the folder's weights have the checksum stated in the catalogue or stored at download."""
-    weights = files.all_weights(folder)
-    known = files.origin_of(folder).get("sha256", {})
-    if place.entry is not None and place.entry.source == "package" and folder == place.folder:
-        known = {weights[0].name: place.entry.sha256}
-    if not isinstance(known, dict):
-        raise UserError(f"{folder / catalogue.MARK} is damaged because sha256 must list each file's checksum; fetch "
-                        f"the model again.")
-    for path in weights:
-        if path.name in known and files.sha256(path) != known[path.name]:
-            raise UserError(f"{path} has changed (its sha256 differs); install or fetch the model "
-                            f"again.")

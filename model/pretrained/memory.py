@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,9 +21,8 @@ from clearhead.model.capture.transformers_internals import attention_of, head_of
 from clearhead.model.core.limits import stop_between_layers
 from clearhead.model.core.query import IN_MEMORY, Kind, Progress, UserError, first_line, frozen, quiet
 from clearhead.model.pretrained import accounting
-from clearhead.model.pretrained.files import ModelFiles
 from clearhead.model.pretrained.inputs import encode, parameters_of
-from clearhead.model.pretrained.load import SUFFIX, opening
+from clearhead.model.pretrained.load import SUFFIX, ModelFiles, opening
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -47,12 +46,39 @@ _numbers = itertools.count(1)
 
 @frozen
 class InMemory(ModelFiles):
-    """A model in memory, which has no files."""
+    """A model in memory as it was last found. It has no files."""
+
+    given: "Given" = field(kw_only=True)
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """No folders."""
         return ()
+
+    def now(self) -> "InMemory":
+        """Return the model as it is now."""
+        self.given.open()
+        return self.given.found()
+
+    def open(self, report: Progress = quiet) -> "PretrainedModel | TwoTowers":
+        """Return the model, verified, or its untrained twin."""
+        from clearhead.model.pretrained.vision import build as vision
+
+        opened = self.given.opened or self.given.open()
+        if not self.id.endswith(SUFFIX):
+            return opened
+        with opening, self.given.lend(self.given.module):
+            return vision.untrained_twin(opened, self)
+
+
+def locate(model_id: str) -> InMemory:
+    """Return a model in memory, or its untrained twin, as it was last found."""
+    given = _held.get(model_id.removesuffix(SUFFIX))
+    if given is None:
+        raise UserError("The program that held this model in memory has released it; open it again with "
+                        "clearhead.open(model, tokenizer).")
+    found = given.found()
+    return found if model_id == given.id else replace(found, id=model_id, revision=found.revision + SUFFIX)
 
 
 class Given:
@@ -95,6 +121,12 @@ class Given:
             raise UserError(f"{self.title} could not be opened ({type(error).__name__}: {first_line(error, 200)}); "
                             f"{LOOK}.") from error
         return self.opened
+
+    def found(self) -> InMemory:
+        """Return the model as it was last found."""
+        if self.opened is None:
+            self.open()
+        return InMemory(self.id, self.revision, self.sides, title=self.title, given=self)
 
     @contextmanager
     def lend(self, module: "nn.Module") -> "Iterator[Any]":
@@ -145,8 +177,8 @@ class Given:
         self._volatile = tuple(name for name in {*before, *after} if before.get(name) != after.get(name))
         self.revision = self.fingerprint()
         unapplied = () if "image" in self.sides else accounting.more_than_text(parameters_of(network.__class__))
-        place = InMemory(self.id, Path(), f"{self.title} (in memory, {self.revision[:SHOWN]})", self.revision,
-                         unapplied=unapplied)
+        place = InMemory(self.id, self.revision, title=f"{self.title} (in memory, {self.revision[:SHOWN]})",
+                         unapplied=unapplied, given=self)
         head, dtype = _head_of(network, output), _dtype(network)
         opened: PretrainedModel | TwoTowers
         with self.lend(self.module):
@@ -180,7 +212,7 @@ class Given:
         return output, output if isinstance(output, torch.Tensor) else found
 
     def _reads(self) -> tuple[frozenset[str], Any, Any]:
-        """Return what the model can read, like `model.pretrained.load.sides`, its tokenizer and its image processor.
+        """Return what the model can read, like `Located.reads`, its tokenizer and its image processor.
         Raises UserError if one is missing."""
         from transformers import PreTrainedTokenizerBase
 
@@ -199,38 +231,6 @@ class Given:
                             f"{tokenizer and type(tokenizer).__name__}.")
         chat = ("chat",) if getattr(tokenizer, "chat_template", None) else ()
         return frozenset(("target" if config.is_encoder_decoder else "text_b", *chat)), tokenizer, None
-
-
-def revision(model_id: str) -> str:
-    """Return the fingerprint of a model in memory as it is now."""
-    given = _named(model_id)
-    given.open()
-    return given.revision + (SUFFIX if model_id.endswith(SUFFIX) else "")
-
-
-def sides(model_id: str) -> frozenset[str]:
-    """Return what a model in memory can read, like `model.pretrained.load.sides`."""
-    return _named(model_id).sides
-
-
-def open_model(model_id: str, report: Progress = quiet) -> "PretrainedModel | TwoTowers":
-    """Return a model in memory as `revision` last found it, or its untrained twin."""
-    from clearhead.model.pretrained.vision import build as vision
-
-    given = _named(model_id)
-    opened = given.opened or given.open()
-    if not model_id.endswith(SUFFIX):
-        return opened
-    with opening, given.lend(given.module):
-        return vision.untrained_twin(opened, InMemory(model_id, Path(), opened.card.title, given.revision + SUFFIX))
-
-
-def _named(model_id: str) -> Given:
-    given = _held.get(model_id.removesuffix(SUFFIX))
-    if given is None:
-        raise UserError("The program that held this model in memory has released it; open it again with "
-                        "clearhead.open(model, tokenizer).")
-    return given
 
 
 def _plain(module: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Our own models, with the same interface as pretrained ones: names and `open_model`.
+"""Our own models, with the same interface as pretrained ones: names and `locate`.
 
-torch is imported only for computation, so that names and `revision` are cheap for the first page.
+torch is imported only for computation, so that names and revisions are cheap for the first page.
 """
 import hashlib
 import re
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.limits import count_parameters, seeded
-from clearhead.model.core.query import Progress, UserError, quiet, quoted
+from clearhead.model.core.models import Located
+from clearhead.model.core.query import Progress, UserError, frozen, quiet, quoted
 from clearhead.model.core.record import Card
 
 WEIGHTS = ASSETS / "weights"
@@ -82,27 +83,43 @@ UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, 
              "A word's number is a hash, so two words may share one.")
 
 
-def revision(model_id: str, folder: Path = WEIGHTS) -> str:
-    """Return the fingerprint of weights, configuration and tokenizer, 12 hexadecimal digits. Raises UserError for an
-    unknown model or missing weights."""
+@frozen
+class OurFiles(Located):
+    """One of our own models, and the folder with its weights."""
+
+    folder: Path = WEIGHTS
+
+    def open(self, report: Progress = quiet) -> "ScratchModel":
+        """Return the model or snapshot, ready to answer."""
+        report(0.0, f"opening {title(self.id)}")
+        return _untrained(self.revision) if self.id == "scratch" else _trained(self.id, self.revision, self.folder)
+
+
+def locate(model_id: str, folder: Path = WEIGHTS) -> OurFiles:
+    """Return the model with this name, or its snapshot NAME@STEP. Raises UserError for an unknown model or missing
+    weights.
+
+    `folder` holds the weights: Clearhead's own, or those in a training's output folder.
+    """
     if not is_scratch(model_id):
         raise UserError(f"Clearhead has no model of its own named {model_id!r}; choose one of {', '.join(NAMES)}.")
+    return OurFiles(model_id, _revision(model_id, folder), SIDES.get(_kind(model_id), frozenset()), folder)
+
+
+def _revision(model_id: str, folder: Path) -> str:
+    """Return the fingerprint of weights, configuration and tokenizer, 12 hexadecimal digits."""
+    name = model_id.split(SNAPSHOT)[0]
     if model_id == "scratch":
         made_of = f"{model_id} {VOCABULARY} {LONGEST} {SEED} torch {_torch_version()}"
         return hashlib.sha256(made_of.encode()).hexdigest()[:12]
-    if model_id.split(SNAPSHOT)[0] in RUNS:
-        return model_id.split(SNAPSHOT)[0].rsplit("-", 1)[1]   # the file grows, but its snapshots never change
+    if name in RUNS:
+        return name.rsplit("-", 1)[1]   # the file grows, but its snapshots never change
     path, _ = weights_file(model_id, folder)
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except OSError:
         raise UserError(f"The weights {path.name} are missing; create them with: python -m clearhead train "
-                        f"{model_id.split(SNAPSHOT)[0]}.") from None
-
-
-def sides(model_id: str) -> frozenset[str]:
-    """Return the model's inputs besides a text: text_b or target, or image if it reads pictures instead."""
-    return SIDES.get(_kind(model_id), frozenset())
+                        f"{name}.") from None
 
 
 def _kind(model_id: str) -> str:
@@ -116,16 +133,6 @@ def _torch_version() -> str:
     import importlib.metadata
 
     return importlib.metadata.version("torch")
-
-
-def open_model(model_id: str, report: Progress = quiet, folder: Path = WEIGHTS) -> "ScratchModel":
-    """Open the model with this name, or its snapshot NAME@STEP. Raises UserError for an unknown id.
-
-    `folder` holds the weights: Clearhead's own, or those in a training's output folder.
-    """
-    fingerprint = revision(model_id, folder)
-    report(0.0, f"opening {title(model_id)}")
-    return _untrained(fingerprint) if model_id == "scratch" else _trained(model_id, fingerprint, folder)
 
 
 def _untrained(fingerprint: str) -> "ScratchModel":

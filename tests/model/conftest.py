@@ -9,7 +9,7 @@ from clearhead.model.core.query import quiet
 def minilm():
     from clearhead.model.pretrained import load
 
-    return load.open_model("minilm", quiet)
+    return load.locate("minilm").open(quiet)
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,7 @@ def opened(tmp_path_factory):
     def open_family(name: str):
         if name not in kept:
             folder = tiny.save(tmp_path_factory.mktemp(name), name)
-            kept[name] = load.open_model(str(folder), quiet)
+            kept[name] = load.locate(str(folder)).open(quiet)
         return kept[name]
 
     return open_family

@@ -8,7 +8,6 @@ import pytest
 from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.core.query import Hide, Kind, Query, Silence, UserError, quiet
-from clearhead.model.sources import source_of
 from clearhead.model.studies.attribution import LONGEST
 from clearhead.model.studies.patching import PatchQuery
 from clearhead.model.studies.predictions import NextWordQuery
@@ -36,7 +35,7 @@ def asked(tmp_path_factory):
         if name in tiny.FAMILIES and name not in folders:
             folders[name] = str(tiny.save(tmp_path_factory.mktemp(name), name))
         model = folders.get(name, name)
-        return source_of(model).open_model(model, quiet), sources.open_query(model, text, **more)
+        return sources.locate(model).open(quiet), sources.open_query(model, text, **more)
     return ask
 
 

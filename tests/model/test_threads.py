@@ -62,7 +62,7 @@ def answer(function):
 
 @pytest.fixture(params=["resolver-wide", "bert", "gpt2"])
 def model(request, opened):
-    return opened(request.param) if request.param != "resolver-wide" else source.open_model(request.param, quiet)
+    return opened(request.param) if request.param != "resolver-wide" else source.locate(request.param).open(quiet)
 
 
 def test_eight_threads_get_the_same_as_one(model):

@@ -57,7 +57,7 @@ def errors_as_sentences(page: PageContext, part: str = "page", model: str = "") 
 def is_here(model: str) -> bool:
     """Return whether a model is on this disk and can be opened."""
     try:
-        sources.sides(model)
+        sources.locate(model)
     except UserError:
         return False
     return True

@@ -134,7 +134,7 @@ _PICTURE = Kept("")         # the last picture's sha256
 def what_it_reads(model: str) -> frozenset[str]:
     """Return what a model reads: "text", "picture" or both. For a model that is not on disk, use the catalogue."""
     try:
-        sides = sources.sides(model)
+        sides = sources.locate(model).reads
     except UserError:
         offer = sources.catalogue().get(model)
         return frozenset({"picture" if offer is not None and offer.pictures else "text"})

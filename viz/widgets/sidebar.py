@@ -121,7 +121,7 @@ def _reads(model: str, field: str, unknown: bool = True) -> bool:
     """Return whether a model also reads this field. unknown: the result for a missing model, whose error the page
     shows."""
     try:
-        return field in sources.sides(model)
+        return field in sources.locate(model).reads
     except UserError:
         return unknown
 
@@ -160,7 +160,7 @@ def add_model(page: PageContext, field: str) -> None:
         with errors_as_sentences(page, field, wanted):
             if wanted in FETCHING.value:
                 show_fetching(FETCHING.value[0])
-            sources.sides(wanted)   # raises the reason, unless it was fetched
+            sources.locate(wanted)   # raises the reason, unless it was fetched
             want_model(page, wanted, field)
             st.rerun()
 

@@ -33,7 +33,7 @@ def _maker(page: PageContext) -> None:
     text = st.text_area(WORDS["sentence"], page.text, key="worksheet-sentence", height=68, width=READABLE)
     grid = st.segmented_control(WORDS["figure_choice"], ["head", "grid"], default="head", required=True,
                                 format_func=WORDS["figures"].__getitem__, key="worksheet-figure") == "grid"
-    model = page.model if "text" in sources.sides(page.model) else State().model
+    model = page.model if "text" in sources.locate(page.model).reads else State().model
     try:
         state = replace(page.state, model=model)
         state = state if text == state.text else state.with_question(text=text)

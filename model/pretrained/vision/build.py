@@ -23,7 +23,7 @@ from clearhead.model.pretrained.build import (
     load_network,
     plan_of,
 )
-from clearhead.model.pretrained.files import ModelFiles, blame
+from clearhead.model.pretrained.files import blame
 from clearhead.model.pretrained.model import Pooling, PretrainedModel
 from clearhead.model.pretrained.tokens import open_tokenizer, tokenizer_folder
 from clearhead.model.pretrained.vision.patches import Cut, cut_of
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from transformers import BaseImageProcessor
 
     from clearhead.model.pretrained import Network, Tokenizer
+    from clearhead.model.pretrained.load import ModelFiles
 
 PROBE_SIDES = 240, 320   # height and width in pixels of the random test picture, before preprocessing
 # descriptions of positions in a vision tower, by the names of its parameters and modules
@@ -48,7 +49,7 @@ POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in
              ("pos_embed", "learned, a vector for each patch"))
 
 
-def open_folder(place: ModelFiles, report: Progress) -> PictureModel | TwoTowers:
+def open_folder(place: "ModelFiles", report: Progress) -> PictureModel | TwoTowers:
     """Load and verify a folder's vision model, like `model.pretrained.build.open_folder` for text models."""
     loaded = load_network(place, "pixel_values", report)
     processor = open_processor(place.folder)
@@ -61,7 +62,7 @@ def open_folder(place: ModelFiles, report: Progress) -> PictureModel | TwoTowers
         return build_picture_model(place, loaded.network, processor, loaded.head, loaded.dtype)
 
 
-def build_picture_model(place: ModelFiles, network: "Network", processor: "BaseImageProcessor", head: str,
+def build_picture_model(place: "ModelFiles", network: "Network", processor: "BaseImageProcessor", head: str,
                         dtype: str = "float32", comparison: Comparison | None = None,
                         lent: "Lent | None" = None) -> PictureModel:
     """Build the vision model of a network in evaluation mode, verified or at least reported, with its patches measured.
@@ -94,7 +95,7 @@ def picture_probe(network: "Network", processor: "BaseImageProcessor", lent: "Le
 
 
 @contextmanager
-def _refused(place: ModelFiles) -> Iterator[None]:
+def _refused(place: "ModelFiles") -> Iterator[None]:
     """Convert any error that a network or its processor raises on the probe to UserError."""
     try:
         yield
@@ -123,7 +124,7 @@ def picture_card(card: Card, network: "Network", tokens: int) -> Card:
     return replace(card, positions=" and ".join(schemes) or "none of its own", max_tokens=tokens)
 
 
-def build_towers(place: ModelFiles, network: "Network", readers: "tuple[BaseImageProcessor, Tokenizer]",
+def build_towers(place: "ModelFiles", network: "Network", readers: "tuple[BaseImageProcessor, Tokenizer]",
                  dtype: str = "float32",
                  lend: "Callable[[Network], AbstractContextManager[Network]]" = nullcontext) -> TwoTowers:
     """Build both towers of a network in evaluation mode, verified separately. readers: its image processor and its
@@ -137,7 +138,7 @@ def build_towers(place: ModelFiles, network: "Network", readers: "tuple[BaseImag
     return TwoTowers(picture, text)
 
 
-def untrained_twin(model: PretrainedModel | TwoTowers, place: ModelFiles) -> PretrainedModel | TwoTowers:
+def untrained_twin(model: PretrainedModel | TwoTowers, place: "ModelFiles") -> PretrainedModel | TwoTowers:
     """Return an untrained twin of this model: the same architecture, with weights newly initialised from a fixed
     seed."""
     import torch

@@ -14,7 +14,6 @@ from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, UserError, quiet
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.pretrained import catalogue
-from clearhead.model.sources import source_of
 from tests.hostile import TEXTS, examples
 
 # examples per 100 of the profile's
@@ -113,7 +112,7 @@ def readers(tmp_path_factory):
                     torch.manual_seed(5)
                     MADE[name](folder)
                 place = str(folder)
-            kept[name] = replace(sources.open_query(place, "x"), text=""), source_of(place).open_model(place, quiet)
+            kept[name] = replace(sources.open_query(place, "x"), text=""), sources.locate(place).open(quiet)
         return kept[name]
 
     return reader

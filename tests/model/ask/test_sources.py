@@ -6,7 +6,7 @@ import pytest
 from clearhead.model import sources
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import NotOnDisk, Query, UnknownModel, UserError, quiet
-from clearhead.model.sources import Cache, CachedModels, source_of
+from clearhead.model.sources import Cache, CachedModels
 from tests.model import tiny
 
 TEXT = "the cat saw the dog ."
@@ -17,10 +17,10 @@ TEXT = "the cat saw the dog ."
 def test_model_reads_what_it_does_not_refuse(model, tmp_path):
     if model in ("t5", "gpt2"):
         model = str(tiny.save(tmp_path / model, model))
-    opened = source_of(model).open_model(model, quiet)
+    opened = sources.locate(model).open(quiet)
     for side in ("text_b", "target"):
         query = sources.open_query(model, TEXT, **{side: "the dog"})
-        if side in sources.sides(model):
+        if side in sources.locate(model).reads:
             assert opened.record(query, quiet).maps
         else:
             with pytest.raises(UserError, match=r"leave (it|the second text|the target) empty"):
@@ -57,20 +57,21 @@ class Source:
     def __init__(self):
         self.opened, self.passes, self.now = [], [], "r"
 
-    def revision(self, model_id):
-        return self.now
+    def locate(self, model_id):
+        return SimpleNamespace(id=model_id, revision=self.now, open=lambda report: self.open(model_id))
 
-    def open_model(self, model_id, report):
+    def open(self, model_id):
         self.opened.append(model_id)
         answer = SimpleNamespace(nbytes=10, verification=SimpleNamespace(status="verified"))
-        return SimpleNamespace(nbytes=100, record=lambda query, report: self.passes.append(query) or answer,
+        return SimpleNamespace(nbytes=100, card=SimpleNamespace(id=model_id),
+                               record=lambda query, report: self.passes.append(query) or answer,
                                trace=lambda query, report, *_: self.passes.append(query))   # None, a falsy answer
 
 
 @pytest.fixture
 def source(monkeypatch):
     made = Source()
-    monkeypatch.setattr(sources, "source_of", lambda model_id: made)
+    monkeypatch.setattr(sources, "locate", made.locate)
     return made
 
 

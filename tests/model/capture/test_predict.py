@@ -69,7 +69,7 @@ def test_classifier_gives_its_labels(tmp_path, report):
     BertForSequenceClassification(BertConfig(**tiny.BASE,
                                              id2label={0: "bad", 1: "good", 2: "fair"})).save_pretrained(tmp_path)
     tiny.tokenizer().save_pretrained(tmp_path)
-    found = ask(load.open_model(str(tmp_path), report), "a cat").prediction
+    found = ask(load.locate(str(tmp_path)).open(report), "a cat").prediction
     assert found.kind == "label" and set(found.texts[0]) == {"bad", "good", "fair"}
     assert sum(found.probabilities[0]) == pytest.approx(1)
 
@@ -86,7 +86,7 @@ def test_sentence_vector_is_pooled_below_any_head(tmp_path, report, pooled, path
     modules = [{"type": f"sentence_transformers.models.{name}", "path": place}
                for name, place in (("Transformer", ""), ("Pooling", path))]
     (folder / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
-    model = load.open_model(str(folder), report)
+    model = load.locate(str(folder)).open(report)
     record = ask(model, "the cat sat on")
     assert (record.verification.status == "verified") == (record.prediction is not None) == (vector is not None)
     if vector is not None:
@@ -101,7 +101,7 @@ def test_card_has_dtype_and_licence(tmp_path, report):
     tiny.network("llama").to(torch.bfloat16).save_pretrained(folder)
     tiny.tokenizer().save_pretrained(folder)
     (folder / "README.md").write_text("---\nlanguage: en\nlicense: cc-by-4.0\n---\n# A model\n", encoding="utf-8")
-    model = load.open_model(str(folder), report)
+    model = load.locate(str(folder)).open(report)
     assert model.card.dtype == "float32, stored as BF16" and model.card.licence == "cc-by-4.0"
     assert ask(model, "the cat").verification.status == "verified"
     assert next(model.network.parameters()).dtype == torch.float32
@@ -112,6 +112,6 @@ def test_hybrid_keeps_its_layer_numbers(tmp_path, report):
              "layer_types": ["conv", "full_attention", "conv", "full_attention"], "conv_L_cache": 3}
     Lfm2ForCausalLM(Lfm2Config(**sizes)).save_pretrained(tmp_path)
     tiny.tokenizer().save_pretrained(tmp_path)
-    model = load.open_model(str(tmp_path), report)
+    model = load.locate(str(tmp_path)).open(report)
     assert [layer.index for layer in ask(model, "the cat sat")[Kind.CAUSAL].layers] == [1, 3]
     assert "2 of its 4 layers have no softmax attention and are not shown: 2 conv" in model.card.note

@@ -106,7 +106,7 @@ def hide(name):
     (hide("o_proj"), "no matrix takes its heads' outputs as input"),
     (lambda network, patch: patch.setattr(trace, "LARGEST", 1000), "MB; choose a shorter text")])
 def test_untraceable_module_is_named(tmp_path, report, monkeypatch, plant, named):
-    model = load.open_model(str(tiny.save(tmp_path / "mine", "llama")), report)
+    model = load.locate(str(tiny.save(tmp_path / "mine", "llama"))).open(report)
     plant(model.network, monkeypatch)
     with pytest.raises(UserError, match=named):
         model.trace(asked(model), report)

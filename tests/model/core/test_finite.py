@@ -45,7 +45,7 @@ def all_questions(model):
 @pytest.mark.parametrize("part", ["attn.c_attn.weight", "mlp.c_proj.bias", "ln_f.weight"])
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_nan_after_opening_is_refused_by_every_question(tmp_path, part, number):
-    model = load.open_model(str(tiny.save(tmp_path / "mine", "gpt2")), quiet)
+    model = load.locate(str(tiny.save(tmp_path / "mine", "gpt2"))).open(quiet)
     parameter = [parameter for name, parameter in model.network.named_parameters() if part in name][-1]
     with torch.no_grad():
         parameter.view(-1)[-1] = number

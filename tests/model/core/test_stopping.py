@@ -64,7 +64,7 @@ ASKED = [*(("gpt2", Kind.CAUSAL, name) for name in ("record", "patched record", 
          *(("translator", Kind.CROSS, name) for name in ("record", "likelihood", "decision", "decisions"))]
 
 
-OURS = functools.cache(lambda name: source.open_model(name, quiet))
+OURS = functools.cache(lambda name: source.locate(name).open(quiet))
 
 
 @pytest.mark.parametrize(("name", "kind", "asked"), ASKED)
@@ -86,5 +86,5 @@ def test_opening_and_verifying_can_be_stopped(opened, tmp_path):
     folder = tiny.save(tmp_path / "mine", "gpt2")
     look = Look(last=2)
     with stoppable(look), pytest.raises(Cancelled):
-        load.open_model(str(folder), quiet)
-    assert look.count == 2 and load.open_model(str(folder), quiet).wiring is not None
+        load.locate(str(folder)).open(quiet)
+    assert look.count == 2 and load.locate(str(folder)).open(quiet).wiring is not None

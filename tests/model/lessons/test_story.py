@@ -9,7 +9,7 @@ from clearhead.model.ask import desk
 from clearhead.model.core.limits import home
 from clearhead.model.core.query import NoNextWord, UserError
 from clearhead.model.lessons.story import StoryQuery, clearest_head, looks_back
-from clearhead.model.scratch.source import open_model
+from clearhead.model.scratch.source import locate
 
 RABBIT = "The rabbit near the houses hears the dogs. It is hungry and eats"
 
@@ -26,7 +26,7 @@ def rows_of(attention, x):
 
 @torch.inference_mode()
 def test_story_equals_the_decoders_layers():
-    found, model = asked("stories", RABBIT), open_model("stories").network
+    found, model = asked("stories", RABBIT), locate("stories").open().network
     ids = torch.tensor([found.tokens.ids])
     x = model.embedding(ids)
     assert found.embedded == pytest.approx((model.embedding.table(ids) * 8)[0].numpy())   # √64

@@ -40,7 +40,7 @@ def change(folder, name="config.json", **keys):
 
 def verification(folder, report, **asked):
     query = Query(str(folder), "", "the animal cross street", **asked)
-    return load.open_model(str(folder), report).record(query, report).verification
+    return load.locate(str(folder)).open(report).record(query, report).verification
 
 
 # name of the file or folder, what it holds (a dictionary: keys of JSON), the words that name it
@@ -101,7 +101,7 @@ def test_harmless_files_and_keys_stay_verified(folder, report):
 def test_quantised_weights_are_refused(folder, report, method):
     change(folder, quantization_config={"quant_method": method, "bits": 4, "load_in_4bit": True})
     with pytest.raises(UserError, match=r"config\.json describes \(.*\); the model is quantised, so choose the "):
-        load.open_model(str(folder), report)
+        load.locate(str(folder)).open(report)
 
 
 @pytest.mark.parametrize(("family", "key", "value", "status"), [
@@ -111,7 +111,7 @@ def test_quantised_weights_are_refused(folder, report, method):
 def test_direction_is_compared_with_the_masks(tmp_path, report, family, key, value, status):
     folder = tiny.save(tmp_path / family, family)
     change(folder, **{key: value})
-    model = load.open_model(str(folder), report)
+    model = load.locate(str(folder)).open(report)
     record = model.record(Query(str(folder), "", "the animal", target="a cat" if family == "t5" else None), report)
     assert record.verification.status == status
     assert any(key in reason for reason in model.reasons) == (status == "reported")

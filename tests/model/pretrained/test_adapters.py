@@ -69,7 +69,7 @@ def save(network, folder):
 
 
 def record_of(folder, report):
-    return load.open_model(str(folder), report).record(Query(str(folder), "r", TEXT), report)
+    return load.locate(str(folder)).open(report).record(Query(str(folder), "r", TEXT), report)
 
 
 def difference(one, other):
@@ -112,7 +112,7 @@ def test_adapter_of_16_bits_is_applied_in_32(tmp_path, report):
 def test_adapter_of_two_towers_is_applied(tmp_path, report):
     tensors = low_rank(adapted(tiny_vision.network("clip"), ["q_proj"]))
     folder = write(tiny_vision.save(tmp_path / "clip", "clip"), tensors, target_modules=["q_proj"])
-    assert "LoRA adapter clip (rank 4) is applied" in load.open_model(str(folder), report).card.note
+    assert "LoRA adapter clip (rank 4) is applied" in load.locate(str(folder)).open(report).card.note
 
 
 @pytest.mark.parametrize(("head", "labels"), [("classifier", 3), ("score", 3), ("classification_head.out_proj", 3),
@@ -154,7 +154,7 @@ def test_tied_output_keeps_the_bases_weights(tmp_path, report):
     tensors = {"model.embed_tokens.lora_embedding_A": draw.normal(size=(4, 70)).astype(np.float32),
                "model.embed_tokens.lora_embedding_B": draw.normal(size=(48, 4)).astype(np.float32)}
     folder = write(save(network, tmp_path / "tied"), tensors, target_modules=["embed_tokens"])
-    opened = load.open_model(str(folder), report).network
+    opened = load.locate(str(folder)).open(report).network
     before = network.model.embed_tokens.weight.detach().numpy()
     assert np.array_equal(opened.lm_head.weight.detach().numpy(), before)
     assert not np.array_equal(opened.model.embed_tokens.weight.detach().numpy(), before)
@@ -169,7 +169,7 @@ def test_added_tokens_come_with_the_adapter(tmp_path, report):
     tokenizer = tiny.tokenizer()
     tokenizer.add_tokens(["<extra>"])
     tokenizer.save_pretrained(folder)
-    model = load.open_model(str(folder), report)
+    model = load.locate(str(folder)).open(report)
     assert np.array_equal(model.network.lm_head.weight.detach().numpy(), whole["lm_head.weight"])
     record = model.record(Query(str(folder), "r", "the cat <extra> sat"), report)
     assert "<extra>" in record.maps[0].queries.texts and record.verification.status == "verified"
@@ -204,8 +204,8 @@ def test_base_of_the_catalogue_is_found(tmp_path, minilm, report, name="sentence
     tensors = low_rank(adapted(minilm.network, ["query"]))
     folder = write(tmp_path / "mine", tensors, target_modules=["query"], task_type="FEATURE_EXTRACTION",
                    base_model_name_or_path=name)
-    model = load.open_model(str(folder), report)
-    assert model.card.revision == load.revision(str(folder)) != minilm.card.revision and model.task == "vector"
+    model = load.locate(str(folder)).open(report)
+    assert model.card.revision == load.locate(str(folder)).revision != minilm.card.revision and model.task == "vector"
     assert f"applied to {name}" in model.card.note
     for module in ("encoder.layer.0.attention.self.query", "encoder.layer.5.attention.self.query"):
         weight = minilm.network.get_submodule(module).weight.detach().numpy() + tensors[
@@ -226,12 +226,12 @@ def test_missing_base_is_named_with_its_command(adapter, name, wanted):
 def test_revision_follows_base_and_adapter(tmp_path, adapter):
     base = save(tiny.network("llama"), tmp_path / "base")
     folder = str(adapter(str(base)))
-    first = load.revision(folder)
+    first = load.locate(folder).revision
     write(tmp_path / "adapter", {name: array + 1 for name, array in load_file(
         tmp_path / "adapter" / "adapter_model.safetensors").items()}, base_model_name_or_path=str(base))
-    second = load.revision(folder)
+    second = load.locate(folder).revision
     save(tiny.network("llama", seed=8), base)
-    assert len({first, second, load.revision(folder), load.revision(str(base))}) == 4
+    assert len({first, second, load.locate(folder).revision, load.locate(str(base)).revision}) == 4
 
 
 def ask(folder):
@@ -288,7 +288,7 @@ def test_files_that_do_not_fit_are_refused_by_name(tmp_path, report, change, set
     (base / "adapter_config.json").rename(tmp_path / "kept.json")   # or it is the base that has an adapter
     (base / "adapter_model.safetensors").unlink()
     with pytest.raises(UserError, match=said) as caught:
-        load.open_model(str(tmp_path / "alone"), report)
+        load.locate(str(tmp_path / "alone")).open(report)
     assert "adapter" in str(caught.value) and "\n" not in str(caught.value)
     assert "use the base that it was trained on" in str(caught.value)
 

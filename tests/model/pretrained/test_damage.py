@@ -20,8 +20,8 @@ FEW = 10    # times as many examples has the suite's profile elsewhere: each ope
 def sentence_about(folder: Path) -> str:
     """Return the error of opening and asking this folder; empty if the model answers correctly."""
     try:
-        opened = load.open_model(str(folder), quiet)
-        record = opened.record(Query(str(folder), load.revision(str(folder)), TEXT), quiet)
+        opened = load.locate(str(folder)).open(quiet)
+        record = opened.record(Query(str(folder), load.locate(str(folder)).revision, TEXT), quiet)
     except UserError as error:
         return str(error)
     assert record.verification.status in ("verified", "reported")

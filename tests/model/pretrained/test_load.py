@@ -21,7 +21,7 @@ def folder(tmp_path):
 
 
 def open_(folder, report):
-    return load.open_model(str(folder), report)
+    return load.locate(str(folder)).open(report)
 
 
 READ = ("config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
@@ -55,8 +55,8 @@ def test_revision_follows_every_file_that_may_be_read_and_no_other(revisions):
 def test_revision_does_not_depend_on_folder_or_on_fetching(folder, tmp_path):
     copy = shutil.copytree(folder, tmp_path / "elsewhere")
     (copy / catalogue.MARK).write_text("{}", encoding="utf-8")
-    first = load.revision(str(folder))
-    assert len(first) == 16 and first == load.revision(str(copy))
+    first = load.locate(str(folder)).revision
+    assert len(first) == 16 and first == load.locate(str(copy)).revision
     with_it = files.fingerprint(folder, copy)   # the same file in a model's folder and in its adapter's
     (copy / "vocab.txt").write_bytes(b"a")
     beside = files.fingerprint(folder, copy)
@@ -129,7 +129,7 @@ def test_wrong_checksum_is_refused(monkeypatch, tmp_path, report):
     (copy / "model.safetensors").write_bytes(weights)
     monkeypatch.setattr(catalogue, "_package_folder", lambda package: copy)
     with pytest.raises(UserError, match=r"model\.safetensors has changed"):
-        load.open_model("minilm", report)
+        load.locate("minilm").open(report)
 
 
 def test_memory_estimate_follows_the_kernel(opened):

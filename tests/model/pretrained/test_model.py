@@ -5,7 +5,7 @@ import torch
 
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, Query, Silence, UserError, quiet
-from clearhead.model.pretrained.load import SUFFIX, open_model, revision
+from clearhead.model.pretrained.load import SUFFIX, locate
 from clearhead.model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
 from tests.headline import TIRED
 from tests.model import tiny
@@ -45,20 +45,20 @@ def test_next_word_comes_from_the_edited_pass(opened):
 
 def test_untrained_twin_has_the_same_shape(opened, tmp_path):
     folder = str(tiny.save(tmp_path, "llama"))
-    twin, again = (open_model(folder + SUFFIX, quiet) for _ in range(2))
+    twin, again = (locate(folder + SUFFIX).open(quiet) for _ in range(2))
     ours = dict(opened("llama").network.named_parameters())
     for name, parameter in twin.network.named_parameters():
         assert parameter.shape == ours[name].shape
         assert (parameter == dict(again.network.named_parameters())[name]).all()
     weight = "model.layers.1.self_attn.q_proj.weight"
     assert not (dict(twin.network.named_parameters())[weight] == ours[weight]).all()
-    assert twin.card.revision == revision(folder + SUFFIX) != revision(folder)
+    assert twin.card.revision == locate(folder + SUFFIX).revision != locate(folder).revision
     record = twin.record(Query(twin.card.id, twin.card.revision, TEXT), quiet)
     assert record.verification.status == "verified"
 
 
 def pair_of(folder):
-    model = open_model(str(folder), quiet)
+    model = locate(str(folder)).open(quiet)
     return model, lambda **sides: model.record(Query(str(folder), model.card.revision, TEXT, **sides), quiet)
 
 

@@ -6,7 +6,7 @@ import torch
 from clearhead.model.core.query import Kind, Patch, Query, UserError, quiet
 from clearhead.model.scratch import models, source, tokens
 from clearhead.model.scratch import task as tasks
-from clearhead.model.scratch.source import card, open_model, revision
+from clearhead.model.scratch.source import card, locate
 from clearhead.model.scratch.train import train
 from clearhead.model.scratch.transformer import Transformer
 from clearhead.model.studies.head_weights import copying, head_weights
@@ -83,14 +83,14 @@ def test_induction_reads_single_characters_and_continues(induction):
 
 def test_trained_model_and_its_snapshots_open_by_name(tmp_path):
     train(tasks.tasks()["induction"], tmp_path, 2)
-    model = open_model("induction", folder=tmp_path)
-    untrained = open_model("induction@0", folder=tmp_path)
+    model = locate("induction", folder=tmp_path).open()
+    untrained = locate("induction@0", folder=tmp_path).open()
     assert "python -m clearhead train induction" in model.card.note and model.card.architecture.startswith("decoder")
     assert "step 0 of 2" in untrained.card.note and untrained.card.title.endswith("step 0")
-    assert model.card.revision == revision("induction", tmp_path) != untrained.card.revision
+    assert model.card.revision == locate("induction", tmp_path).revision != untrained.card.revision
     for wrong in ("induction@1000", "induction@now"):
         with pytest.raises(UserError, match=r"no(t a)? snapshot"):
-            open_model(wrong, folder=tmp_path)
+            locate(wrong, folder=tmp_path).open()
 
 
 def test_copying_and_suppressing_heads():
@@ -116,7 +116,7 @@ NOUNS = ("The animal didn't cross the street because it was too {}.", "tired", "
 
 @pytest.mark.parametrize("name", ["resolver-narrow", "resolver-wide"])
 def test_patched_resolver_as_asked_head_by_head(name):
-    opened = source.open_model(name)
+    opened = source.locate(name).open()
     frame, *ends = NOUNS
     first, second = (Query(name, opened.card.revision, frame.format(word)) for word in ends)
     found = PatchQuery(first, second, Kind.SELF).answer(Only(opened), quiet)
@@ -136,7 +136,7 @@ def test_patched_resolver_as_asked_head_by_head(name):
 
 
 def test_stream_and_projections_equal_the_pass():
-    model = open_model("scratch")
+    model = locate("scratch").open()
     query = Query("scratch", model.card.revision, "The animal did not cross the street", target="das Tier ging")
     streams = []
     record = model.record(query, quiet)

@@ -11,7 +11,7 @@ from clearhead.model.core.query import Kind, Query, quiet
 from clearhead.model.scratch import canvas
 from clearhead.model.scratch.canvas import COLUMNS, PLACES, SIDE, digits
 from clearhead.model.scratch.models import processed
-from clearhead.model.scratch.source import open_model, revision
+from clearhead.model.scratch.source import locate
 from clearhead.model.scratch.tasks import marked_digit
 from tests.uploads import png
 
@@ -19,12 +19,12 @@ MODEL = "marked-digit"
 
 
 def query(image: str | None, **more) -> Query:
-    return Query(MODEL, revision(MODEL), "", image=image, **more)
+    return Query(MODEL, locate(MODEL).revision, "", image=image, **more)
 
 
 @pytest.fixture(scope="module")
 def model():
-    return open_model(MODEL)
+    return locate(MODEL).open()
 
 
 @pytest.fixture(scope="module")

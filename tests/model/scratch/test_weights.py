@@ -10,7 +10,7 @@ from clearhead.model.core import heads
 from clearhead.model.core.pictures import keep
 from clearhead.model.core.query import Kind, Query, quiet
 from clearhead.model.scratch import grammar, head_scores, models, story_grammar
-from clearhead.model.scratch.source import NAMES, WEIGHTS, film_path, open_model, weights_file
+from clearhead.model.scratch.source import NAMES, WEIGHTS, film_path, locate, weights_file
 from clearhead.model.scratch.tasks import marked_digit, resolver, stories
 from tests.uploads import png
 
@@ -82,7 +82,7 @@ def model():
 
 def record(canvas, edits=frozenset()):
     picture = keep(png(canvas.pixels()), "canvas")
-    return open_model(MODEL).record(Query(MODEL, "r", "", image=picture.sha256, edits=edits), quiet)
+    return locate(MODEL).open().record(Query(MODEL, "r", "", image=picture.sha256, edits=edits), quiet)
 
 
 def by(found, role, layer):

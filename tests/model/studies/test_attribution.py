@@ -130,7 +130,7 @@ def test_last_piece_of_a_text_is_masked_by_default(opened):
 
 @pytest.mark.parametrize(("at", "place"), [(None, 7), (0, 0), (1, 0), (2, 7), (27, 7)])
 def test_resolver_is_asked_for_one_it(at, place):
-    model = source.open_model("resolver-narrow")
+    model = source.locate("resolver-narrow").open()
     assert put(model, asked(model, "It was tired. The dog saw it.", at=at)).place == place
 
 

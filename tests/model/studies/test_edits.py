@@ -346,7 +346,7 @@ def cases_of(family: Family, folder: Path) -> dict[str, Case]:
         (folder / "modules.json").write_text(json.dumps(
             [{"type": f"sentence_transformers.models.{each}", "path": place}
              for each, place in (("Transformer", ""), ("Pooling", "1_Pooling"))]), encoding="utf-8")
-    models = Models(load.open_model(str(folder), quiet))
+    models = Models(load.locate(str(folder)).open(quiet))
     network, card = opened(folder, family.architecture), models.model.card
     target = "a cat sat on mat" if Kind.CROSS in family.attentions else None
     plain, twin = (Query(card.id, card.revision, text, image=tiny_vision.shipped(picture)) if sees

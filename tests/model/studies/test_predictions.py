@@ -10,7 +10,7 @@ from clearhead.model.ask import desk
 from clearhead.model.core.heads import weights
 from clearhead.model.core.query import Kind, Query, Silence
 from clearhead.model.lessons.pronoun_choice import DecisionQuery
-from clearhead.model.scratch.source import open_model
+from clearhead.model.scratch.source import locate
 from clearhead.model.scratch.tokens import BEGIN, END
 from clearhead.model.studies import predictions
 from tests.headline import TIRED, WIDE
@@ -37,7 +37,7 @@ def likelihood(model: str, text: str = TIRED, **more) -> predictions.SequenceLik
 
 
 def test_translator_likelihood_equals_torch_cross_entropy():
-    found, model = likelihood("translator"), open_model("translator")
+    found, model = likelihood("translator"), locate("translator").open()
     source = torch.tensor([[piece.id for piece in model.tokenizer.pieces(TIRED)]])
     with torch.no_grad():
         logits = model.network(source, torch.tensor([[BEGIN, *found.ids[:-1]]]))[0]

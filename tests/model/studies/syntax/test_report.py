@@ -68,7 +68,7 @@ def held_out(right: np.ndarray, half: np.ndarray) -> tuple[list[int], float]:
 def both(request, tmp_path_factory):
     """(our report, what is counted)"""
     folder = tiny.save(tmp_path_factory.mktemp(request.param), request.param)
-    opened = load.open_model(str(folder), quiet)
+    opened = load.locate(str(folder)).open(quiet)
     question = SyntaxQuery(str(folder), opened.card.revision, read_treebank(io.BytesIO(FILE.encode()), "x.conllu"))
     return question.answer(Only(opened), quiet), counted(folder, request.param == "llama")
 
@@ -97,7 +97,7 @@ def test_tables(both):
 
 
 def test_relation_in_one_half_has_no_held_out_accuracy(tmp_path):
-    llama = load.open_model(str(tiny.save(tmp_path, "llama")), quiet)
+    llama = load.locate(str(tiny.save(tmp_path, "llama"))).open(quiet)
     odd = "# text = the cat\n1\tthe\t_\t_\t_\t_\t2\tdet\t_\t_\n2\tcat\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     question = SyntaxQuery("m", "r", read_treebank(io.BytesIO(odd.encode()), "x.conllu"))
     score = question.answer(Only(llama), quiet).named("det")
