@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearhead.model import sources
 from clearhead.model.core import pictures
-from clearhead.model.core.models import Located, OpenModel
+from clearhead.model.core.models import Located, OpenModel, query_of
 from clearhead.model.core.query import (
     Edit,
     HeadId,
@@ -77,15 +77,14 @@ class Model:
     def _asked(self, text: str, text_b: str | None = None, target: str | None = None, image: str | None = None,
                ids: Ids | None = None, chat: Chat | None = None) -> Query:
         """Return the question for a text, or for token ids or messages in its place."""
-        query = Query(self.name, self.revision, text, text_b, target, image=image)
         if ids is None and chat is None:
-            return sources.checked(query, self._place)
+            return sources.checked(Query(self.name, self.revision, text, text_b, target, image=image), self._place)
         if text or text_b or image or (ids is not None and chat is not None):
             raise UserError("A model reads a text, ids= or chat=; give one of them.")
         read = tuple(map(_number, ids)) if chat is None and ids is not None else self._templated(chat)
         if not read:
             raise UserError("ids= is empty; give the id of at least one token.")
-        return sources.checked(replace(query, text=self._behind.spelled(read), ids=read), self._place)
+        return sources.checked(replace(query_of(self.opened, read), target=target), self._place)
 
     def _templated(self, chat: Chat | None) -> tuple[int, ...]:
         """Return the ids of messages in the model's chat template, up to the start of the answer."""

@@ -17,7 +17,6 @@ import numpy as np
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.files import write as write_file
 from clearhead.model.core.limits import parse_json
-from clearhead.model.core.models import NamesModel
 from clearhead.model.core.query import UserError, frozen
 from clearhead.model.core.record_file import Reader, plain
 
@@ -41,20 +40,18 @@ class Shipped:
     stale: bool     # whether the local model differs from the one measured
 
 
-def path_of(question: NamesModel) -> Path:
-    """Return the path of a question's answer, which does not depend on the model's fingerprint."""
-    assert dataclasses.is_dataclass(question) and not isinstance(question, type)
-    asked = repr(dataclasses.replace(question, revision=""))
-    digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return RESULTS / f"{type(question).__name__}-{question.model.replace('/', '-')[:40]}-{digest}.json"
+def path_of(question: Any) -> Path:
+    """Return the path of a question's answer, which does not depend on the fingerprint of its model, if it has one."""
+    asked, parts = question, [type(question).__name__]
+    if hasattr(question, "revision"):
+        asked, parts = dataclasses.replace(question, revision=""), [*parts, question.model.replace("/", "-")[:40]]
+    digest = hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return RESULTS / f"{'-'.join([*parts, digest])}.json"
 
 
-def find(question: object) -> Shipped | None:
-    """Return the shipped answer to a question with a model and a revision, or None."""
-    if not dataclasses.is_dataclass(question) or not hasattr(question, "revision"):
-        return None
-    asked: Any = question
-    return _read(path_of(asked), type(asked).answer, asked)
+def find(question: Any) -> Shipped | None:
+    """Return the shipped answer to a question, or None."""
+    return _read(path_of(question), type(question).answer, question) if dataclasses.is_dataclass(question) else None
 
 
 @functools.lru_cache(64)
@@ -67,7 +64,7 @@ def _read(path: Path, answered: Any, question: Any) -> Shipped | None:
         kind = get_type_hints(answered)["return"]
         atlas = kind.__name__ == ATLAS
         answer = _open_atlas(path.with_suffix("")) if atlas else decode(kind, told["answer"], question)
-        stale = told["revision"] != question.revision
+        stale = told["revision"] != getattr(question, "revision", None)
         return Shipped(answer, told["measured"], told["machine"], told["seconds"], stale)
     # written by another version, so it is measured here instead
     except (OSError, UserError, ValueError, KeyError, TypeError):
@@ -80,7 +77,7 @@ def _open_atlas(folder: Path) -> "Atlas":
     return open_atlas(folder)
 
 
-def save(question: NamesModel, answer: object, seconds: float, day: str, machine: str) -> Path:
+def save(question: Any, answer: object, seconds: float, day: str, machine: str) -> Path:
     """Write an answer to the file that `find` reads."""
     from clearhead.model.studies.atlas.files import write_atlas
     from clearhead.model.studies.atlas.summary import Atlas
@@ -91,9 +88,9 @@ def save(question: NamesModel, answer: object, seconds: float, day: str, machine
         place.with_suffix("").mkdir(exist_ok=True)
         write_atlas(place.with_suffix(""), answer, {"command": COMMAND})
         answer = None
-    told = {"question": type(question).__name__, "model": question.model, "revision": question.revision,
-            "measured": day, "machine": machine, "command": COMMAND, "seconds": round(seconds, 1),
-            "answer": encode(answer, question)}
+    told = {"question": type(question).__name__, "model": getattr(question, "model", None),
+            "revision": getattr(question, "revision", None), "measured": day, "machine": machine, "command": COMMAND,
+            "seconds": round(seconds, 1), "answer": encode(answer, question)}
     write_file(place, (json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"))
     return place
 

@@ -493,6 +493,11 @@ class OpenModel(Protocol):
         these alone. record: the query's record, if known. Raises UserError if all of it takes too much memory."""
 
 
+def query_of(opened: OpenModel, ids: Sequence[int]) -> Query:
+    """Return the query of token ids, read as they are."""
+    return Query(opened.card.id, opened.card.revision, opened.spelled(ids), ids=tuple(ids))
+
+
 def check_lengths(other: Query, there: int, here: int) -> None:
     """Raise UserError unless both passes have the same number of tokens on the query side."""
     if there != here:

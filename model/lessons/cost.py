@@ -51,8 +51,6 @@ class CostsQuery:
     """How expensive is every method of WAYS, in a layer of one width, at every length that is not too slow?"""
 
     d_model: int
-    model: str = "layer"   # a layer with random inputs, not a model
-    revision: str = ""
 
     def answer(self, models: Models, report: Progress) -> dict[str, dict[int, Cost]]:
         """Return {method: {length: cost}}."""

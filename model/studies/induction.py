@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clearhead.model.core import heads
-from clearhead.model.core.models import ModelQuestion, Models, OpenModel
+from clearhead.model.core.models import ModelQuestion, Models, OpenModel, query_of
 from clearhead.model.core.query import (
     Edit,
     HeadId,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-START = "a"  # placeholder, because a query needs a text
+BEGINNING = "a"   # read before the random tokens, because many heads rest on the first token
 LENGTH = 25  # number of tokens to repeat
 
 
@@ -48,7 +48,7 @@ class InductionMeanQuery(ModelQuestion):
         scores = mean_scores(opened, draws=self.draws, report=report)
         if not opened.ours:
             return scores
-        trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
+        trace = opened.trace(query_of(opened, [opened.vocabulary.neutral]), quiet)
         return replace(scores, copying=copying(opened, trace, head_weights(trace, Kind.CAUSAL), Kind.CAUSAL))
 
 
@@ -76,6 +76,12 @@ def usable_tokens(tokenizer: Any) -> list[int]:
     return sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
 
 
+def random_tokens(opened: OpenModel, ids: Sequence[int]) -> Query:
+    """Return the query of these ids after BEGINNING."""
+    begun = opened.tokens(Query(opened.card.id, opened.card.revision, BEGINNING)).source.ids
+    return query_of(opened, [*begun, *ids])
+
+
 def repeated(opened: OpenModel, seed: int = 1, edits: frozenset[Edit] = frozenset(),
              length: int = LENGTH) -> AttentionMap:
     """Return an open model's attention over `length` different random tokens and their repetition, with these edits.
@@ -88,8 +94,7 @@ def repeated(opened: OpenModel, seed: int = 1, edits: frozenset[Edit] = frozense
         raise UserError(f"{opened.card.title} has {len(usable)} different tokens, of which {length} are needed; choose "
                         f"a decoder with more, such as SmolLM2.")
     chosen = random.Random(seed).sample(usable, length)
-    record = opened.record(Query(opened.card.id, opened.card.revision, START, continuation=(*chosen, *chosen),
-                                 edits=edits), quiet)
+    record = opened.record(replace(random_tokens(opened, [*chosen, *chosen]), edits=edits), quiet)
     if Kind.CAUSAL not in record.kinds or Kind.CROSS in record.kinds:
         raise UserError(f"{opened.card.title} is not a decoder on its own; choose one, such as SmolLM2.")
     return record[Kind.CAUSAL]

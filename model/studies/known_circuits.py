@@ -25,7 +25,7 @@ from clearhead.model.core.statistics import (
 )
 from clearhead.model.studies import induction
 from clearhead.model.studies.contributions import WritesQuery
-from clearhead.model.studies.induction import START, mean_scores, repeated, usable_tokens
+from clearhead.model.studies.induction import mean_scores, random_tokens, repeated, usable_tokens
 from clearhead.model.studies.mechanisms import MechanismsQuery
 from clearhead.model.studies.patching import PatchQuery
 from clearhead.model.studies.paths import READS, PathsQuery
@@ -144,8 +144,8 @@ def exchanged(opened: OpenModel, asked: KnownCircuitsQuery, count: int) -> Itera
     for _ in range(count):
         a, b, c, d, *rest = rng.sample(usable, LENGTH + 4)
         middle, end = rest[:len(rest) // 2], rest[len(rest) // 2:]
-        yield (*(Query(asked.model, asked.revision, START, continuation=(one, b, *middle, other, d, *end, a))
-                 for one, other in ((a, c), (c, a))), b, d)   # type: ignore[misc]
+        text, twin = (random_tokens(opened, [one, b, *middle, other, d, *end, a]) for one, other in ((a, c), (c, a)))
+        yield text, twin, b, d
 
 
 def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
@@ -183,7 +183,7 @@ def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, .
     import torch
 
     chosen = random.Random(seed + 1).sample(usable_tokens(opened.tokenizer), SHORT)
-    given = opened.tokens(Query(asked.model, asked.revision, START, continuation=(*chosen, *chosen)))
+    given = opened.tokens(random_tokens(opened, [*chosen, *chosen]))
     plain = opened.run(given, every=True)
     begin = plain.outputs().shape[1] - SHORT
 

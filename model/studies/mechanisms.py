@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.model.core import heads as core_heads
-from clearhead.model.core.models import ModelQuestion, Models, OpenModel
-from clearhead.model.core.query import HeadId, Kind, Progress, Query, frozen, quiet, with_arrays
+from clearhead.model.core.models import ModelQuestion, Models, OpenModel, query_of
+from clearhead.model.core.query import HeadId, Kind, Progress, frozen, quiet, with_arrays
 from clearhead.model.studies import head_weights
 from clearhead.model.studies.head_weights import HeadWeights
 from clearhead.model.studies.induction import LENGTH, mean_scores
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 KINDS = ("Q", "K", "V")
 RARE = 0.01          # share of pairs in the impossible order that exceed the limit for a pair
-START = "a"          # placeholder, because a query needs a text
 REPEATS = 4          # number of draws of random tokens
 
 
@@ -42,7 +41,7 @@ class MechanismsQuery(ModelQuestion):
         """Compute the measures and all pairs' composition, in the encoder if there is no decoder. Raises UserError if
         the model cannot be traced."""
         opened = models.open(self, report)
-        trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
+        trace = opened.trace(query_of(opened, [opened.vocabulary.neutral]), quiet)
         kinds = {attention.kind for block in trace.blocks for attention in block.attentions}
         kind = Kind.CAUSAL if Kind.CAUSAL in kinds else Kind.SELF
         weights = head_weights.head_weights(trace, kind)

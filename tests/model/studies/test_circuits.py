@@ -108,7 +108,7 @@ def test_exchanged_sequences_flip_the_answer():
     asked = known_circuits.KnownCircuitsQuery("induction", sources.revision("induction"))
     opened = desk.models.open(asked, quiet)
     for text, twin, answer, rival in known_circuits.exchanged(opened, asked, 3):
-        assert sorted(text.continuation) == sorted(twin.continuation) and text.continuation[-1] == twin.continuation[-1]
+        assert sorted(text.ids) == sorted(twin.ids) and text.ids[-1] == twin.ids[-1]
         for query, sign in ((text, 1), (twin, -1)):
             logits = opened.run(opened.tokens(query), every=True).outputs()[0, -1]
             assert sign * float(logits[answer] - logits[rival]) > 0
