@@ -77,22 +77,29 @@ def log_steps(low: float, high: float, per_decade: int) -> list[float]:
     return sorted({float(f"{number:.2g}") for number in np.geomspace(low, high, count)} | {low, high})
 
 
+def nearest(options: Iterable[float], value: float) -> Any:
+    """Return the option that is nearest to a value."""
+    return min(options, key=lambda option: abs(option - value))
+
+
 def slider_for(page: PageContext, name: str, label: str, options: Iterable[float],
                say: Callable[[Any], str] = lambda value: f"{value:g}",
-               help: str | None = None, closed: bool = False, width: int | None = None) -> None:
-    """Draw a slider over `options`. A value from a link that is not an option is added to them. If `closed`, the
-    nearest option is shown instead, and the page must use it too. width: in pixels; by default all there is."""
+               help: str | None = None, closed: bool = False, width: int | None = None) -> Any:
+    """Draw a slider over `options` and return its value. A value from a link that is not an option is added to them, or
+    replaced by the nearest one if they are `closed`. width: in pixels; by default all there is."""
     value, options = page[name], list(options)
     if closed:
-        value = min(options, key=lambda option: abs(option - value))
+        value = nearest(options, value)
     with nullcontext() if width is None else st.container(width=width):
         slider(label, sorted({*options, value}), value, say=say, help=help, key=f"slider-{name}",
                turn=lambda chosen: page.set(**{name: chosen}))
+    return value
 
 
-def choice_for(page: PageContext, name: str, label: str, options: dict[str, str]) -> None:
-    """Draw a labelled choice of a few options, all visible; options is {value: label}."""
+def choice_for(page: PageContext, name: str, label: str, options: dict[str, str]) -> Any:
+    """Draw a labelled choice of a few options, all visible, and return the value. options: {value: label}."""
     segments(label, options, page.set, name, page[name], quiet=False)
+    return page[name]
 
 
 def toggle_for(page: PageContext, name: str, label: str, help: str | None = None) -> bool:

@@ -49,7 +49,7 @@ import streamlit as st
 
 from clearhead.viz.app.glossary import term_link, terms_of_section
 from clearhead.viz.app.page import PageContext, own_address, pages
-from clearhead.viz.app.page_controls import Choice, Number, Numbers
+from clearhead.viz.app.page_controls import Choice, Numbers
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.components.sketch import Axes, sketch
 from clearhead.viz.figures.drawing import FigureSpec
@@ -157,12 +157,10 @@ class Lesson:
                 st.markdown(bullets(self.prose["remember"]), width=READABLE)
             else:
                 self.covered("remember")
-        if self.page.present:
-            self.fragment(_presented_checks)
-            return
         self.fragment(_checks)
-        remember(self.page)
-        notebook_button(self.name, own_address(), help=strings("sheets")["notebook"]["help"])
+        if not self.page.present:
+            remember(self.page)
+            notebook_button(self.name, own_address(), help=strings("sheets")["notebook"]["help"])
 
     @contextmanager
     def section(self, name: str) -> Iterator["Section"]:
@@ -180,12 +178,14 @@ class Lesson:
         with st.container(key=f"section-{name}"):
             yield prose
 
-    def further(self, draw: Callable[..., None], *given: object, opened_by: Sequence[str] = ()) -> None:
+    def further(self, draw: Callable[..., None], *given: object, opened_by: Sequence[str] = (),
+                alone: bool = False) -> None:
         """Draw the optional section that is named like `draw`, with draw(page, lesson, *given), in an expander that is
         opened by hand or by a link that sets one of the controls `opened_by`. While presenting it is an ordinary
-        screen."""
+        screen. alone: whether its controls rerun only it, as in `fragment`."""
+        part = functools.partial(self.fragment, draw) if alone else functools.partial(draw, self.page, self)
         if self.page.present:
-            draw(self.page, self, *given)
+            part(*given)
             return
         name = section_name(draw)
         turned = not self.page.state.controls_of(self.page.name).keys().isdisjoint(opened_by)
@@ -193,15 +193,7 @@ class Lesson:
         with st.expander(self.prose[name]["title"], expanded=turned, key=f"further-{name}",
                          on_change="rerun") as opened:
             if opened.open:
-                draw(self.page, self, *given)
-
-    def further_fragment(self, draw: Callable[..., None], *given: object, opened_by: Sequence[str]) -> None:
-        """Draw an optional section, as `further` does, whose controls rerun only it, as in `fragment`."""
-        @functools.wraps(draw)
-        def part(page: PageContext, lesson: Lesson, *given: object) -> None:
-            self.fragment(draw, *given)
-
-        self.further(part, *given, opened_by=opened_by)
+                part(*given)
 
     def fragment(self, draw: Callable[..., None], *given: object) -> None:
         """Draw draw(page, lesson, *given) as a fragment, which must contain everything its controls change. `given`
@@ -255,27 +247,29 @@ class Section(Texts):
         self.lesson, self.page, self.name, self.facts = lesson, lesson.page, name, dict[str, Any]()
         self.arrays: dict[str, np.ndarray] = {}   # the matrices drawn, by the key of their picture
 
-    def _number(self, control: str) -> Number:
-        """Return the declaration of a number."""
-        return next(each for each in self.page.about.controls if isinstance(each, Number) and each.name == control)
+    def _declared(self, control: str) -> Any:
+        """Return the declaration of a control."""
+        return next(each for each in self.page.about.controls if each.name == control)
 
-    def slider(self, control: str, options: Iterable[float] = (), **look: Any) -> None:
-        """Draw a slider over `options`, by default those of the control. look: as in `slider_for`."""
-        options = tuple(options) or self._number(control).options
-        slider_for(self.page, control, self[control], options, help=self.get(f"{control}_help"), **look)
+    def slider(self, control: str, options: Iterable[float] = (), **look: Any) -> Any:
+        """Draw a slider, and return its value: over these options only, or over those of the control, to which a link
+        may add another. look: as in `slider_for`."""
+        among = tuple(options)
+        return slider_for(self.page, control, self[control], among or self._declared(control).options,
+                          help=self.get(f"{control}_help"), closed=bool(among), **look)
 
-    def choice(self, control: str, options: str) -> None:
-        """Draw a choice among the values of the table self[options], {value: label}."""
-        choice_for(self.page, control, self[control], self[options])
+    def choice(self, control: str, options: str) -> Any:
+        """Draw a choice among the values of the table self[options], {value: label}, and return the value."""
+        return choice_for(self.page, control, self[control], self[options])
 
     def toggle(self, control: str) -> bool:
         """Draw a switch, and return whether it is on."""
         return toggle_for(self.page, control, self[control], help=self.get(f"{control}_help"))
 
-    def text(self, control: str, longest: int, draw: Callable[..., Any] = st.text_input, **look: Any) -> str:
+    def text(self, control: str, draw: Callable[..., Any] = st.text_input, **look: Any) -> str:
         """Draw a text field and return its text. look: as in `draw`."""
         value: str = self.page[control]
-        draw(self[control], max_chars=longest, help=self.get(f"{control}_help"),
+        draw(self[control], max_chars=self._declared(control).longest, help=self.get(f"{control}_help"),
              **bind(self.page.set, control, value), **look)
         return value
 
@@ -286,7 +280,7 @@ class Section(Texts):
     def again(self, control: str, label: str = "again", **changes: Any) -> None:
         """Draw a button with the text self[label] that sets a whole number to the next one, or from the largest to 0.
         changes: of other controls."""
-        value = (self.page[control] + 1) % (int(self._number(control).high) + 1)
+        value = (self.page[control] + 1) % (int(self._declared(control).high) + 1)
         self.button(label, **{control: value}, **changes)
 
     def presets(self, control: str, values: Mapping[str, object]) -> None:
@@ -373,18 +367,13 @@ class Section(Texts):
 
 
 def _checks(page: PageContext, lesson: Lesson) -> None:
-    """Draw the two final questions in an expander, which a link with answers opens."""
-    words, asked = lesson.words, {each.name: page[each.name] for each in CHECKS}
-    with st.expander(words["check"], expanded=page.state.show or any(asked.values()), key="check"):
-        for (control, _), prompt in zip(asked.items(), lesson.prose["check"], strict=True):
-            ask(page, prompt, control)
-
-
-def _presented_checks(page: PageContext, lesson: Lesson) -> None:
-    """Draw the two final questions while presenting: one screen each, without storing answers."""
-    for control, prompt in zip(CHECKS, lesson.prose["check"], strict=True):
-        with st.container(key=f"predict-{control.name}"):
-            ask(page, prompt, control.name)
+    """Draw the two final questions in an expander, which a link with answers opens; while presenting, each has a screen
+    of its own."""
+    answered = page.state.show or any(page[each.name] for each in CHECKS)
+    with nullcontext() if page.present else st.expander(lesson.words["check"], expanded=answered, key="check"):
+        for control, prompt in zip(CHECKS, lesson.prose["check"], strict=True):
+            with st.container(key=f"predict-{control.name}"):
+                ask(page, prompt, control.name)
 
 
 def _listed(sentences: Sequence[str], numbers: Mapping[str, object]) -> str:

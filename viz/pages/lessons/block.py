@@ -44,10 +44,10 @@ def render(page: PageContext, lesson: Lesson) -> None:
         tokens = record[this_block.kind].queries
         lesson.fragment(_norm, this_block, tokens)
         _feed_forward(page, lesson, trace, this_block, record.card.title)
-    lesson.further_fragment(_bend, opened_by=("units", "fit"))
+    lesson.further(_bend, opened_by=("units", "fit"), alone=True)
     if opened is not None:
-        lesson.further_fragment(_dropout, this_block, tokens, opened_by=("drop", "draw"))
-    lesson.further_fragment(_depth, opened_by=("depth",))
+        lesson.further(_dropout, this_block, tokens, opened_by=("drop", "draw"), alone=True)
+    lesson.further(_depth, opened_by=("depth",), alone=True)
 
 
 def _see(page: PageContext, lesson: Lesson) -> tuple[Trace, AttentionRecord] | None:
@@ -65,7 +65,7 @@ def _see(page: PageContext, lesson: Lesson) -> tuple[Trace, AttentionRecord] | N
                 st.info(escape_markdown(error))
                 return None
             if len(trace.blocks) > 1:
-                words.slider("block", range(len(trace.blocks)), closed=True,
+                words.slider("block", range(len(trace.blocks)),
                              say=lambda place: _name(lesson, trace, trace.blocks[place]), width=320)
             lesson.fragment(_parts, words, trace, record)
     return trace, record
@@ -153,12 +153,11 @@ def _norm(page: PageContext, words: Section, this_block: Block, tokens: Tokens) 
     if words.hidden():
         return
     with controls_row():
-        words.choice("which", "whiches")
+        which = words.choice("which", "whiches")
         columns = columns_switch(page, words)
-    norm: Norm = this_block.norms[0 if page["which"] == "first" else -1]
-    word, d = min(page["word"], len(norm.input) - 1), len(norm.gain)
-    words.slider("word", range(len(norm.input)), closed=True,
-                 say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
+    norm: Norm = this_block.norms[0 if which == "first" else -1]
+    word, d = words.slider("word", range(len(norm.input)), say=lambda place: (
+        tokens.texts[place] if place < len(tokens) else str(place))), len(norm.gain)
     steps, other = both_norms(norm, word)
     kind, instead = (words["kinds"][each] for each in (("layer", "rms") if norm.kind == "layer"
                                                        else ("rms", "layer")))
@@ -216,10 +215,9 @@ def _feed_forward(page: PageContext, words: Section, trace: Trace, this_block: B
 @section
 def _bend(page: PageContext, words: Section) -> None:
     """Draw a function of one feature that ReLU units can fit and matrices alone cannot."""
-    units = page["units"]
+    units = words.slider("units")
     fit, line = block.bent_fit(TARGET, X, units), block.bent_fit(TARGET, X, 0)
     left, straight = (float(np.var(TARGET - each) / np.var(TARGET)) for each in (fit, line))
-    words.slider("units")
     drawn = [Line(words["target"], TARGET, None, "dash"), Line(words["line"], line, 1, "dot"),
              Line(words("fit", units=units), fit, 0, "solid")]
     words.tell(units=units, left=left, straight=straight)
@@ -230,14 +228,14 @@ def _bend(page: PageContext, words: Section) -> None:
 @section
 def _dropout(page: PageContext, words: Section, this_block: Block, tokens: Tokens) -> None:
     """Draw attention's output for one token: without dropout, with one random dropout mask, and averaged over many."""
-    rate, seed, output = page["drop"], page["draw"], this_block.attentions[0].output
+    with controls_row():
+        rate, seed = words.slider("drop"), page["draw"]
+        words.again("draw")
+    output = this_block.attentions[0].output
     word = min(page["word"], len(output) - 1)
     row = output[word].astype(np.float64)
     drawn, mean = block.drop(row, rate, seed)[0], block.drop(row, rate, seed, MANY).mean(0)
     zeros, length = int(((drawn == 0) & (row != 0)).sum()), np.linalg.norm(row)
-    with controls_row():
-        words.slider("drop")
-        words.again("draw")
     words.tell(token=token_name(tokens, word), rate=rate, draws=MANY, zeros=zeros, d=len(row),
                share=zeros / len(row), factor=1 / (1 - rate), before=length, after=np.linalg.norm(drawn),
                apart=np.linalg.norm(mean - row) / length)
@@ -252,12 +250,11 @@ def _depth(page: PageContext, words: Section) -> None:
     """Draw encoders with random weights, post- and pre-LN, averaged over many seeds: stream and gradient by layer at
     one depth, and the last layer's gradient at every depth with the theoretical curve for pre-LN."""
     runs, about = block.depth_runs()
-    layers = min(block.DEPTHS, key=lambda depth: abs(depth - page["depth"]))
+    layers = words.slider("depth", block.DEPTHS)
     here = {kind: found[layers] for kind, found in runs.items()}
     post, pre = here["post"], here["pre"]
     depths, at_six = np.array(block.DEPTHS), block.DEPTHS.index(6)
     last = {kind: np.array([found[depth].gradient[-1] for depth in block.DEPTHS]) for kind, found in runs.items()}
-    words.slider("depth", closed=True)
     words.tell(seeds=len(about["seeds"]), command=about["command"], date=about["date"], layers=layers,
                root=block.WIDTH**0.5, first=pre.stream[0], last=pre.stream[-1],
                post_ratio=post.gradient[-1] / post.gradient[0], pre_ratio=pre.gradient[-1] / pre.gradient[0],

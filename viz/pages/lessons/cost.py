@@ -15,6 +15,7 @@ from clearhead.viz.figures.diagrams import paths
 from clearhead.viz.figures.lines import Line, PowerSeries, lines, power_law
 from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import markdown_table
+from clearhead.viz.widgets.fields import nearest
 from clearhead.viz.widgets.layout import split
 from clearhead.viz.widgets.lesson import (
     DRAWN,
@@ -35,25 +36,31 @@ SCORES = Numbers("s", (1.0, 2.5, 0.0, -1.0, 3.0, 0.5, -2.0, 4.0, 1.5, 5.5, 0.0, 
 PRESETS = {"rising": tuple(np.linspace(-5, 6, 12).round(1)), "falling": tuple(np.linspace(6, -5, 12).round(1)),
            "equal": (1.0,) * 12}
 RANGE = "\u2060–\u2060"                 # prevents a line break in a range
-# sizes in the table of layer types, each with a slider
-SIZES = {"n": tuple(2**power for power in range(4, 17)), "d": tuple(2**power for power in range(4, 13)),
-         "k": tuple(2**power for power in range(1, 6)), "r": tuple(2**power for power in range(2, 13))}
+SIZES = ("n", "d", "k", "r")             # sizes in the table of layer types, each with a slider
 SPAN = np.geomspace(2, 65_536, 64)       # text lengths of the table's curves
 GROWTH = (1.0, float((LENGTHS[-1] // LENGTHS[0]) ** 2))   # range of the hand-drawn curve, relative to its first value
 PATH = 8                                 # tokens in the path diagrams
 PATHS = ("convolution", "recurrent", "attention")
+
+
+def powers(first: int, end: int) -> tuple[int, ...]:
+    """Return the powers of two from 2^first to below 2^end."""
+    return tuple(2**power for power in range(first, end))
+
+
 PAGE = Page("nothing", controls=(
     *QUESTIONS, stepped("width", 512, WIDTHS),
     SCORES, stepped("tile", 3, (1, 2, 3, 4, 6, 12)), Number("step", 2, 0, 12, whole=True),
-    Number("n", 512, 2, 65_536, whole=True), Number("d", 512, 1, 4096, whole=True), Number("k", 4, 2, 64, whole=True),
-    Number("r", 64, 1, 4096, whole=True), Choice("column", "complexity", cost.COLUMNS), DRAWN,
+    Number("n", 512, 2, 65_536, True, powers(4, 17)), Number("d", 512, 1, 4096, True, powers(4, 13)),
+    Number("k", 4, 2, 64, True, powers(1, 6)), Number("r", 64, 1, 4096, True, powers(2, 13)),
+    Choice("column", "complexity", cost.COLUMNS), DRAWN,
     stepped("from", 2, range(1, PATH + 1)), stepped("to", 7, range(1, PATH + 1))))
 
 
 @lesson_page
 def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    width = min(WIDTHS, key=lambda each: abs(each - page["width"]))
+    width = nearest(WIDTHS, page["width"])
     revealed = _held(page, lesson, width)
     lesson.further(_counted, width)
     with lesson.section("measured") as words:
@@ -62,8 +69,8 @@ def render(page: PageContext, lesson: Lesson) -> None:
         else:
             lesson.covered("measured")
     lesson.fragment(_tiles)
-    lesson.further_fragment(_paths, opened_by=("from", "to"))
-    lesson.further_fragment(_types, opened_by=("column", *SIZES))
+    lesson.further(_paths, opened_by=("from", "to"), alone=True)
+    lesson.further(_types, opened_by=("column", *SIZES), alone=True)
 
 
 @section
@@ -73,7 +80,7 @@ def _held(page: PageContext, words: Section, width: int) -> bool:
     names, lengths = words.lesson.prose["ways"], np.array(LENGTHS, float)
     left, right = split()
     with left:
-        words.slider("width", closed=True)
+        words.slider("width", WIDTHS)
         revealed = words.lesson.predict()
     if not (revealed or page["drawn"]):
         with right:
@@ -154,8 +161,7 @@ def _tiles(page: PageContext, words: Section) -> None:
         words.slider("tile")
         with controls_row():
             with st.container():
-                words.slider("step", range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}",
-                             closed=True)
+                words.slider("step", range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}")
             words.button("next", step=(step + 1) % (len(taken) + 1))
     tiled, by_torch = cost.agreement()
     words.tell(tiled=tiled, fused=by_torch, step=step, all=len(taken), seen=seen, keys=len(keys), row=row,
@@ -205,13 +211,13 @@ def _paths(page: PageContext, words: Section) -> None:
 def _types(page: PageContext, words: Section) -> None:
     """Draw the paper's table 1 for the chosen n, d, k and r, one of its columns as a figure, and each type's
     assumptions."""
-    column, at = page["column"], {name: page[name] for name in SIZES}
+    at = {name: page[name] for name in SIZES}
     n, d, k, r = at.values()
     names = words["names"]
-    for place, (name, options) in zip(split(1, 1, 1, 1), SIZES.items(), strict=True):
+    for place, name in zip(split(1, 1, 1, 1), SIZES, strict=True):
         with place:
-            words.slider(name, options, say=lambda value: f"{value:,}")
-    words.choice("column", "columns")
+            words.slider(name, say=lambda value: f"{value:,}")
+    column = words.choice("column", "columns")
     words.tell(column=words["columns"][column], cheapest=", ".join(map(names.get, cost.cheapest(n, d, k, r))), **at)
     drawn = [Line(names[kind], np.broadcast_to(cost.table(kind, SPAN, d, k, r)[column], SPAN.shape), place, style)
              for place, (kind, style) in enumerate(zip(cost.TYPES, ("solid", "dash", "dot", "solid"), strict=True))]

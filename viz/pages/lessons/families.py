@@ -52,8 +52,8 @@ def render(page: PageContext, lesson: Lesson) -> None:
             offer_smollm2("three")
         lesson.fragment(_who_sees_what, words)
     lesson.fragment(_hidden)
-    lesson.further_fragment(_factors, opened_by=("whose", "french"))
-    lesson.fragment(_steps)
+    lesson.further(_factors, opened_by=("whose", "french"), alone=True)
+    lesson.further(_steps, opened_by=("upto",), alone=True)
     with lesson.section("open") as words:
         with st.expander(words["claims"]):
             words.table(words["rows"], "head", numbers=False)
@@ -81,7 +81,7 @@ def _inputs(page: PageContext, words: Section) -> None:
     text say what passes between them."""
     left, right = split(2, 3)
     with left:
-        words.text("say", 120)
+        words.text("say")
         revealed = words.lesson.predict()
     query = sources.open_query(BOTH, _sentence(page))
     record = page.ask(query)
@@ -111,8 +111,7 @@ def _columns() -> list:
 
 def _who_sees_what(page: PageContext, lesson: Lesson, words: Section) -> None:
     """Draw the three models' masks and predictions. The shape of cross-attention answers the question above."""
-    seen, part = dict[str, np.ndarray](), page["part"]
-    words.choice("part", "parts")
+    seen, part = dict[str, np.ndarray](), words.choice("part", "parts")
     # draw each family while the next one is computed
     with closing(page.ask_each(_families(_sentence(page)), height=330)) as answers:
         for column, name, record in zip(_columns(), FAMILIES, answers, strict=True):
@@ -171,8 +170,7 @@ def _hidden(page: PageContext, words: Section) -> None:
     if len(spans) < 2:
         st.info(words["short"])
         return
-    at = min(page["hide"], len(spans) - 1)
-    words.slider("hide", range(1, len(spans)), say=lambda place: text[slice(*spans[place])], closed=True)
+    at = words.slider("hide", range(1, len(spans)), say=lambda place: text[slice(*spans[place])])
     records = list(page.ask_each(_families(text)))
     words.tell(word=escape_markdown(text[slice(*spans[at])]))
     questions: list[TraceQuery] = []
@@ -198,8 +196,7 @@ def _hidden(page: PageContext, words: Section) -> None:
 def _factors(page: PageContext, words: Section) -> None:
     """Draw a text's conditional probabilities and their product; for a translation, beside those of another one."""
     text = _sentence(page)
-    words.choice("whose", "whoses")
-    if page["whose"] == "decoder":
+    if words.choice("whose", "whoses") == "decoder":
         if decoder() == STANDS_IN:
             st.caption(words.lesson.prose["three"]["missing"])
         _product(words, {words["this"]: page.ask(LikelihoodQuery(sources.open_query(decoder(), text)))},
@@ -207,7 +204,7 @@ def _factors(page: PageContext, words: Section) -> None:
         return
     own: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
     swapped = swap_gender(french_of(own))
-    french = words.text("french", 160, placeholder=swapped).strip()
+    french = words.text("french", placeholder=swapped).strip()
     words.button("swapped", french="")
     other: SequenceLikelihood = page.ask(LikelihoodQuery(
         sources.open_query(BOTH, text, target=french or swapped)))
@@ -256,20 +253,17 @@ def _product(words: Section, chains: dict[str, SequenceLikelihood], says: str) -
     words.explain(SequenceLikelihood)
 
 
-def _steps(page: PageContext, lesson: Lesson) -> None:
+@section
+def _steps(page: PageContext, words: Section) -> None:
     """Draw the probability of y_t given only the preceding tokens, and in one pass over the whole target: teacher
     forcing does not change it."""
-    words, text = Section(lesson, "steps"), _sentence(page)
+    text = _sentence(page)
     whole: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
-    steps = len(whole.ids) - 1
-    at = min(page["upto"], steps)
+    left, middle, right = split(2, 1, 1, vertical_alignment="center")
+    with left:
+        at = words.slider("upto", range(1, len(whole.ids)), say=lambda place: f"{place}: {whole.texts[place - 1]}")
     part: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
     first, second = (float(np.exp(likelihood.log_probabilities[at - 1])) for likelihood in (whole, part))
-    with st.expander(words["title"]), st.container(key="section-steps"):
-        left, middle, right = split(2, 1, 1, vertical_alignment="center")
-        with left:
-            words.slider("upto", range(1, steps + 1), say=lambda place: f"{place}: {whole.texts[place - 1]}",
-                         closed=True)
-        middle.metric(words["whole"], f"{first:.4f}")
-        right.metric(words["part"], f"{second:.4f}")
-        words.explain(t=at, word=token_markdown(whole.texts[at - 1]), difference=abs(first - second), all=steps + 1)
+    middle.metric(words["whole"], f"{first:.4f}")
+    right.metric(words["part"], f"{second:.4f}")
+    words.explain(t=at, word=token_markdown(whole.texts[at - 1]), difference=abs(first - second), all=len(whole.ids))

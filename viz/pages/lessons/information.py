@@ -96,7 +96,7 @@ def _measured(page: PageContext, lesson: Lesson) -> Information | None:
         _, view = real_head(page, token=False)
         which, wrong = page["texts"], list[str]()
         if which == "own":
-            words.text("own", 1200, st.text_area)
+            words.text("own", st.text_area)
         texts = {"one": [], "set": words["set"], "own": page["own"].splitlines()[:MOST_TEXTS]}[which]
         queries = [sources.open_query(page.model, text) for text in texts if text.strip()] or [page.query()]
         answers = page.ask_each([information.InformationQuery(query, view.kind) for query in queries],

@@ -60,8 +60,8 @@ def render(page: PageContext, lesson: Lesson) -> None:
     lesson.fragment(_copying)
     _regression(page, lesson)
     lesson.fragment(_relabel)
-    lesson.further_fragment(_scores, opened_by=("dk", "train"))
-    lesson.further_fragment(_memory, opened_by=("pairs", "noise", "t", "asked"))
+    lesson.further(_scores, opened_by=("dk", "train"), alone=True)
+    lesson.further(_memory, opened_by=("pairs", "noise", "t", "asked"), alone=True)
 
 
 @functools.cache
@@ -232,23 +232,18 @@ def _trained(words: Section, trained: dict[str, scores.Scored], guessing: list[t
 @section
 def _memory(page: PageContext, words: Section) -> None:
     """Draw the memory: stored pairs of digits and letters, queried with a damaged digit."""
-    turned = page.controls
-    pairs, share, temperature = page["pairs", "noise", "t"]
-    asked = min(turned["asked"], pairs - 1)
-    keys, values = kernels.stored_pairs(pairs)
-    query = kernels.damage(keys[asked], share, turned["draw"])
-    mixed, (weights, *_) = kernels.recall(query, keys, values, temperature)
-
     def tile(name: str, pixels: np.ndarray) -> tuple[str, np.ndarray]:
         return name, pixels.reshape(kernels.HEIGHT, kernels.WIDTH)
 
     left, right = split(2, 3)
     with left:
-        words.slider("asked", range(pairs), say=lambda place: kernels.KEYS[place], closed=True)
-        words.slider("noise", say=lambda value: format_share(value, 0))
-        words.slider("t")
-        words.slider("pairs")
+        asked = words.slider("asked", range(page["pairs"]), say=lambda place: kernels.KEYS[place])
+        share = words.slider("noise", say=lambda value: format_share(value, 0))
+        temperature, pairs = words.slider("t"), words.slider("pairs")
         words.again("draw")
+    keys, values = kernels.stored_pairs(pairs)
+    query = kernels.damage(keys[asked], share, page["draw"])
+    mixed, (weights, *_) = kernels.recall(query, keys, values, temperature)
     best, names = kernels.best_temperature(share), [f"{key} → {value}" for key, value in
                                                     zip(kernels.KEYS, kernels.VALUES, strict=True)]
     squared, on_right, there = _errors(pairs, share)

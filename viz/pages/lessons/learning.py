@@ -36,8 +36,9 @@ PAGE = Page("nothing", controls=(
     stepped("ae", 1e-8, (1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)),
     stepped("rate", 0.01, (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1)),
     stepped("warm", 30, (0, 5, 10, 15, 30, 60, 100, STEPS)), Switch("decay", True), START,
-    Number("limit", 0.3, 0, 100),
-    Choice("goal", "word", TARGETS), Number("clip", 0, 0, 100), Number("seed", 1, 1, 20, whole=True), Switch("run")))
+    Number("limit", 0.3, 0, 100, options=(0, 0.03, 0.1, 0.3, 1.0, 3.0)),
+    Choice("goal", "word", TARGETS), Number("clip", 0, 0, 100, options=(0, 0.1, 0.3, 1.0, 3.0)),
+    Number("seed", 1, 1, 20, True, tuple(range(1, 6))), Switch("run")))
 PRESETS = {"same": P.start, "even": Q.start, "wrong": (0.02, 0.03, 0.05, 0.9), "never": (0.0, 0.5, 0.3, 0.2)}
 SHOWN = 7   # most letters and digits in a picture
 SHARES = np.concatenate([np.geomspace(0.001, 0.5, 60), 1 - np.geomspace(0.5, 0.0001, 80)[1:]])
@@ -57,7 +58,7 @@ def _optimiser(page: PageContext, lesson: Lesson) -> None:
     lesson.further(_smoothing, opened_by=("eps", "size", "where"))
     lesson.further(_adam, opened_by=("signal", "b2", "ae"))
     lesson.further(_rate, opened_by=("rate", "warm", "decay"))
-    lesson.further_fragment(_cliff, opened_by=("start", "limit"))
+    lesson.further(_cliff, opened_by=("start", "limit"), alone=True)
     _run(page, lesson)
 
 
@@ -111,20 +112,18 @@ def _targets(page: PageContext, words: Section) -> None:
     known, vocabulary = learning.steps(), learning.vocabulary()
     first, second, third, fourth = split(4, 4, 3, 2)
     with first:
-        text = words.text("signs", 60).replace(" ", "")
+        text = words.text("signs").replace(" ", "")
     with second:
-        words.slider("step", known, say=str, closed=True)
+        step = words.slider("step", known, say=str)
     with third:
-        words.slider("soft")
+        soft = words.slider("soft")
     with fourth:
-        wished = words.text("wish", 1)
-    soft = page["soft"]
+        wished = words.text("wish")
     if len(text) < 2 or text[-1] not in vocabulary or wished not in vocabulary:
         st.info(words["unknown"])
         return
     if words.hidden():
         return
-    step = min(known, key=lambda each: abs(each - page["step"]))
     logits, taught = (page.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits
                       for model in (learning.student(step), learning.TEACHER))
     student, teacher = distribution(logits), distribution(taught, soft)
@@ -150,14 +149,13 @@ def _targets(page: PageContext, words: Section) -> None:
 @section
 def _smoothing(page: PageContext, words: Section) -> None:
     """Draw the loss over the right word's probability, and the lowest possible loss over ε."""
-    epsilon, size, where = page["eps", "size", "where"]
     first, second, third = split(2, 2, 3)
     with first:
-        words.slider("eps")
+        epsilon = words.slider("eps")
     with second:
-        words.slider("size", say=lambda value: f"{value:,}")
+        size = words.slider("size", say=lambda value: f"{value:,}")
     with third:
-        words.choice("where", "wheres")
+        where = words.choice("where", "wheres")
     if words.hidden():
         return
     floors = {kind: [learning.floor(size, learning.moved_share(each, size, kind)) for each in (epsilon, *EPSILONS)]
@@ -234,8 +232,7 @@ def _cliff(page: PageContext, words: Section) -> None:
     with left:
         point = HandleSet([words["start"]], words["start"], words["plane"], "points", 300)
         handles(START, page["start"], point, key="start", turn=page.set)
-        words.slider("limit", (0, 0.03, 0.1, 0.3, 1.0, 3.0),
-                     say=lambda value: f"{value:g}" if value else words["never"])
+        words.slider("limit", say=lambda value: f"{value:g}" if value else words["never"])
     words.tell(longest=format_number(lengths.max()), allowed=f"{limit:g}" if limit else words["never"],
                free=learning.cliff(*free[-1])[0], tame=learning.cliff(*tame[-1])[0],
                median=format_number(np.median(lengths)), begin=learning.cliff(*start)[0])
@@ -272,9 +269,9 @@ def _run(page: PageContext, words: Section) -> None:
     words.choice("goal", "goals")
     left, right = split()
     with left:
-        words.slider("clip", (0, 0.1, 0.3, 1.0, 3.0), say=lambda value: f"{value:g}" if value else words["never"])
+        words.slider("clip", say=lambda value: f"{value:g}" if value else words["never"])
     with right:
-        words.slider("seed", range(1, 6))
+        words.slider("seed")
     words.button("stop" if controls["run"] else "go", run=not controls["run"])
     if not controls["run"]:
         st.caption(words["idle"])

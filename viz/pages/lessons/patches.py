@@ -11,7 +11,7 @@ from clearhead.viz.app.page_controls import Choice, Number, Switch, counted, ste
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix, tiles
-from clearhead.viz.widgets.fields import choice_for
+from clearhead.viz.widgets.fields import choice_for, nearest
 from clearhead.viz.widgets.layout import split
 from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
 
@@ -85,7 +85,7 @@ def gaps(pixels: np.ndarray, side: int) -> np.ndarray:
 @section
 def _cut(page: PageContext, words: Section) -> None:
     """Draw the picture with patches of a chosen size, and the quantities that depend on it."""
-    side = min(SIDES, key=lambda each: abs(each - page["side"]))
+    side = nearest(SIDES, page["side"])
     pixels, model = digit_patches.canvases()[page["picture"]].pixels(), digit_patches.patch_network()
     height, width = pixels.shape
     counted = {each: digit_patches.numbers(height, width, each, model.config.d_model) for each in SIDES}

@@ -24,6 +24,7 @@ SHOWN = 16       # most dimensions drawn of an output
 ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
 LENGTH = 128     # number of positions drawn
+SHIFTS = tuple(range(-50, 51))   # distances on the sliders
 NAMED = 4        # every NAMED-th position on the circle has a label
 BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")   # converts digits to subscripts
 PAGE = Page("head", asks_at=(("source", "model"),), controls=(
@@ -31,8 +32,9 @@ PAGE = Page("head", asks_at=(("source", "model"),), controls=(
     Choice("stack", "encoder", ("encoder", "decoder")), Choice("source", "waves", ("waves", "model", "here")),
     Steps("shuffle", len(SENTENCE), len(SENTENCE), ORDERS["first"]),
     stepped("d", 64, (4, 8, 16, 32, 64, 128, 256, 512)),
-    Number("wave", 4, 0, 255, whole=True), Number("p", 3, 0, 200, whole=True), Number("k", 5, -100, 100, whole=True),
-    Number("back", -5, -100, 100, whole=True), stepped("heads", 8, (1, 2, 4, 8, 12, 16, 32)),
+    Number("wave", 4, 0, 255, whole=True), Number("p", 3, 0, 200, True, tuple(range(101))),
+    Number("k", 5, -100, 100, True, SHIFTS), Number("back", -5, -100, 100, True, SHIFTS),
+    stepped("heads", 8, (1, 2, 4, 8, 12, 16, 32)),
     Choice("relative", "rotary", ("rotary", "alibi", "buckets"))))
 
 
@@ -50,8 +52,8 @@ def _turned(page: PageContext, lesson: Lesson) -> None:
     """Draw the clock hand and the chosen relative scheme (rotary, ALiBi or buckets), which share position, step and
     pair of dimensions."""
     _shift(page, lesson)
-    choice_for(page, "relative", *lesson.prose["relative"].values())
-    {"rotary": _rotary, "alibi": _alibi, "buckets": _buckets}[page["relative"]](page, lesson)
+    chosen = choice_for(page, "relative", *lesson.prose["relative"].values())
+    {"rotary": _rotary, "alibi": _alibi, "buckets": _buckets}[chosen](page, lesson)
 
 
 @section
@@ -157,7 +159,7 @@ def _distance(page: PageContext, words: Section) -> None:
     back, waves = _signed(page["back"]), page["source"] == "waves"
     with flex_row():
         if waves:
-            words.slider("back", range(-50, 51), say=_signed)
+            words.slider("back", say=_signed)
         table, _ = _vectors(page, words.lesson.prose["table"])
     square = cosines(table, table)
     mean, low, high = positions.by_distance(square)
@@ -185,13 +187,11 @@ def _signed(steps: int) -> str:
 @section
 def _shift(page: PageContext, words: Section) -> None:
     """Draw one pair of dimensions as a clock hand; each step of k turns it by the same angle at any position."""
-    width, place, steps = _wave_width(page), page["p"], page["k"]
-    pair = min(page["wave"], width // 2 - 1)
+    width = _wave_width(page)
     left, right = split(1, 2)
     with left:
-        words.slider("p", range(101))
-        words.slider("k", range(-50, 51))
-        words.slider("wave", range(width // 2), say=lambda each: f"{2 * each}, {2 * each + 1}", closed=True)
+        place, steps = words.slider("p"), words.slider("k")
+        pair = words.slider("wave", range(width // 2), say=lambda each: f"{2 * each}, {2 * each + 1}")
     turn = min(33, int(positions.wavelengths(width)[pair]) + 1)   # positions per turn, limited to 33
     ring, hands = (positions.sinusoidal(spots, width)[:, [2 * pair + 1, 2 * pair]]
                    for spots in (np.arange(turn), [place, place + steps]))
@@ -236,9 +236,8 @@ def _rotary(page: PageContext, words: Section) -> None:
 @section
 def _alibi(page: PageContext, words: Section) -> None:
     """Draw ALiBi: each head subtracts its slope times the distance from the scores."""
-    count, distance = page["heads"], np.arange(0, 65)
+    count, distance = words.slider("heads"), np.arange(0, 65)
     slopes = positions.alibi_slopes(count)
-    words.slider("heads")
     shown = range(count) if count <= 8 else [round(head) for head in np.linspace(0, count - 1, 8)]
     drawn = [Line(words("head", h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance),
                   place)

@@ -207,8 +207,7 @@ def _training(page: PageContext, words: Section) -> None:
 
 def _film(page: PageContext, words: Section, first: sqrt_dk.Trainings) -> None:
     """Draw the weights of every symbol on all symbols at the slider's step."""
-    words.slider("step", closed=True)
-    step = page["step"]
+    step = words.slider("step", range(0, sqrt_dk.STEPS + 1, EVERY))
     for place, which in zip(st.columns(len(DIVISORS), gap="small"), DIVISORS, strict=True):
         weights, name = first.film[which][round(step / EVERY)], words["names"][which]
         words.tell(name=name, step=step, own=np.diag(weights).mean())

@@ -53,8 +53,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
     sections = {"cache": _cache, "experts": _experts, "writing": _writing, "scaling": _scaling}
     this = since.Design(**{name: page[name] for name in CHANGES})
     revealed = _block(page, lesson, this)
-    choice_for(page, "topic", lesson.prose["topic"], {name: lesson.prose[name]["short"] for name in sections})
-    topic = page["topic"]
+    topic = choice_for(page, "topic", lesson.prose["topic"], {name: lesson.prose[name]["short"] for name in sections})
     if topic == "cache" and not revealed:   # the heading would reveal what is cached
         lesson.covered("cache")
     else:
@@ -138,8 +137,7 @@ def block_claim(words: Texts, this: since.Design, about: str) -> dict[str, Any]:
 @section
 def _cache(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw the growth of the key–value cache: this page's block on the left, published models on the right."""
-    words.slider("tokens", say=lambda count: f"{count:,}")
-    tokens, made = page["tokens"], since.run(this)
+    tokens, made = words.slider("tokens", say=lambda count: f"{count:,}"), since.run(this)
     rows = min(tokens, since.TOKENS)
     kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(since.TOKENS, -1)[:rows]
     llama = next(model for model in MODELS if model.name == "Llama 3 8B")
@@ -177,9 +175,7 @@ def _experts(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw how a router assigns a sentence's tokens to four experts, and how many tokens of many sentences each
     gets."""
     with controls_row():
-        words.choice("routed", "texts")
-        words.toggle("balance")
-    text, balanced = TEXTS[page["routed"]].split(), page["balance"]
+        text, balanced = TEXTS[words.choice("routed", "texts")].split(), words.toggle("balance")
     gates = since.route(text, balanced)
     found, weights = since.trainings(), since.shipped()[balanced]
     shares = {name: np.array(each) for name, each in found["shares"].items()}
@@ -205,12 +201,10 @@ def _experts(page: PageContext, words: Section, this: since.Design) -> None:
 def _writing(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw the tree of possible continuations of a prompt, and what a strategy keeps of it."""
     with controls_row():
-        choice_for(page, "prompt", words["prompt"], {name: f"{text} …" for name, text in PROMPTS.items()})
-        words.choice("how", "hows")
-    how, text, amount = page["how"], PROMPTS[page["prompt"]], 1
-    if how in AMOUNTS:
-        words.slider(AMOUNTS[how])
-        amount = page[AMOUNTS[how]]
+        offered = {name: f"{text} …" for name, text in PROMPTS.items()}
+        text = PROMPTS[choice_for(page, "prompt", words["prompt"], offered)]
+        how = words.choice("how", "hows")
+    amount = words.slider(AMOUNTS[how]) if how in AMOUNTS else 1
     prompt = tuple(encode(["<start>", *text.split()]))
     nodes = since.tree(since.next_words, prompt, STEPS, how, amount, BRANCHES)
     numbers = writing_numbers(how, amount, prompt)
@@ -245,8 +239,8 @@ def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, An
 @section
 def _scaling(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw three published scaling laws: the best number of parameters for a given amount of computation."""
-    words.slider("compute", say=said_power)
-    power, compute = said_power(page["compute"]), 10.0 ** page["compute"]
+    exponent = words.slider("compute", say=said_power)
+    power, compute = said_power(exponent), 10.0**exponent
     span = np.geomspace(1e18, 1e27, 91)
     drawn = [Line(words["names"][name], law(span)[0], colour, dash)
              for (name, law), (colour, dash) in zip(LAWS.items(), LAW_LOOKS, strict=True)]

@@ -77,7 +77,7 @@ def _pieces(page: PageContext, words: Section) -> None:
     with right:
         revealed = words.lesson.predict()
     with left:
-        text = words.text("typed", 200)
+        text = words.text("typed")
         words.presets("typed", {name: preset for name, preset in PRESETS["texts"].items()
                                 if revealed or name not in TELLING})
         by_tokenizer = cuts(text, PRESETS["books"]["english"])
@@ -120,7 +120,7 @@ def _chinese(page: PageContext, words: Section) -> None:
 def _merges(page: PageContext, words: Section) -> None:
     """Draw byte-pair encoding on the reader's text: the split after some merges, the candidates for the next merge (the
     chosen one first), and the text's length after each merge."""
-    book = words.text("book", 400)
+    book = words.text("book")
     with flex_row(gap="small"):
         for name, preset in PRESETS["books"].items():
             if words.lesson.open() or name not in TELLING:
@@ -130,10 +130,8 @@ def _merges(page: PageContext, words: Section) -> None:
         st.info(words["none"])
         return
     every = len(learnt.pairs)
-    done = min(page["done"], every)
-    now, before = learnt.lengths[done], learnt.lengths[0]
     with controls_row():
-        words.slider("done", range(every + 1), closed=True, width=420)
+        done = words.slider("done", range(every + 1), width=420)
         words.button("back", done=max(0, done - 1))
         words.button("on", done=min(every, done + 1))
     # each distinct word after this many merges, with its count
@@ -144,7 +142,8 @@ def _merges(page: PageContext, words: Section) -> None:
     counts, following = vectors.pair_counts(learnt.words, learnt.pairs[:done]), learnt.pairs[done:done + 1]
     order = [*following, *(pair for pair, _ in counts.most_common(PAIRS + 1) if pair not in following)][:PAIRS]
     names = list(map(_named, order))
-    words.tell(done=done, now=now, before=before, all=every, vocabulary=256 + done, pair=names[0] if names else "",
+    words.tell(done=done, now=learnt.lengths[done], before=learnt.lengths[0], all=every,
+               vocabulary=256 + done, pair=names[0] if names else "",
                times=counts[order[0]] if order else 0,
                last=escape_markdown(_named(learnt.pairs[done - 1])) if done else words["nothing_yet"])
     left, right = split()
@@ -176,18 +175,17 @@ def _closed(words: str) -> None:
 @says_why
 def _table(page: PageContext, words: Section) -> None:
     """Draw the embedding table's rows for the text above, and a word's neighbours."""
-    model = page["table"]
     with controls_row():
-        words.choice("table", "models")
-        words.toggle("open")
+        model = words.choice("table", "models")
+        opened = words.toggle("open")
     if not vectors.on_disk(model):
         st.info(words["absent"])
         return
-    if not page["open"]:
+    if not opened:
         _closed(words["closed"])
         return
     cut = vectors.cut(page["typed"], model)
-    word = words.text("word", 40).strip()
+    word = words.text("word").strip()
     found: vectors.Table = page.ask(vectors.TableQuery(model, sources.revision(model), word, cut.ids[:ROWS]))
     shown, d_model = found.rows.shape
     st.markdown(words("rows", shown=shown, d_model=d_model))
@@ -227,8 +225,8 @@ def _contexts(page: PageContext, words: Section) -> None:
     (model, pair), there = page["table", "case"], words.lesson.prose["table"]
     words.choice("case", "cases")
     if pair == "own":
-        word = words.text("shared", 40).strip()
-        texts = [words.text(name, 200) for name in ("first", "second", "third")]
+        word = words.text("shared").strip()
+        texts = [words.text(name) for name in ("first", "second", "third")]
     else:
         word, *texts = words["texts"][pair]
         st.markdown("\n".join(f"{number}. {escape_markdown(text)}" for number, text in enumerate(texts, 1)))
