@@ -1,6 +1,6 @@
 """Run a lesson's page without a browser and return its texts and numbers for any setting of its controls."""
 import base64
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,7 +45,7 @@ def _run(name: str, controls: dict, show: bool) -> None:
 def _noted(shown: Shown) -> Iterator[None]:
     explain, chart, query = Section.explain, figure_module.chart, PageContext.query
 
-    def unfolded(self: Lesson, draw: Callable[..., None], *given: Any, opened_by: Sequence[str] = ()) -> None:
+    def unfolded(self: Lesson, draw: Callable[..., None], *given: Any, **how: Any) -> None:
         draw(self.page, self, *given)
 
     def explained(self: Section, *functions: Any, **given: Any) -> None:

@@ -12,7 +12,7 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
   const foot = div(root, "foot"), line = div(root, "line"), stage = div(root, "machine");
   const say = node("p", foot, "notice");
   const door = button(foot, "door", "", () => send({ lesson: body.steps[step][3] }));
-  let body, begun = false, step = 0, plays = false, later;
+  let body, step = 0, plays = false, later;
   root.role = "group";
 
   function build(read) {
@@ -28,8 +28,8 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     for (const [text, piece] of body.line) span(line, piece ? "piece" : "gap", text);
     span(line, "next", body.words[0]);
     stage.replaceChildren(...panels(body, send));
-    if (begun && !same) begin();
-    else if (begun) show();
+    if (same) show();
+    else go(0, !matchMedia("(prefers-reduced-motion: reduce)").matches);
   }
 
   function redraw({ heads }) {
@@ -92,14 +92,5 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     event.stopPropagation();
   });
 
-  const begin = () => go(0, !matchMedia("(prefers-reduced-motion: reduce)").matches);
-
-  function take() {
-    const first = !begun;
-    begun = true;
-    if (first) begin();
-    else show();
-  }
-
-  return { build, take, redraw, leave: () => clearTimeout(later) };
+  return { build, redraw, leave: () => clearTimeout(later) };
 });
