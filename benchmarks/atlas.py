@@ -24,9 +24,9 @@ from clearhead.model import sources
 from clearhead.model.ask.desk import models
 from clearhead.model.cli.atlas import open_worker
 from clearhead.model.core.files import write as write_file
-from clearhead.model.core.limits import one_thread
 from clearhead.model.core.models import OpenModel
 from clearhead.model.core.query import Query, quiet
+from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.studies.atlas.build import SHARD, SHIPPED, Corpus, Item, Task
 from clearhead.model.studies.atlas.files import as_parquet
 from clearhead.model.studies.atlas.summary import Summary, merge, tables_of

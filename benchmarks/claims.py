@@ -18,8 +18,8 @@ from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.ask.desk import models
 from clearhead.model.core.files import write as write_file
-from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import UserError, quiet
+from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.studies.claims.catalogue import ClaimQuery, Row, as_object, rows, short_source, words
 
 PAGE = Path(__file__).with_name("claims.md")

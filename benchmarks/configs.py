@@ -19,8 +19,7 @@ from typing import Any
 
 from benchmarks import families_models, families_pictures
 from clearhead.model.capture.forward_pass import register
-from clearhead.model.core.files import TemporaryFolder
-from clearhead.model.core.limits import home
+from clearhead.model.core.files import TemporaryFolder, home
 from clearhead.model.pretrained import accounting
 from clearhead.model.pretrained.tokens import LOAD_OPTIONS
 

@@ -18,9 +18,9 @@ import numpy as np
 from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.core.files import write as write_file
-from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import Query, UserError, head_label, quiet
 from clearhead.model.core.record import Layer
+from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.studies.circuits import WhyQuery
 from clearhead.model.studies.contributions import AddsQuery, CosineQuery, LensQuery, WritesQuery
 from clearhead.model.studies.known_circuits import MODELS, KnownCircuitsQuery

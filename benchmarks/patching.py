@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.tasks_table import table
 from clearhead.model.core.files import write as write_file
-from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import Kind, Query, UserError, quiet
+from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.scratch.source import locate
 from clearhead.model.scratch.tasks import resolver, translator
 from clearhead.model.studies.patching import PatchEffects, PatchQuery

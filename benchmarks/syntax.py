@@ -18,8 +18,8 @@ from benchmarks.tasks_table import table
 from clearhead.model import sources
 from clearhead.model.ask.desk import models
 from clearhead.model.core.files import write as write_file
-from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import quiet
+from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.studies.syntax import SyntaxQuery, read_treebank
 
 PAGE = Path(__file__).with_name("syntax.md")

@@ -21,8 +21,8 @@ import torch
 
 from benchmarks import baseline, task_heads, tasks_table
 from clearhead.model.core.files import write as write_file
-from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import Kind, Query, Silence, quiet
+from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.scratch import grammar, head_scores, models
 from clearhead.model.scratch.source import WEIGHTS, locate
 from clearhead.model.scratch.tasks import marked_digit, resolver, translator

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from clearhead.model.core.limits import LIMITS, ByteCache
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.memory import ByteCache
 from clearhead.model.core.models import A, Located, NamesModel, OpenModel, Question, Trace, TraceQuery
 from clearhead.model.core.query import (
     IN_MEMORY,

@@ -15,9 +15,9 @@ from typing import Any
 from clearhead.model import sources
 from clearhead.model.ask import desk, kept, shipped
 from clearhead.model.core.files import write as write_file
-from clearhead.model.core.limits import one_thread
 from clearhead.model.core.query import UserError, quiet
 from clearhead.model.core.record_file import pack
+from clearhead.model.core.torch_runs import one_thread
 
 
 def there() -> list[str]:

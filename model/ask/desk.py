@@ -14,7 +14,8 @@ from clearhead.model import sources
 from clearhead.model.ask import kept
 from clearhead.model.ask.jobs import Job, JobQueue
 from clearhead.model.ask.shipped import find as shipped
-from clearhead.model.core.limits import LIMITS, home
+from clearhead.model.core.files import home
+from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.models import A, Models, Question
 from clearhead.model.core.query import Progress, Query, UserError, frozen
 from clearhead.model.core.record import AttentionRecord

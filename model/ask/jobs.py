@@ -12,9 +12,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, cast
 
-from clearhead.model.core.limits import Cancelled, stoppable
 from clearhead.model.core.models import A, Question
 from clearhead.model.core.query import Progress, UserError, first_line
+from clearhead.model.core.torch_runs import Cancelled, stoppable
 from clearhead.model.sources import MISSING, Cache
 
 log = logging.getLogger("clearhead")

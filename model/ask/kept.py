@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from clearhead.model.core.files import ASSETS
+from clearhead.model.core.files import ASSETS, home
 from clearhead.model.core.files import write as write_file
-from clearhead.model.core.limits import LIMITS, home, keeps
+from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import IN_MEMORY, Query, UserError
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.record_file import pack, unpack
@@ -35,9 +35,10 @@ def folder() -> Path:
 
 
 def can_keep(query: Query) -> bool:
-    """Return whether a query's record can be cached: only plain texts read by a model, without edits."""
-    return keeps() and not (query.edits or query.continuation or query.image or query.ids
-                            or query.model.startswith((PREFIX, IN_MEMORY)))
+    """Return whether a query's record may be cached: only plain texts read by a model, without edits."""
+    plain = Query(query.model, query.revision, query.text, query.text_b, query.target, chat=query.chat)
+    return (query == plain and not query.model.startswith((PREFIX, IN_MEMORY))
+            and os.environ.get("CLEARHEAD_RECORDS") != "0")
 
 
 def made_of(query: Query) -> list[object]:

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clearhead.model.capture import forward_pass, trace, verify
-from clearhead.model.core import limits
-from clearhead.model.core.limits import limited_threads
+from clearhead.model.core import memory
 from clearhead.model.core.models import ModelInput, Pass, PassAnswer, Trace, Vocabulary, check_lengths
 from clearhead.model.core.query import (
     Edit,
@@ -33,6 +32,7 @@ from clearhead.model.core.record import (
     Verification,
     tensor_of,
 )
+from clearhead.model.core.torch_runs import limited_threads
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,7 +54,7 @@ class NetworkModel:
     task: str                         # kind of prediction: next, mask, target, label, vector or none
     reasons: tuple[str, ...]          # clauses on why its attention is reported but not verified
     names: dict[int, str]             # module names, by id(module)
-    plan: limits.Plan                 # sizes that determine an answer's memory and time
+    plan: memory.Plan                 # sizes that determine an answer's memory and time
 
     ours = False                      # whether it is our own Transformer with a small vocabulary
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from clearhead.model.capture.forward_pass import Slot, sample_rows
 from clearhead.model.capture.stream import Passage, Vectors
-from clearhead.model.core.limits import for_this_thread
 from clearhead.model.core.models import (
     AttentionTrace,
     Block,
@@ -33,6 +32,7 @@ from clearhead.model.core.models import (
 from clearhead.model.core.models import same_numbers as close
 from clearhead.model.core.query import Kind, Progress, Query, UserError, frozen_array, with_arrays
 from clearhead.model.core.record import AttentionRecord, Layer, Prediction
+from clearhead.model.core.torch_runs import for_this_thread
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

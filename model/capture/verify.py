@@ -14,7 +14,7 @@ from clearhead.model.capture.forward_pass import Call, Unsupported
 from clearhead.model.capture.transformers_internals import set_attention
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Causal, Full
-from clearhead.model.core.limits import Shape
+from clearhead.model.core.memory import Shape
 from clearhead.model.core.query import Edit, Kind, Patch, Silence, first_line, frozen, head_label, largest
 from clearhead.model.core.record import Layer, Reported, Verification
 

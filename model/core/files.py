@@ -20,6 +20,16 @@ ROOT = Path(__file__).parents[2]   # the checkout, or the folder that the wheel 
 ASSETS = next(each for each in (ROOT / "clearhead" / "assets", ROOT / "assets") if each.is_dir())
 
 
+def home() -> Path:
+    """Return the folder for downloaded and converted models: CLEARHEAD_HOME, or ~/.cache/clearhead."""
+    path = os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead"
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:   # as in a container without a user
+        raise UserError(f"{path} refers to a home folder that does not exist; set CLEARHEAD_HOME to an existing "
+                        f"folder.") from error
+
+
 PATIENCE = 5.0   # seconds to keep retrying while another program has a file open
 PAUSE = 0.02     # seconds between two attempts
 # reserved device names on Windows, with any file extension

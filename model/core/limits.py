@@ -1,28 +1,13 @@
-"""The operator's settings: limits on untrusted input, memory and torch's threads, and the folder for what is kept on
-disk; and a way to stop a forward pass."""
-import functools
+"""Limits on untrusted input and on resources, some of which an operator can set."""
 import json
 import math
 import os
-import re
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from contextlib import AbstractContextManager, contextmanager, suppress
-from contextvars import ContextVar
-from dataclasses import is_dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from clearhead.model.core.query import UserError, frozen
 
-if TYPE_CHECKING:
-    from torch import nn
-
 MB = 2**20
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
 
 
 @frozen
@@ -37,8 +22,6 @@ class Limits:
     record_cells: int = 1_000_000_000        # weights in one saved record, computed on display
     arrays: int = 5_000
     heads: int = 20_000
-    layers: int = 512
-    tensors: int = 500_000
     header_bytes: int = 25 * MB              # per file of tensors
     tokens: int = 4_096
     json_bytes: int = 64 * MB
@@ -156,21 +139,6 @@ def as_rows(limits: Limits) -> list[dict[str, object]]:
                 for key, each in (("value", limits), ("default", Limits()))}} for name, of in SETTINGS.items()]
 
 
-def home() -> Path:
-    """Return the folder for downloaded and converted models: CLEARHEAD_HOME, or ~/.cache/clearhead."""
-    path = os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead"
-    try:
-        return Path(path).expanduser()
-    except RuntimeError as error:   # as in a container without a user
-        raise UserError(f"{path} refers to a home folder that does not exist; set CLEARHEAD_HOME to an existing "
-                        f"folder.") from error
-
-
-def keeps() -> bool:
-    """Return whether records are cached on disk: True unless CLEARHEAD_RECORDS=0."""
-    return os.environ.get("CLEARHEAD_RECORDS") != "0"
-
-
 def parse_json(content: bytes, whose: str) -> Any:
     """Parse JSON. Raises UserError, beginning with `whose`, above the limits on bytes and values, and ValueError for
     invalid or deeply nested JSON."""
@@ -181,248 +149,3 @@ def parse_json(content: bytes, whose: str) -> Any:
         return json.loads(content)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
-
-
-FLOAT = 4  # bytes
-SMALL_BYTES, SMALL_OPERATIONS = 1e8, 1e11  # below both, no check is needed
-SLOWEST = 5e9  # operations per second that any machine with torch reaches; a lower measurement means that it is busy
-CONTAINER = Path("/sys/fs/cgroup")   # where Linux states a container's limits
-
-
-@frozen
-class Shape:
-    """The sizes of one attention layer."""
-
-    heads: int               # query heads
-    kv_heads: int            # key and value heads
-    d_k: int                 # dimensions of a query or key
-    d_v: int                 # dimensions of a value
-    quadratic: float = 0.0   # numbers per (head, query, key) held at once; 0 with the fused kernel
-
-
-@frozen
-class Plan:
-    """The sizes that determine an answer's memory and time."""
-
-    parameters: int             # number of parameters
-    width: int                  # most numbers per token that a layer holds at once
-    vocabulary: int             # numbers per token that the output head computes at once, 0 if few
-    shapes: tuple[Shape, ...]   # one per attention layer
-    keeps_weights: bool         # whether every matrix is kept, as for reported models
-
-    def bytes_for(self, n: int) -> float:
-        """Estimate peak memory on top of the model, in bytes, for n tokens."""
-        linear = sum(n * (shape.heads * shape.d_k + shape.kv_heads * (shape.d_k + shape.d_v)) for shape in self.shapes)
-        square = sum(shape.heads * n * n for shape in self.shapes) if self.keeps_weights else 0
-        working = max((shape.heads * shape.quadratic * n * n for shape in self.shapes), default=0)
-        return FLOAT * (linear + square + working + n * (self.width + self.vocabulary))
-
-    def operations_for(self, n: int) -> float:
-        """Count multiplications and additions of one forward pass over n tokens."""
-        return 2 * self.parameters * n + sum(2 * n * n * shape.heads * (shape.d_k + shape.d_v) for shape in self.shapes)
-
-
-def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
-    """Raise UserError if n tokens need too much memory or time. The message states both and the longest length that
-    fits."""
-    if plan.bytes_for(n) < SMALL_BYTES and plan.operations_for(n) < SMALL_OPERATIONS:
-        return
-    room, speed = memory_free(), operations_per_second()
-
-    def fits(length: int) -> bool:
-        return plan.bytes_for(length) <= room and plan.operations_for(length) <= speed * LIMITS.longest_wait
-
-    if fits(n):
-        return
-    low, high = 0, n
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    raise UserError(f"{n:,} tokens would take about {plan.bytes_for(n) / 1e9:,.1f} GB and "
-                    f"{plan.operations_for(n) / speed:,.0f} s with {title}, but {room / 1e9:,.1f} GB are free "
-                    f"(limit {LIMITS.longest_wait:,.0f} s); shorten the text to {low:,} tokens.")
-
-
-def count_parameters(network: "nn.Module") -> int:
-    """Return the number of a network's parameters."""
-    return sum(each.numel() for each in network.parameters())
-
-
-def refuse_weights(parameters: int, title: str, dtype: str = "float32") -> None:
-    """Raise UserError if a model's weights do not fit into memory in this type."""
-    needed, room = {"float64": 8, "float32": FLOAT}.get(dtype, 2) * parameters * 1.15, memory_free()
-    if needed > room:
-        raise UserError(f"{title} has {parameters / 1e9:,.2f} billion parameters, which take "
-                        f"{needed / 1e9:,.1f} GB in {dtype}, but {room / 1e9:,.1f} GB of memory are free; choose a "
-                        f"smaller model.")
-
-
-def memory_free() -> float:
-    """Return the bytes of memory available from the system, or left within the container's limit; infinity if neither
-    Linux nor psutil, which comes with extras, states them."""
-    free = float("inf")
-    if sys.platform == "linux":
-        found = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
-        free = 1024.0 * int(found[1]) if found else free
-    else:
-        with suppress(ImportError):
-            import psutil
-
-            free = float(psutil.virtual_memory().available)
-    with suppress(OSError, ValueError):   # no container, or one without a limit
-        limit, used = (float((CONTAINER / name).read_text(encoding="ascii"))
-                       for name in ("memory.max", "memory.current"))
-        return min(free, limit - used)
-    return free
-
-
-@functools.cache
-def operations_per_second() -> float:
-    """Measure this machine's operations per second in a matrix product, once, within a few milliseconds."""
-    import torch
-
-    left, right = torch.ones(256, 768), torch.ones(768, 768)
-    shortest = float("inf")
-    for _ in range(8):  # keep the fastest run: another process may be using the cores
-        start = time.perf_counter()
-        left @ right
-        shortest = min(shortest, time.perf_counter() - start)
-    return max(2 * 256 * 768 * 768 / max(shortest, 1e-6), SLOWEST)
-
-
-def bytes_of(answer: object) -> int:
-    """Estimate the bytes of an answer: its own `nbytes` if it has one, else the sum over its parts plus 100."""
-    own: int | None = getattr(answer, "nbytes", None)
-    if own is not None:
-        return own
-    parts: Iterable[object] = vars(answer).values() if is_dataclass(answer) else ()
-    if isinstance(answer, dict | list | tuple):
-        parts = answer.values() if isinstance(answer, dict) else answer
-    return 100 + sum(map(bytes_of, parts))
-
-
-class ByteCache(MutableMapping[Any, Any]):
-    """A cache of at most `most` bytes, counting `more` extra bytes per value, which evicts the least recently used
-    first. An oversized value is kept and evicts everything else. Not thread-safe: callers must hold a lock."""
-
-    def __init__(self, most: int, more: int = 0) -> None:
-        self._most, self._more, self.bytes = most, more, 0
-        self._held: dict[Any, tuple[Any, int]] = {}   # with its bytes; the last is the most recently used
-
-    def __getitem__(self, key: Any) -> Any:
-        held = self._held[key] = self._held.pop(key)
-        return held[0]
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.pop(key, None)
-        size = min(bytes_of(value) + self._more, self._most)
-        while self.bytes + size > self._most:
-            del self[next(iter(self))]
-        self._held[key] = value, size
-        self.bytes += size
-
-    def __delitem__(self, key: Any) -> None:
-        self.bytes -= self._held.pop(key)[1]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._held)
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-
-class Cancelled(BaseException):
-    """Raised when no session is waiting for the answer. A BaseException, so that `except Exception` does not swallow
-    it."""
-
-
-_look: ContextVar[Callable[[], None]] = ContextVar("clearhead_look", default=lambda: None)
-
-
-@contextmanager
-def stoppable(look: Callable[[], None]) -> Iterator[None]:
-    """Call `look` before every layer that this thread runs within the block; it raises Cancelled to end the pass."""
-    token = _look.set(look)
-    try:
-        yield
-    finally:
-        _look.reset(token)
-
-
-def stop_between_layers(network: "nn.Module") -> None:
-    """Hook every layer of the network so that `stoppable` works. Call once, when the model is opened."""
-    from torch import nn
-
-    for stack in network.modules():
-        if isinstance(stack, nn.ModuleList):
-            for layer in stack:
-                layer.register_forward_pre_hook(_look_first)
-
-
-def _look_first(_layer: "nn.Module", _inputs: tuple) -> None:
-    _look.get()()
-
-
-SINGLE_THREAD_OPERATIONS = 1.5e9   # operations: about thirty tokens of MiniLM
-
-# the enclosing block's limit, which also binds inner blocks
-_most: ContextVar[int] = ContextVar("clearhead_threads", default=2**15)
-# torch has one random generator for all threads, used for weights and dropout: without a lock, two sessions that draw
-# at once would share one sequence
-_drawing = threading.RLock()
-
-
-def one_thread() -> AbstractContextManager[None]:
-    """Limit torch to one thread, so that it sums in the same order every time; the previous setting is restored."""
-    return _threads(1)
-
-
-def limited_threads(operations: float) -> AbstractContextManager[None]:
-    """Limit passes of fewer than SINGLE_THREAD_OPERATIONS to one thread: several threads would wait for each other at
-    every layer and delay other work, such as a browser drawing. Larger passes get all threads of the enclosing block,
-    even if this thread inherited a lower limit from torch."""
-    return _threads(1 if operations < SINGLE_THREAD_OPERATIONS else _usual())
-
-
-@functools.cache
-def _usual() -> int:
-    """Return torch's own thread count in this process, read before it is first changed here."""
-    import torch
-
-    return torch.get_num_threads()
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    import torch
-
-    _usual()
-    before, token = torch.get_num_threads(), _most.set(min(count, _most.get()))
-    torch.set_num_threads(_most.get())
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-        _most.reset(token)
-
-
-def for_this_thread(hook: Callable[Arguments, Result]) -> Callable[Arguments, Result | None]:
-    """Wrap a module's hook so that it only runs in passes of this thread; other threads may run the same module at the
-    same time."""
-    owner = threading.get_ident()
-
-    @functools.wraps(hook)
-    def owned(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result | None:
-        return hook(*arguments, **options) if threading.get_ident() == owner else None
-    return owned
-
-
-@contextmanager
-def seeded(seed: int = 0, devices: Iterable[object] = ()) -> Iterator[None]:
-    """Seed torch's generator within the block, one thread at a time, and restore its state afterwards. `devices` lists
-    the GPUs that are used too."""
-    import torch
-
-    with _drawing, torch.random.fork_rng(list(devices)):
-        torch.manual_seed(seed)
-        yield

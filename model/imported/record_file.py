@@ -101,15 +101,14 @@ def _record(tensors: Tensors) -> AttentionRecord:
 
 def _check_size(tensors: Tensors) -> None:
     """Check the numbers of heads and weights, from the tensors' shapes, before any computation."""
-    heads, cells, layers = 0, 0, 0
+    heads, cells = 0, 0
     for part in tensors.about["maps"]:
         queries, keys = (len(part[side]["texts"]) for side in ("queries", "keys"))
         LIMITS.refuse_above("tokens", max(queries, keys), tensors.name, "look at a shorter text")
         for layer in part["layers"]:
             given = layer["weights" if layer["type"] == "Reported" else "query"]
             of_layer = len(tensors.array(given["array"]))
-            heads, cells, layers = heads + of_layer, cells + of_layer * queries * keys, layers + 1
-    LIMITS.refuse_above("layers", layers, tensors.name, "save fewer layers")
+            heads, cells = heads + of_layer, cells + of_layer * queries * keys
     LIMITS.refuse_above("heads", heads, tensors.name, "save fewer layers")
     LIMITS.refuse_above("record_cells", cells, tensors.name, "save fewer layers or tokens")
 

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.model.core.limits import FLOAT, LIMITS, memory_free, seeded
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.memory import FLOAT, memory_free
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, frozen, with_arrays
+from clearhead.model.core.torch_runs import seeded
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -200,7 +202,7 @@ def measure(way: str, n: int, d_model: int, report: Progress) -> Cost:
     """Measure memory, then time. `report` may raise an exception to stop in between."""
     import torch
 
-    from clearhead.model.core.limits import one_thread
+    from clearhead.model.core.torch_runs import one_thread
 
     done = LENGTHS.index(n) / len(LENGTHS)
     with torch.inference_mode(), one_thread():

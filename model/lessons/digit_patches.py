@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.model.core.limits import count_parameters, seeded
+from clearhead.model.core.memory import count_parameters
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, frozen, quiet, with_arrays
+from clearhead.model.core.torch_runs import seeded
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -86,7 +87,7 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
     stop."""
     import torch
 
-    from clearhead.model.core.limits import one_thread
+    from clearhead.model.core.torch_runs import one_thread
     from clearhead.model.scratch.canvas import digits
     from clearhead.model.scratch.train import learning_rate, update
 

@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 
 from clearhead.model.core import heads
-from clearhead.model.core.limits import one_thread
 from clearhead.model.core.models import AttentionTrace, MapQuestion, Models, Projection, turned
 from clearhead.model.core.query import HeadId, Kind, Progress, UserError, frozen, with_arrays
 from clearhead.model.core.record import AttentionMap, Layer
 from clearhead.model.core.statistics import entropy
+from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.core.view import MAX_UNPOOLED
 from clearhead.model.studies.rollout import uniform_rows
 

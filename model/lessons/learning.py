@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from clearhead.model.core.limits import seeded
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, frozen, quiet, with_arrays
 from clearhead.model.core.statistics import entropy
+from clearhead.model.core.torch_runs import seeded
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,7 +49,7 @@ class RunQuery:
 
     def answer(self, models: Models, report: Progress) -> "ShortRun":
         """Run the training and return its curves."""
-        from clearhead.model.core.limits import one_thread
+        from clearhead.model.core.torch_runs import one_thread
 
         with one_thread():
             needs = self.target in ("teacher", "other")

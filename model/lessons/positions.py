@@ -11,8 +11,8 @@ from functools import cache
 import numpy as np
 
 from clearhead.model.core.files import ASSETS
-from clearhead.model.core.limits import seeded
 from clearhead.model.core.statistics import unit_rows
+from clearhead.model.core.torch_runs import seeded
 
 BEYOND = ASSETS / "lessons" / "positions.json"
 SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # sizes of the small untrained model that reads shuffled words

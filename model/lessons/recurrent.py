@@ -14,9 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from clearhead.model.core.limits import count_parameters, one_thread, seeded
+from clearhead.model.core.memory import count_parameters
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, frozen
+from clearhead.model.core.torch_runs import one_thread, seeded
 from clearhead.model.lessons.kernels import LENGTHS, TRAINED
 from clearhead.model.scratch.train import update
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clearhead.model.core.limits import one_thread
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, frozen
 from clearhead.model.core.statistics import entropy
+from clearhead.model.core.torch_runs import one_thread
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from clearhead.model.core import attention, heads
-from clearhead.model.core.limits import one_thread
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, frozen, quiet, with_arrays
 from clearhead.model.core.record import Layer
 from clearhead.model.core.statistics import entropy
+from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.lessons import cost, scores, softmax
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.model.capture.signature import signature
-from clearhead.model.core.limits import count_parameters
+from clearhead.model.core.memory import count_parameters
 from clearhead.model.core.query import Query, UserError, first_line, frozen
 from clearhead.model.core.record import (
     ROW_SUM_TOLERANCE,

@@ -20,10 +20,10 @@ from clearhead.model.capture.transformers_internals import (
     no_weights,
     tied_names,
 )
-from clearhead.model.core import limits
-from clearhead.model.core.limits import stop_between_layers
+from clearhead.model.core import memory
 from clearhead.model.core.query import Kind, NotFinite, Progress, UserError, first_line
 from clearhead.model.core.record import Card
+from clearhead.model.core.torch_runs import stop_between_layers
 from clearhead.model.pretrained import accounting, files
 from clearhead.model.pretrained.adapters import Adapter
 from clearhead.model.pretrained.files import (
@@ -166,7 +166,7 @@ class Examined(NamedTuple):
     wiring: verify.Wiring | None
     looks_ahead: bool              # for reported weights: whether tokens attend to later ones
     reasons: tuple[str, ...]       # clauses on why attention is reported but not verified
-    shapes: list[limits.Shape]     # one per attention layer
+    shapes: list[memory.Shape]     # one per attention layer
 
 
 def examine(place: "ModelFiles", network: "Network", head: str, forward: "Probe",
@@ -259,7 +259,7 @@ def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Co
         network = made_of(network_class, copy.deepcopy(config), "eager")
     tied = tied_names(network)
     needed = sum(parameter.numel() for name, parameter in network.named_parameters() if name not in tied)
-    limits.refuse_weights(needed, title, dtype)
+    memory.refuse_weights(needed, title, dtype)
 
 
 def _report(place: "ModelFiles", network: "Network", head: str, reasons: tuple[str, ...], forward: Probe,
@@ -289,24 +289,24 @@ def _report(place: "ModelFiles", network: "Network", head: str, reasons: tuple[s
     return ahead
 
 
-def _shapes_of(network: "Network") -> list[limits.Shape]:
+def _shapes_of(network: "Network") -> list[memory.Shape]:
     """Return the sizes of the attention layers, as stated in the configuration."""
     config = network.config.get_text_config()
     heads = getattr(config, "num_attention_heads", None) or 1
     width = getattr(config, "hidden_size", None) or heads
     layers = getattr(config, "num_hidden_layers", None) or 1
-    shape = limits.Shape(heads, heads, width // heads, width // heads)
+    shape = memory.Shape(heads, heads, width // heads, width // heads)
     return [shape] * (layers * (3 if network.config.is_encoder_decoder else 1))
 
 
-def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> limits.Plan:
+def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> memory.Plan:
     """Return the sizes that determine the memory and time of this network's answers."""
     config = network.config.get_text_config()
     inner = getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * card.d_model
     inner = max(inner) if isinstance(inner, list) else inner  # one per layer in Gemma 3n
     keeps_all = "logits_to_keep" not in inspect.signature(network.forward).parameters
     every_token = head in ("mask", "target") or (head == "next" and keeps_all)
-    return limits.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0,
+    return memory.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0,
                        tuple(examined.shapes), examined.wiring is None)
 
 
@@ -328,7 +328,7 @@ def card_of(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer | str
     return Card(
         id=place.id, title=place.title, revision=place.revision,
         architecture=f"{type(network).__name__} ({config.model_type})",
-        parameters=limits.count_parameters(network),
+        parameters=memory.count_parameters(network),
         d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,
         layers=_layers(network.config, len(examined.shapes)), heads=heads, kv_heads=kv_heads,
         positions=positions_of(network),

@@ -6,8 +6,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from clearhead.model.core.files import ASSETS, no_device
-from clearhead.model.core.limits import home
+from clearhead.model.core.files import ASSETS, home, no_device
 from clearhead.model.core.query import NotOnDisk, UnknownModel, UserError, frozen, quoted
 
 WEIGHTS = "model.safetensors"

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.model.capture.forward_pass import register
-from clearhead.model.core.files import beside, make_folder, no_device, write
-from clearhead.model.core.limits import home
+from clearhead.model.core.files import beside, home, make_folder, no_device, write
 from clearhead.model.core.query import NotOnDisk, Progress, UserError, need
 from clearhead.model.pretrained import files
 from clearhead.model.pretrained.catalogue import Package, Unreachable

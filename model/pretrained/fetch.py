@@ -12,12 +12,12 @@ from clearhead.model.core.files import (
     clear,
     disk_errors,
     flush,
+    home,
     locked,
     put,
     unwritable,
     write,
 )
-from clearhead.model.core.limits import home
 from clearhead.model.core.query import Progress, UnknownModel, UserError
 from clearhead.model.pretrained import catalogue, convert, files
 from clearhead.model.pretrained.catalogue import Unreachable, check_id

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearhead.model.capture.forward_pass import register
 from clearhead.model.capture.transformers_internals import mismatched_tensors, tensors_read, tied_names
-from clearhead.model.core import limits
+from clearhead.model.core import memory
 from clearhead.model.core.query import need
 from clearhead.model.pretrained.convert import save
 from clearhead.model.pretrained.files import blame
@@ -61,7 +61,7 @@ def from_gguf(path: Path, folder: Path) -> None:
     source = {"gguf_file": path.name, "local_files_only": True, "trust_remote_code": False}
     with blame(path, "a decoder in GGUF"):
         reader = GGUFReader(path)
-        limits.refuse_weights(sum(int(tensor.n_elements) for tensor in reader.tensors), path.name)
+        memory.refuse_weights(sum(int(tensor.n_elements) for tensor in reader.tensors), path.name)
         tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
         config = AutoConfig.from_pretrained(path.parent, **source)
         for name in vars(config).keys() - vars(type(config)()).keys():   # names that this class does not read

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from clearhead.model.capture.forward_pass import read_gate, register
 from clearhead.model.capture.signature import settings_in, signature
 from clearhead.model.capture.transformers_internals import attention_of, head_of
-from clearhead.model.core.limits import stop_between_layers
 from clearhead.model.core.query import IN_MEMORY, Kind, Progress, UserError, first_line, frozen, quiet
+from clearhead.model.core.torch_runs import stop_between_layers
 from clearhead.model.pretrained import accounting
 from clearhead.model.pretrained.inputs import encode, parameters_of
 from clearhead.model.pretrained.load import SUFFIX, ModelFiles, opening

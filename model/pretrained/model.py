@@ -12,7 +12,7 @@ import numpy as np
 from clearhead.model.capture import verify
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.capture.model import NetworkModel, maps_of
-from clearhead.model.core import limits
+from clearhead.model.core import memory
 from clearhead.model.core.models import ModelInput, PassAnswer, Trace, rounding
 from clearhead.model.core.query import (
     Progress,
@@ -160,11 +160,11 @@ class PretrainedModel(NetworkModel):
             raise UserError(f"{self.card.title} does not continue a text or a given target; leave the continuation "
                             f"out, or choose a decoder such as SmolLM2.")
         asked = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
-        limits.refuse_what_does_not_fit(self.plan, len(asked.source), self.card.title)
+        memory.refuse_what_does_not_fit(self.plan, len(asked.source), self.card.title)
         if self.network.config.is_encoder_decoder:
             with self.lent():
                 asked = with_target(self.network, self.tokenizer, query, asked, self.card.max_tokens, report)
-            limits.refuse_what_does_not_fit(self.plan, max(length or 0 for length in asked.lengths), self.card.title)
+            memory.refuse_what_does_not_fit(self.plan, max(length or 0 for length in asked.lengths), self.card.title)
         self.check_edits(query.edits, asked.lengths)
         ids = query.continuation if asked.target is None else asked.target.ids if query.target is None else ()
         written = target_tokenizer(self.network, self.tokenizer).decode([*ids], skip_special_tokens=True)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearhead.model.core.files import ASSETS
-from clearhead.model.core.limits import count_parameters, seeded
+from clearhead.model.core.memory import count_parameters
 from clearhead.model.core.models import Located
 from clearhead.model.core.query import Progress, UserError, frozen, quiet, quoted
 from clearhead.model.core.record import Card
+from clearhead.model.core.torch_runs import seeded
 
 WEIGHTS = ASSETS / "weights"
 

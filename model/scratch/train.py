@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from clearhead.model.core import files
-from clearhead.model.core.limits import count_parameters, one_thread, seeded
+from clearhead.model.core.memory import count_parameters
 from clearhead.model.core.query import frozen
+from clearhead.model.core.torch_runs import one_thread, seeded
 from clearhead.model.scratch import models
 from clearhead.model.scratch import task as task_module
 from clearhead.model.scratch.source import film_path

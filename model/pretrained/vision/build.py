@@ -9,9 +9,9 @@ import numpy as np
 
 from clearhead.model.capture.forward_pass import Unsupported, names_of
 from clearhead.model.capture.transformers_internals import drawn_anew
-from clearhead.model.core.limits import seeded, stop_between_layers
 from clearhead.model.core.query import Progress, UserError, first_line
 from clearhead.model.core.record import Card
+from clearhead.model.core.torch_runs import seeded, stop_between_layers
 from clearhead.model.pretrained.accounting import TOWERS
 from clearhead.model.pretrained.build import (
     SEED,

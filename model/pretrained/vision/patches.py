@@ -9,9 +9,9 @@ import numpy as np
 
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.capture.trace import close
-from clearhead.model.core.limits import for_this_thread
 from clearhead.model.core.query import frozen
 from clearhead.model.core.record import CLS, Tokens, patch_tokens
+from clearhead.model.core.torch_runs import for_this_thread
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

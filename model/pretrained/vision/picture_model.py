@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clearhead.model.capture.forward_pass import Unsupported
-from clearhead.model.core import limits, pictures
+from clearhead.model.core import memory, pictures
 from clearhead.model.core.models import ModelInput, Pass, Trace
 from clearhead.model.core.query import Kind, Progress, Query, UserError, quiet, with_arrays
 from clearhead.model.core.record import CANDIDATES, AttentionRecord, Prediction
@@ -187,7 +187,7 @@ class PictureModel(PretrainedModel):
             raise UserError(f"{self.card.title} cannot show {picture.name}: {error}; try another picture or "
                             f"model.") from error
         tokens = self.cut.tokens(*prepared.shown.shape[:2])
-        limits.refuse_what_does_not_fit(self.plan, len(tokens), self.card.title)
+        memory.refuse_what_does_not_fit(self.plan, len(tokens), self.card.title)
         notes = (UNREAD,) if query.text.strip() and self.comparison is None else ()
         self.check_edits(query.edits, (len(tokens), None))
         pixels = prepared.pixels.to(self.network.device, self.network.dtype)

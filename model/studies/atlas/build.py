@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from clearhead.model.core.files import ASSETS
-from clearhead.model.core.limits import LIMITS, one_thread
+from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.models import ModelQuestion, Models, OpenModel
 from clearhead.model.core.query import Kind, Progress, Query, UserError, errors_at, frozen, need, quiet
 from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.studies import corpus, syntax
 from clearhead.model.studies.atlas.files import FORMAT
 from clearhead.model.studies.atlas.measured import measure_text, numbers_of

@@ -8,7 +8,7 @@ from clearhead.model.capture.forward_pass import Call
 from clearhead.model.capture.verify import TOLERANCE, Wiring, check_answer
 from clearhead.model.capture.verify import _shape as shape_of
 from clearhead.model.core.attention import Causal, Dense, Full, Window
-from clearhead.model.core.limits import Shape
+from clearhead.model.core.memory import Shape
 
 N, D, HEADS = 9, 5, 4
 WIRED = Wiring({}, {}, 0.0, 0.0, ())

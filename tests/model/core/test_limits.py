@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from clearhead.model.core import limits
+from clearhead.model.core import limits, memory
 from clearhead.model.core.query import UserError
 from tests.hostile import JSON
 
@@ -26,8 +26,8 @@ def test_non_numeric_setting_gives_one_sentence(text, name):
 
 
 def test_plan_counts_what_a_pass_holds_and_computes():
-    shapes = (limits.Shape(4, 2, 8, 6), limits.Shape(3, 3, 5, 5, quadratic=2.0))
-    plan = limits.Plan(1000, 48, 70, shapes, keeps_weights=False)
+    shapes = (memory.Shape(4, 2, 8, 6), memory.Shape(3, 3, 5, 5, quadratic=2.0))
+    plan = memory.Plan(1000, 48, 70, shapes, keeps_weights=False)
     kept = 10 * (4 * 8 + 2 * (8 + 6)) + 10 * (3 * 5 + 3 * (5 + 5))   # queries, keys and values
     assert plan.bytes_for(10) == 4 * (kept + 3 * 2 * 100 + 10 * (48 + 70))
     assert replace(plan, keeps_weights=True).bytes_for(10) == plan.bytes_for(10) + 4 * (4 + 3) * 100
@@ -38,17 +38,17 @@ def test_plan_counts_what_a_pass_holds_and_computes():
 @pytest.mark.parametrize("quadratic", [0.0, 2.0])
 @pytest.mark.parametrize(("room", "speed"), [(3e8, 1e30), (1e30, 3e9)], ids=["memory", "time"])
 def test_longest_text_that_fits_is_told(room, speed, quadratic, monkeypatch):
-    plan = limits.Plan(10**8, 4096, 0, (limits.Shape(64, 64, 64, 64, quadratic),), keeps_weights=False)
-    monkeypatch.setattr(limits, "memory_free", lambda: room)
-    monkeypatch.setattr(limits, "operations_per_second", lambda: speed)
+    plan = memory.Plan(10**8, 4096, 0, (memory.Shape(64, 64, 64, 64, quadratic),), keeps_weights=False)
+    monkeypatch.setattr(memory, "memory_free", lambda: room)
+    monkeypatch.setattr(memory, "operations_per_second", lambda: speed)
     most = next(n for n in range(10**5) if plan.bytes_for(n + 1) > room or plan.operations_for(n + 1) > 600 * speed)
-    limits.refuse_what_does_not_fit(plan, most, "it")
+    memory.refuse_what_does_not_fit(plan, most, "it")
     for n in (most + 1, 3 * most, 3 * most + 1):
         with pytest.raises(UserError, match=rf"\(limit 600 s\); shorten the text to {most:,} tokens\.$"):
-            limits.refuse_what_does_not_fit(plan, n, "it")
+            memory.refuse_what_does_not_fit(plan, n, "it")
     small = replace(plan, parameters=1000, width=48, shapes=())   # so small that nothing is measured
-    monkeypatch.setattr(limits, "memory_free", None)
-    limits.refuse_what_does_not_fit(small, 100, "it")
+    monkeypatch.setattr(memory, "memory_free", None)
+    memory.refuse_what_does_not_fit(small, 100, "it")
 
 
 def test_exceeded_limit_is_named_with_its_setting():
@@ -57,8 +57,8 @@ def test_exceeded_limit_is_named_with_its_setting():
         limits.Limits(tokens=5).refuse_above("tokens", 8_000, "mine", "x")
     with pytest.raises(UserError, match=r"has 1\.01 MB and the limit is 1; x, or set CLEARHEAD_FILE_MB higher\.$"):
         limits.Limits(file_bytes=limits.MB).refuse_above("file_bytes", limits.MB + 1, "mine", "x")
-    with pytest.raises(UserError, match=r" layers and the limit is 512; x\.$"):
-        limits.Limits().refuse_above("layers", 10**5000, "mine", "x")
+    with pytest.raises(UserError, match=r" rows and the limit is 20,000; x\.$"):
+        limits.Limits().refuse_above("case_rows", 10**5000, "mine", "x")
 
 
 @given(JSON)
@@ -78,7 +78,7 @@ def test_exceeded_limit_is_named(content, said, monkeypatch):
 
 
 def test_least_recently_used_goes_first():
-    cache = limits.ByteCache(100)
+    cache = memory.ByteCache(100)
     for name in "abc":
         cache[name] = np.zeros(30, np.uint8)
     assert cache["a"].nbytes == 30
@@ -100,13 +100,13 @@ def test_arrays_count_at_every_depth():
         return Answer(np.zeros(size), {"a": np.zeros(size)}, inside)
 
     grown, plain = answer(100, answer(50)), answer(0, answer(0))
-    assert limits.bytes_of(grown) - limits.bytes_of(plain) == 8 * (2 * 100 + 2 * 50)
+    assert memory.bytes_of(grown) - memory.bytes_of(plain) == 8 * (2 * 100 + 2 * 50)
 
 
 @pytest.fixture
 def container(monkeypatch, tmp_path):
     """A container's folder of limits; empty outside of one."""
-    monkeypatch.setattr(limits, "CONTAINER", tmp_path)
+    monkeypatch.setattr(memory, "CONTAINER", tmp_path)
     return tmp_path
 
 
@@ -114,4 +114,4 @@ def container(monkeypatch, tmp_path):
 def test_memory_free_in_a_container(container, limit, free):
     (container / "memory.max").write_text(limit, encoding="ascii")
     (container / "memory.current").write_text("1000000\n", encoding="ascii")
-    assert limits.memory_free() == free or (free is None and limits.memory_free() > 10_000_000)
+    assert memory.memory_free() == free or (free is None and memory.memory_free() > 10_000_000)

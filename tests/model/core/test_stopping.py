@@ -3,8 +3,8 @@ import functools
 
 import pytest
 
-from clearhead.model.core.limits import Cancelled, stoppable
 from clearhead.model.core.query import Kind, Patch, Query, quiet
+from clearhead.model.core.torch_runs import Cancelled, stoppable
 from clearhead.model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
 from clearhead.model.pretrained import load
 from clearhead.model.scratch import source

@@ -6,8 +6,8 @@ from threading import Barrier
 import pytest
 import torch
 
-from clearhead.model.core import limits
-from clearhead.model.core.limits import SINGLE_THREAD_OPERATIONS, for_this_thread, limited_threads, seeded
+from clearhead.model.core import torch_runs
+from clearhead.model.core.torch_runs import SINGLE_THREAD_OPERATIONS, for_this_thread, limited_threads, seeded
 
 LARGE, SMALL = 2 * SINGLE_THREAD_OPERATIONS, SINGLE_THREAD_OPERATIONS / 2
 
@@ -16,10 +16,10 @@ LARGE, SMALL = 2 * SINGLE_THREAD_OPERATIONS, SINGLE_THREAD_OPERATIONS / 2
 def two_threads():
     before = torch.get_num_threads()
     torch.set_num_threads(2)
-    limits._usual.cache_clear()
+    torch_runs._usual.cache_clear()
     yield
     torch.set_num_threads(before)
-    limits._usual.cache_clear()
+    torch_runs._usual.cache_clear()
 
 
 def count_in(block):

@@ -6,7 +6,7 @@ import pytest
 from scipy import special, stats
 
 from clearhead.model.core import heads
-from clearhead.model.core.limits import one_thread
+from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.lessons import scores, sqrt_dk
 from tests.fabricate import layer
 

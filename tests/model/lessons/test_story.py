@@ -6,7 +6,7 @@ from transformers import AutoModelForCausalLM
 
 from clearhead.model import sources
 from clearhead.model.ask import desk
-from clearhead.model.core.limits import home
+from clearhead.model.core.files import home
 from clearhead.model.core.query import NoNextWord, UserError
 from clearhead.model.lessons.story import StoryQuery, clearest_head, looks_back
 from clearhead.model.scratch.source import locate

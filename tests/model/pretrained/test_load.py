@@ -7,7 +7,7 @@ from safetensors.torch import load_file, save_file
 
 from clearhead.model import sources
 from clearhead.model.ask import desk
-from clearhead.model.core import limits
+from clearhead.model.core import memory
 from clearhead.model.core.query import UserError
 from clearhead.model.pretrained import catalogue, files, load
 from clearhead.model.pretrained.fetch import fetch
@@ -152,7 +152,7 @@ def test_card_counts_grouped_heads(opened):
 def test_model_larger_than_memory_is_refused(tmp_path, monkeypatch):
     large = str(tiny.save(tmp_path / "large", "llama"))
     with monkeypatch.context() as small:
-        small.setattr(limits, "memory_free", lambda: 1000.0)
+        small.setattr(memory, "memory_free", lambda: 1000.0)
         with pytest.raises(UserError, match="large has"):
             desk.ask(CardQuery(large, sources.revision(large))).result(60)
     record = desk.ask(sources.open_query(large, "the cat sat on mat")).result(60)

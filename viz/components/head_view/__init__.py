@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from clearhead.model.core.limits import LIMITS, ByteCache
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.memory import ByteCache
 from clearhead.model.core.query import Kind, frozen
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import DisplayedHead, View, displayed_head, overlaid_heads

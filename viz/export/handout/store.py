@@ -18,7 +18,8 @@ from pathlib import Path
 from filelock import FileLock
 
 from clearhead.model.core import files
-from clearhead.model.core.limits import LIMITS, ByteCache
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.memory import ByteCache
 from clearhead.model.core.query import UserError, first_line, frozen
 from clearhead.viz.export.handout.files import Handout, load, save
 
