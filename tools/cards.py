@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image, ImageOps
 
-from clearhead.viz.style.text import menu
+from clearhead.viz.style.text import menu, strings
 from clearhead.viz.widgets.cards import PICTURES
 from tools.pictures import PATIENCE, RESTS, WIDE, browser
 
@@ -56,6 +56,7 @@ def main() -> None:
 
     address, *wanted = sys.argv[1:] or ["http://localhost:8501"]
     pages = [name for word in ("lessons", "research") for group in list(menu()[word].values())[1:] for name in group]
+    pages += strings("research")["models"]["cards"]
     PICTURES.mkdir(exist_ok=True)
     with sync_playwright() as playwright, browser(playwright) as chromium:
         for name in wanted or pages:

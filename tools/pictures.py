@@ -23,7 +23,7 @@ PAGES = {
     "lesson": ("/inside?show=1", WIDE),
     "corpus": ("/corpus", WIDE),
     "pronouns": ("/coreference", WIDE),
-    "images": ("/pictures?model=dinov2-small", WIDE),
+    "images": ("/heads?model=dinov2-small", WIDE),
     "present": ("/?present=1&layer=3&head=1&pair=it,animal", PROJECTOR),
 }
 # frames of the animation: address and seconds

@@ -35,7 +35,7 @@ OFFERS = {   # name: (title, description)
                 "The Transformer of the paper before it has seen a single text: what attention looks like when it "
                 "means nothing yet."),
 }
-TRANSLATOR = "translator"   # model on the page Cross-attention
+TRANSLATOR = "translator"   # has a target side
 OF_PICTURES = ("marked-digit",)
 NAMES = {name: title for name, (title, _) in OFFERS.items()}
 # trainings started from a page (model/training/processes.py): name and future weights file

@@ -155,7 +155,7 @@ def test_pages_go_back_with_their_controls(visit):
                 lambda: seen.main.locator(".st-key-next-page button").click()):
         assert added(seen, act) == 1
         visited.append(address(seen))
-    assert [each.partition("?")[0] for each in visited] == ["/compare", "/compare", "/research", "/translate"]
+    assert [each.partition("?")[0] for each in visited] == ["/compare", "/compare", "/research", "/corpus"]
     for before in visited[2::-1]:
         seen.page.go_back()
         soon(lambda: address(seen), before)

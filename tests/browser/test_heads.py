@@ -158,8 +158,8 @@ def test_paper_has_whole_pictures_and_no_sidebar(watch, path, pictures):
 
 
 def test_score_is_split_by_its_writers(open_page):
-    seen, words = open_page(), strings("circuits")["why"]
-    seen.main.get_by_test_id("stExpander").filter(has_text=words["title"]).locator("summary").click()
+    seen = open_page()
+    seen.main.get_by_test_id("stExpander").filter(has_text=strings("heads")["sections"]["why"]).locator("summary").click()
     claim = seen.main.get_by_text("the score before the softmax is").first
     expect(claim).to_be_visible(timeout=PATIENCE)
     score, total = re.search(r"softmax is ([\d.]+)\. .* sum to ([\d.]+) \(", claim.inner_text()).groups()

@@ -149,7 +149,7 @@ def test_lost_picture_is_reported_on_every_page(strangers):
             brought.append(parse_qs(visitor.query)["image"][0])
         return visitor.megabytes["ask_picture_file"], brought
 
-    stated, brought = visited(strangers.address, act, "model=marked-digit", "pictures")
+    stated, brought = visited(strangers.address, act, "model=marked-digit", "heads")
     assert stated == 32 and len(set(brought)) == 4
     heads, there = (links.opened(strangers.address, {"model": "marked-digit", "image": image}, name="heads")[0]
                     for image in (brought[0], brought[3]))

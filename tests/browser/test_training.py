@@ -61,7 +61,7 @@ def test_training_ends_with_its_page(watch, app):
     seen.main.get_by_role("button", name=words["again"], exact=True).click()
     expect(seen.main.get_by_role("button", name=words["stop"], exact=True)).to_be_visible(timeout=PATIENCE)
     assert len(trainings(server)) == 1
-    seen.follow_menu("translate")
-    expect(seen.main.get_by_role("heading", name=strings("translate")["question"])).to_be_visible(timeout=PATIENCE)
+    seen.follow_menu("corpus")
+    expect(seen.main.get_by_role("heading", name=strings("corpus")["question"])).to_be_visible(timeout=PATIENCE)
     assert ended(server)
     seen.rest()

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import Kind
 from clearhead.model.core.view import CHOICES, SWITCHES, View
-from clearhead.viz.app.page_controls import Control
+from clearhead.viz.app.page_controls import Control, Steps
 from clearhead.viz.app.state import TEXTS, WORKED_OUT, State
 
 # most characters in a URL: nginx and Apache reject request lines above 8 kB, and mail programs that check links make
@@ -30,6 +30,7 @@ SHORT_NAME = "[0-9a-f]{16}"
 IMAGE = "[0-9a-f]{64}"
 SCREEN = r"[a-z][a-z0-9_-]{0,40}(\.\d{1,2})?"   # a presented screen: its name, and the index of a sentence
 MOST_PACKED = 6_000   # most characters to decode; they could expand to 4.6 MB, so that the output is limited, too
+CONTINUATION = Steps("continuation", 10**7, 256)   # the tokens that a decoder wrote
 RAW = -15             # zlib's wbits for deflate without a header
 START = State()
 
@@ -74,6 +75,7 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = (), na
     asked = {field: getattr(state, field) or "" for field in TEXTS}
     texts = {field: text for field, text in asked.items() if text != (getattr(START, field) or "")}
     model |= ({"image": state.image} if state.image else {}) | ({"chat": "1"} if state.chat else {})
+    model |= {"continuation": CONTINUATION.write(state.continuation)} if state.continuation else {}
     texts |= {"text": state.text} if named and not state.image else {}
     absent = {f"{field}_id": name for field, name in state.absent.items()}
     held = {field: text for field, text in texts.items() if f"{field}_id" not in absent}
@@ -117,10 +119,10 @@ def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[s
     """Return the parameters of the user's choices: the view, presentation mode and the page's controls."""
     view = state.view
     shown = {"kind": view.kind.value, "layer": view.layer, "head": view.head, "token": view.token,
-             "pair": ",".join(map(str, view.pair or ())), "scale": view.scale}
+             "pair": ",".join(map(str, view.pair or ())), "scale": view.scale, "lens": view.lens}
     params = {name: str(value) for name, value in shown.items()
               if value is not None and ("head" if name == "layer" else name) in state.user_set}
-    params |= {name: value for name in ("lens", "order", "quadrant")
+    params |= {name: value for name in ("order", "quadrant")
                if (value := getattr(view, name)) != getattr(START.view, name)}
     params |= {name: "1" for name in SWITCHES if getattr(view, name)}
     if view.keep < 1:
@@ -168,6 +170,7 @@ def _asked(params: Mapping[str, str]) -> State:
     if re.fullmatch(IMAGE, params.get("image", "")):
         texts["image"] = params["image"]
     texts["chat"] = params.get("chat") == "1"
+    texts["continuation"] = CONTINUATION.read(params.get("continuation", "none")) or ()
     return replace(START, **texts, absent_texts=frozenset(absent))
 
 

@@ -22,7 +22,6 @@ from clearhead.model.core.models import A, Question
 from clearhead.model.core.query import Edit, Query, UserError, frozen
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
-from clearhead.model.sources import Entry
 from clearhead.viz.app import waiting
 from clearhead.viz.app.link import PASSING, address, from_params, left_out, to_params
 from clearhead.viz.app.page_controls import Control
@@ -60,10 +59,9 @@ class Page:
     leave: Callable[[], None] | None = None   # called when the session opens another page
     # with needs="head": the control values that require a head, such as (("real", True),); () for always
     asks_at: tuple[tuple[str, object], ...] = ()
-    reads: Literal["text", "picture", "both"] = "text"   # input read by the page's models
+    pictures: bool = False   # whether its models may read pictures
     own_texts: bool = False  # whether the page provides the texts, so that only the model can be chosen
-    # the catalogue models that it supports; others are not offered
-    answers: Callable[[Entry], bool] = lambda offer: True
+    without: tuple[str, ...] = ()   # catalogue models that it does not support
     title: str = ""     # filled in by `pages`, like the section
     section: str = ""   # the page whose word in the menu leads to this page
 
@@ -129,10 +127,10 @@ class PageContext:
     def query(self, edits: Iterable[Edit] = (), **changes: Any) -> Query:
         """Return the sidebar's query with `edits` and with `changes` to its fields (model, text, text_b, target,
         image). Inputs that the model does not read are omitted. Raises UserError if the query is invalid."""
-        asked = replace(self.state, **changes)
+        asked = replace(self.state, **({"continuation": ()} if changes else {}) | changes)
         read = {name: getattr(asked, name) for name in sources.locate(asked.model).reads}
         text = read.pop("text", asked.text if "image" not in read else "")
-        return sources.open_query(asked.model, text, edits=edits, **read)
+        return sources.open_query(asked.model, text, continuation=asked.continuation, edits=edits, **read)
 
     def record(self, height: int = 420) -> AttentionRecord:
         """Wait for the record and return it. Raises UserError if there is none. height: see `ask`."""
@@ -185,14 +183,18 @@ class PageContext:
         session().state = replace(self.state, **fields)
 
     def restore(self) -> None:
-        """Replace the state by the one in the browser's URL. The controls of other pages, which the URL does not
-        contain, are kept, and texts too long for the URL are restored from this session."""
-        read, others = from_params(st.query_params, self.name, self.about.controls), self.state.control_values
-        known = LONG_TEXTS.value
+        """Replace the state by the one in the browser's URL. Texts too long for the URL are restored from this
+        session."""
+        read, known = self.linked(self.name, st.query_params), LONG_TEXTS.value
         there: dict[str, Any] = {field: known[name] for field, name in read.absent.items() if name in known}
-        read = replace(read, **there)
-        kept = {each for each in others if each[0] != self.name}
-        self._put(replace(read, control_values=read.control_values | kept), restored=True)
+        self._put(replace(read, **there), restored=True)
+
+    def linked(self, name: str, params: Mapping[str, str]) -> State:
+        """Return the state in a link to a page, with the controls of the other pages, which the link does not
+        contain."""
+        read = from_params(params, name, pages()[name][0].controls)
+        kept = {each for each in self.state.control_values if each[0] != name}
+        return replace(read, control_values=read.control_values | kept)
 
     def _put(self, state: State, passing: bool = False, restored: bool = False) -> None:
         now = session()

@@ -12,9 +12,9 @@ from clearhead.viz.app.examples import Example, example_for, examples, token_of
 from clearhead.viz.style import glow
 from clearhead.viz.style.theme import strength
 
-WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # derived from the record unless chosen by the user
+WORKED_OUT = ("kind", "head", "pair", "token", "scale", "lens")   # derived from the record unless chosen by the user
 TEXTS = ("text", "text_b", "target")                      # fields that the user types
-QUESTION = {"model", "image", "chat", *TEXTS}
+QUESTION = {"model", "image", "chat", "continuation", *TEXTS}
 VIEW = {each.name for each in fields(View)}
 PRESENTING = {"present", "screen", "entry", "show"}
 
@@ -29,6 +29,7 @@ class State:
     target: str | None = None                # the target, for an encoder–decoder
     image: str | None = None                 # the input picture's sha256; None for text
     chat: bool = False                       # whether the text is a turn in the model's chat template
+    continuation: tuple[int, ...] = ()       # ids of the tokens that a decoder wrote after the text
     view: View = View()                      # how the answer is shown
     user_set: frozenset[str] = frozenset()   # members of WORKED_OUT that the user chose
     # (page, control, value) of every control that differs from its default; kept when the page is left
@@ -71,17 +72,18 @@ class State:
 
     def with_question(self, **changes: Any) -> "State":
         """Return the state with another question. A new model or example (text and second text) resets the head. An
-        edited text keeps the open head, another picture also the patch, and every change keeps a scale chosen by the
-        user. A model with its own pictures starts with one of them."""
+        edited text keeps the open head, another picture also the patch, and every change keeps a scale and a lens
+        chosen by the user. What a decoder wrote belongs to its model and text. A model with its own pictures starts
+        with one of them."""
         absent = frozenset(entry for entry in self.absent_texts if entry[0] not in changes)
-        asked = replace(self, absent_texts=absent, **changes)
+        asked = replace(self, absent_texts=absent, **{"continuation": ()} | changes)
         if asked.model != self.model:
             image = changes["image"] if "image" in changes else self.image and pictures.fitting(asked.model, self.image)
             asked = replace(asked, image=image)
         elif not {"text", "text_b"} <= changes.keys():
-            kept = {"kind", "head", "scale"} | ({"token"} if set(changes) == {"image"} else set())
+            kept = {"kind", "head", "scale", "lens"} | ({"token"} if set(changes) == {"image"} else set())
             return replace(asked, user_set=self.user_set & kept, view=replace(self.view, quadrant=""))
-        return replace(asked, user_set=self.user_set & {"scale"},
+        return replace(asked, user_set=self.user_set & {"scale", "lens"},
                        view=replace(self.view, overlay=(), quadrant="", order="layer"))
 
 
@@ -89,7 +91,7 @@ def complete_view(state: State, record: AttentionRecord) -> View:
     """Return the view with everything that the user did not choose derived from the record. Choices that the record
     lacks are dropped."""
     view, chosen = state.view, state.user_set
-    example = None if record.picture is not None else example_for(state.text, state.text_b)
+    example = None if record.picture is not None or state.continuation else example_for(state.text, state.text_b)
     kind = view.kind if "kind" in chosen and view.kind in record.kinds else record.kinds[0]
     attention_map = record[kind]
     pair = view.pair if "pair" in chosen else _example_pair(example, state, attention_map)
@@ -97,21 +99,22 @@ def complete_view(state: State, record: AttentionRecord) -> View:
         pair = None
     token = view.token if "token" in chosen else None
     if token is None or token >= len(attention_map.queries):
-        token = pair[0] if pair else first_token(attention_map.queries)
+        last = len(attention_map.queries) - 1   # the row that produces the next token
+        token = pair[0] if pair else last if state.continuation else first_token(attention_map.queries)
     layer, head = view.head_id
     if "head" not in chosen or not attention_map.has(layer, head):
         layer, head = _first_head(attention_map, pair, token)
     overlay = tuple(other for other in view.overlay if attention_map.has(*other) and other != (layer, head))
     view = replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay,
-                   lens=_fitting_lens(view.lens, record))
+                   lens=_fitting_lens(view.lens if "lens" in chosen else "", record))
     return view if "scale" in chosen else replace(view, scale=readable_scale(tenth_weight(attention_map, view)))
 
 
 def _fitting_lens(lens: str, record: AttentionRecord) -> str:
-    """Return the lens, or a substitute that suits the record."""
+    """Return the lens, or a substitute that suits the record: over the picture, or a text's matrix."""
     if record.picture is None:
-        return "matrix" if lens == "picture" else lens
-    return "picture" if lens == "text" else lens
+        return "matrix" if lens in ("", "picture") else lens
+    return "picture" if lens in ("", "text") else lens
 
 
 def first_token(tokens: Tokens) -> int:

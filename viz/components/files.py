@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import json
 from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -21,8 +22,12 @@ from clearhead.viz.style.text import strings
 FOLDER = Path(__file__).parent
 PLACE = "browser"   # folder name in every URL
 PLOTLY = "plotly.min.js"
-# pages merged into others: old name → (current page, parameters that select its part)
-MOVED = {"atlas": ("corpus", ""), "measures": ("corpus", "over=text")}
+# pages that are now parts of others: old name → (current page, parameters that select the part)
+MOVED = {"atlas": ("corpus", ""), "measures": ("corpus", "over=text"),
+         "pictures": ("heads", "model=marked-digit"),
+         "next_word": ("heads", "model=stories&lens=text&scale=root&section=next_word"),
+         "translate": ("heads", "model=translator&kind=cross&written=1&section=words")}
+RENAMED = {"word": "token", "side": "kind", "wrote": "continuation"}   # parameters of the last two
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 # for all responses, because Streamlit serves its own 3.6 MB uncompressed
 COMPRESSION = Middleware(GZipMiddleware, compresslevel=5)
@@ -108,8 +113,10 @@ async def redirect(request: Request) -> Response:
 def moved(page: str, query: str) -> str:
     """Return the relative URL that replaces an old page's URL. page: a key of MOVED; query: without the "?"."""
     name, part = MOVED[page]
-    query = "&".join(filter(None, (part, query)))
-    return f"{name}?{query}" if query else name
+    params = dict(parse_qsl(part)) | {RENAMED.get(field, field): value for field, value in parse_qsl(query, True)}
+    if page == "translate" and "open" in params:   # the open head, such as 1.2
+        params["layer"], _, params["head"] = params.pop("open").partition(".")
+    return f"{name}?{urlencode(params)}" if params else name
 
 
 def routes() -> list[Route]:

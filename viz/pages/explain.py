@@ -50,7 +50,7 @@ from clearhead.viz.widgets.measured import is_shipped, measured_line
 
 WORDS = strings("explain")
 
-PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   # scratch has no answer to explain
+PAGE = Page("record", without=("scratch",), controls=(   # it has no answer to explain
     position("at", 99_999), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
     Switch("flow"),
     Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share"),

@@ -18,12 +18,18 @@ def page_cards(page: PageContext, texts: Mapping[str, Texts], facts: Callable[[s
     """Draw a card for each page that this page's word of the menu leads to, under their headings. texts: the pages'
     texts by name, with the question. facts: returns how long a page takes. end: draws a card's buttons."""
     for title, group in list(menu()[page.name].items())[1:]:   # the first is the page itself
-        heading(title, 3)
-        with flex_row(gap="small"):
-            for name in filter(texts.__contains__, group):
-                with st.container(border=True, width=WIDTH, height="stretch", key=f"card-{name}", gap="small"):
-                    st.image(PICTURES / f"{name}-{page_theme()}.webp", width="stretch", alt="")
-                    st.markdown(f"**{group[name]}**  \n{texts[name]['question']}")
-                    st.caption(facts(name))
-                    with flex_row("center"):
-                        end(name)
+        card_row(title, {name: (group[name], texts[name]["question"]) for name in group if name in texts}, facts, end)
+
+
+def card_row(title: str, cards: Mapping[str, tuple[str, str]], facts: Callable[[str], str],
+             end: Callable[[str], None]) -> None:
+    """Draw cards under a heading. cards: {name: (title, question)}. facts and end: as in `page_cards`."""
+    heading(title, 3)
+    with flex_row(gap="small"):
+        for name, (called, question) in cards.items():
+            with st.container(border=True, width=WIDTH, height="stretch", key=f"card-{name}", gap="small"):
+                st.image(PICTURES / f"{name}-{page_theme()}.webp", width="stretch", alt="")
+                st.markdown(f"**{called}**  \n{question}")
+                st.caption(facts(name))
+                with flex_row("center"):
+                    end(name)

@@ -218,10 +218,10 @@ def asked_on_click(page: PageContext, question: Question[Any], words: Mapping[st
 
 
 @st.fragment
-def folded(title: str, draw: Callable[[], None], *, key: str) -> None:
+def folded(title: str, draw: Callable[[], None], *, key: str, expanded: bool = False) -> None:
     """Draw an expander whose body is built only when opened. Source code in a body would make every browser load
     Streamlit's 1.6 MB syntax highlighter."""
-    with st.expander(title, key=key, on_change="rerun") as opened:
+    with st.expander(title, key=key, on_change="rerun", expanded=expanded) as opened:
         if opened.open:
             draw()
 

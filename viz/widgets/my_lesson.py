@@ -12,7 +12,7 @@ from clearhead.model.core.view import View
 from clearhead.viz.app.link import from_params
 from clearhead.viz.app.page import PageContext, lessons, pages
 from clearhead.viz.app.session import Kept
-from clearhead.viz.app.state import State, complete_view
+from clearhead.viz.app.state import QUESTION, State, complete_view
 from clearhead.viz.export.handout.entries import target, without_answers
 from clearhead.viz.export.handout.files import Item, make_words
 from clearhead.viz.style.text import strings
@@ -67,9 +67,7 @@ def _show(page: PageContext, at: int) -> None:
     if name == HOME or name not in pages():
         page.open_state(HOME, replace(_BEFORE.value or page.state, present=True, screen="", entry=at))
         return
-    read, others = from_params(params, name, pages()[name][0].controls), page.state.control_values
-    kept = {each for each in others if each[0] != name}
-    page.open_state(name, replace(read, control_values=read.control_values | kept, present=True, entry=at))
+    page.open_state(name, replace(page.linked(name, params), present=True, entry=at))
 
 
 def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | None:
@@ -80,7 +78,7 @@ def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | 
     try:
         read = from_params(params)
         record = page.ask(page.query(**{field: getattr(read, field)
-                                        for field in ("model", "text", "text_b", "target", "image", "chat")}))
+                                        for field in QUESTION}))
         view: View = complete_view(read, record)
         item = (head_item if kind == "head_view" else grid_item)(record, view, link=link, where=pages()[name][0].title)
     except (UserError, KeyError):

@@ -19,7 +19,7 @@ from clearhead.viz.components.picture_view import Patches, PatchState, PatchValu
 from clearhead.viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
 from clearhead.viz.style import glow
 from clearhead.viz.style.text import escape_markdown, strings
-from clearhead.viz.widgets.fields import bind, pills
+from clearhead.viz.widgets.fields import bind
 from clearhead.viz.widgets.fragment import is_here
 from clearhead.viz.widgets.upload import most_megabytes, take
 from clearhead.viz.widgets.vocabulary import example_of
@@ -91,13 +91,6 @@ def _about(chosen: str | None) -> None:
     st.caption(said if picture.licence else WORDS["own_stays"])
 
 
-def picture_pills(page: PageContext) -> None:
-    """Draw the pictures as a row of small buttons."""
-    pills(WORDS["picture"], [(sha256, escape_markdown(name if len(name) <= 28 else name[:27] + "…"))
-                             for sha256, name in picture_options().items()], page.set, "image", page.state.image,
-          "picture-pills")
-
-
 HIGH = 150   # height of the picture strip in pixels
 
 
@@ -125,10 +118,7 @@ def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = ""
                         height=HIGH, key=key, on_event=on_event)
 
 
-FETCHED = "dinov2-small"   # offered if no vision model is on disk
-_TEXT_MODEL = Kept("")      # the last text model, for pages that accept no other
-_PICTURE_MODEL = Kept("")   # the last vision model, for the page Pictures
-_PICTURE = Kept("")         # the last picture's sha256
+_PICTURE = Kept("")   # the last picture's sha256
 
 
 def what_it_reads(model: str) -> frozenset[str]:
@@ -148,11 +138,6 @@ def is_unknown(model: str) -> bool:
     return not is_here(model) and model not in sources.catalogue()
 
 
-def picture_models() -> list[str]:
-    """Return the catalogue's vision models that are on this disk, our own last."""
-    return [offer.id for offer in sources.catalogue().values() if offer.pictures and offer.on_disk]
-
-
 def _join(image: str | None) -> None:
     """Keep a picture named by a link or a reloaded page for this session, like an upload."""
     if image is None or image in OWN_PICTURES.value:
@@ -164,26 +149,18 @@ def _join(image: str | None) -> None:
 
 
 def fit_question(page: PageContext) -> None:
-    """Replace a model that the page does not accept, add a picture for a vision model, and give a small model a text
-    that it can read instead of the default one. Replaced models and pictures return on the next page that accepts
-    them."""
+    """Replace a vision model on a page of texts, add a picture for a vision model, and give a small model a text that
+    it can read instead of the default one. A picture returns with the next vision model."""
     if not page.about.asks_with(page.controls):
         return
-    wanted, reads = page.about.reads, what_it_reads(page.model)
-    if wanted != "both" and wanted not in reads and not is_unknown(page.model):
-        if wanted == "picture":
-            _TEXT_MODEL.value = page.model
-            model = _PICTURE_MODEL.value or next(iter(picture_models()), FETCHED)
-        else:
-            _PICTURE_MODEL.value = page.model
-            model = _TEXT_MODEL.value or State().model
-        page.correct(**vars(page.state.with_question(model=model)))
-        reads = what_it_reads(model)
-    state, pictured = page.state, "picture" in reads and wanted != "text"
+    pictured = page.about.pictures and "picture" in what_it_reads(page.model)
+    if not (pictured or "text" in what_it_reads(page.model) or is_unknown(page.model)):
+        page.correct(**vars(page.state.with_question(model=State().model)))
+    state = page.state
     if pictured:
         if state.image is None:
             last = _PICTURE.value or pictures.offered(state.model)[0].sha256
-            page.correct(image=last if state.model == _PICTURE_MODEL.value else pictures.fitting(state.model, last))
+            page.correct(image=pictures.fitting(state.model, last))
         _join(page.state.image)
     elif state.image is not None:
         _PICTURE.value = state.image
@@ -191,4 +168,5 @@ def fit_question(page: PageContext) -> None:
     # swap the default texts for each other, or for a sentence whose words a small model knows
     plain, compared = State().text, WORDS["compared"]
     if page.text in (plain, compared):
-        page.correct(text=compared if pictured and "text" in reads else example_of(page.model) or plain)
+        reads_both = pictured and "text" in what_it_reads(page.model)
+        page.correct(text=compared if reads_both else example_of(page.model) or plain)

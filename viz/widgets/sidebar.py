@@ -129,9 +129,9 @@ def _reads(model: str, field: str, unknown: bool = True) -> bool:
 def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
     """Draw the choice of model and return the badge's placeholder."""
     model = page.model
-    offers, reads = sources.catalogue(), page.about.reads
-    names = [name for name, offer in offers.items() if page.about.answers(offer)
-             and (reads == "both" or offer.pictures == (reads == "picture"))]
+    offers = sources.catalogue()
+    names = [name for name, offer in offers.items() if name not in page.about.without
+             and (page.about.pictures or not offer.pictures)]
     if not first:
         st.session_state["ask_model"] = model
     names += [] if model in names else [model]

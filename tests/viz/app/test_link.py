@@ -34,7 +34,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_siz
 STATES = st.builds(State, model=st.sampled_from(["minilm", "a/b"]), text=ANY_TEXT, text_b=st.none() | ANY_TEXT,
                    target=st.none() | ANY_TEXT, view=VIEWS,
                    chat=st.booleans(), present=st.booleans(),
-                   user_set=st.just(frozenset({"kind", "head", "pair", "token", "scale"})))
+                   user_set=st.just(frozenset({"kind", "head", "pair", "token", "scale", "lens"})))
 
 
 @given(STATES)
@@ -115,7 +115,7 @@ OLD = {   # as links stood in mails and handouts before texts were packed
         State(model="scratch", text="The lawyer met the doctor because she was ill.",
               view=View(layer=1, head=2, pair=(7, 5)), user_set=frozenset({"head", "pair"})),
     "text=a%0Ab+%C3%A4&text_b=second&target=third&kind=cross&lens=lines&words=1&keep=0.9&overlay=1.2%2C3.4&present=1":
-        State(text="a\nb ä", text_b="second", target="third", present=True, user_set=frozenset({"kind"}),
+        State(text="a\nb ä", text_b="second", target="third", present=True, user_set=frozenset({"kind", "lens"}),
               view=View(kind=Kind.CROSS, lens="lines", keep=0.9, overlay=((1, 2), (3, 4)), words=True)),
     "show=1": State(show=True),
     "present=1&screen=predict-guess.2": State(present=True, screen="predict-guess.2"),

@@ -15,8 +15,7 @@ from clearhead.viz.widgets import figure
 TEXTS = ("the animal crossed the street because it was tired",
          "the cat chased the dog in the street because it was hungry")
 MODELS = ("minilm", "resolver-narrow")
-READERS = {"next_word": "stories", "translate": "translator"}   # a model that the page takes, where not all are
-TURNED = {("softmax", "inside"): {"t": 2.0}}                    # at T = 1 the model is what it was
+TURNED = {("softmax", "inside"): {"t": 2.0}}   # at T = 1 the model is what it was
 
 
 def _run(name: str, controls: dict, question: dict) -> None:
@@ -55,8 +54,7 @@ def questions(monkeypatch, name: str, controls: dict) -> list[bool]:
         raise UserError("No answer here.")
 
     monkeypatch.setattr(sources, "open_query", open_query)
-    question = {"model": READERS[name]} if name in READERS else {}
-    AppTest.from_function(_run, args=(name, controls, question), default_timeout=60).run()
+    AppTest.from_function(_run, args=(name, controls, {}), default_timeout=60).run()
     return taken
 
 

@@ -49,7 +49,7 @@ PAGE = Page("record", controls=(
     Choice("edit", "zero", EDITS),
     Number("t", 2.0, 0.01, 100), position("edit_layer", 999), position("edit_head", 999),
     position("layer_b", 999), position("head_b", 999),
-    Words("picture", "", 64), position("hidden", 9_999)), reads="both")
+    Words("picture", "", 64), position("hidden", 9_999)), pictures=True)
 
 
 @frozen

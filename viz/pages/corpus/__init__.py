@@ -15,7 +15,7 @@ from clearhead.viz.widgets.layout import heading
 WORDS = strings("corpus")
 
 PAGE = Page("record", controls=(Choice("over", "set", ("set", "file", "text", "rule")), *head_map.CONTROLS,
-                                 *own_rule.CONTROLS), reads="both")
+                                 *own_rule.CONTROLS), pictures=True)
 
 
 def render(page: PageContext) -> None:

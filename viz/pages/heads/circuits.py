@@ -27,7 +27,6 @@ from clearhead.viz.style.format import (
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import pills
 from clearhead.viz.widgets.figure import figure
-from clearhead.viz.widgets.fragment import errors_as_sentences
 from clearhead.viz.widgets.handout_button import data_table
 from clearhead.viz.widgets.head_table import coloured_grid
 from clearhead.viz.widgets.layout import flex_row, heading, note, prose, split
@@ -39,15 +38,7 @@ LARGEST = 10    # rows of the table of the largest products
 Writer = tuple[Kind, int, int]
 
 
-def draw_section(name: str, page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the section "why" or "writes", with errors as sentences. Rerun the page if a click opens another head."""
-    if page.view() != view:
-        st.rerun()
-    with errors_as_sentences(page, name):
-        {"why": _why, "writes": _writes}[name](page, record, view)
-
-
-def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
+def why(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the pair's score as a sum over the components that wrote its query and its key."""
     words, attention_map = WORDS["why"], record[view.kind]
     if view.pair is None:
@@ -107,7 +98,7 @@ def _writer_label(writer: Writer) -> str:
     return ("cross " if writer[0] is Kind.CROSS else "") + head_label(*writer[1:])
 
 
-def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
+def writes(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the head's contribution at the token in focus, and its effect on the predicted token or on the sentence
     vector."""
     from pandas import DataFrame

@@ -25,7 +25,7 @@ CANDIDATES = 8                      # candidates shown for the next piece
 # the lesson opened by each step
 LESSONS = {"letters": "vectors", "pieces": "vectors", "vectors": "vectors", "places": "positions",
            "attention": "inside", "feed_forward": "block", "blocks": "block", "logits": "learning",
-           "softmax": "softmax", "word": "next_word"}
+           "softmax": "softmax", "word": "since"}
 PAGE = Page("nothing", controls=(
     *QUESTIONS, Words("say", "", LONGEST), Choice("by", "", DECODERS), Steps("wrote", 10**7, WRITTEN),
     counted("block", 1000), Number("at_head", AUTO, AUTO, 999, whole=True)))

@@ -1,4 +1,4 @@
-"""The page Images: statements about a row, the answer and the layers, and the advice for a missing picture."""
+"""Heads over a picture: statements about a row and the layers."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,8 @@ from clearhead.model.core import heads
 from clearhead.model.core.query import Kind
 from clearhead.model.core.view import View
 from clearhead.model.studies.patch_attention import PatchHeads
-from clearhead.viz.pages.pictures import half_of, layer_facts, row_claims
+from clearhead.viz.pages.heads.explorer import half_of, picture_claims
+from clearhead.viz.pages.heads.pictures import layer_facts
 from clearhead.viz.style.format import format_share
 from tests import fabricate
 
@@ -17,7 +18,7 @@ VIEW = View(layer=1, head=2, token=9)
 
 def test_row_is_stated_exactly():
     row = heads.weights(MADE[Kind.SELF].layer(1), 2)[9].astype(np.float64)
-    most, half, special = row_claims(MADE, VIEW)
+    most, half, special, *_ = picture_claims(MADE, VIEW)
     best = int(row[1:].argmax())
     assert f"head 1·2 looks most at patch {best // 6},{best % 6}" in most and f"{row[1:].max():.3f}" in most
     assert f"is on {half_of(row[1:])} patches of 24" in half

@@ -1,0 +1,419 @@
+"""The explorer: the sentence or picture, all heads, and one head open, with the menu of how they are displayed and
+sentences on what they show. The model decides what they look like."""
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from clearhead.model.core import heads
+from clearhead.model.core.heads import BY_NAME, HeadMeasures, OverviewQuery, head_ids
+from clearhead.model.core.query import HeadId, Kind
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
+from clearhead.model.core.view import (
+    LENSES,
+    QUADRANTS,
+    SCALES,
+    Link,
+    TokenRankingQuery,
+    View,
+    allowed_keys,
+    links_from,
+)
+from clearhead.viz.app.examples import Example, token_of
+from clearhead.viz.app.glossary import term_link, terms
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.page_controls import Choice, Number, Switch
+from clearhead.viz.app.state import complete_view, tenth_weight
+from clearhead.viz.app.streamlit_patch import DeltaGenerator
+from clearhead.viz.components.component import Picture
+from clearhead.viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
+from clearhead.viz.components.head_view import head_view, packed
+from clearhead.viz.components.picture_view.rows import patch_name, picture_behind, rows_overview
+from clearhead.viz.components.slider import slider
+from clearhead.viz.components.token_strip import token_strip
+from clearhead.viz.pages.heads.prediction import marked_cells
+from clearhead.viz.style import glow
+from clearhead.viz.style.format import (
+    format_number,
+    format_share,
+    format_signed,
+    format_weight,
+    head_label,
+    rank,
+    token_label,
+    token_markdown,
+)
+from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.widgets.export_menu import export_menu
+from clearhead.viz.widgets.fields import bind, pills, segments, select, slider_for, toggle, toggle_for
+from clearhead.viz.widgets.handout_button import item_maker, offer
+from clearhead.viz.widgets.head_picker import kind_choice
+from clearhead.viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
+from clearhead.viz.widgets.layout import flex_row, heading
+from clearhead.viz.widgets.picture import open_picture, patch_strip
+
+WORDS = strings("heads")
+
+CONTROLS = (Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES))),   # colours of the grid
+            Number("opacity", glow.OPACITY, 0, 1),     # of the colours over a picture
+            Switch("written"), Switch("stepping"))     # of a translation: rows by the word they write, up to the focus
+PICTURE = 465   # height in pixels that fits below the sentence, with its text, on a screen of 900
+SHOWN = 6       # number of heads in a ranking
+EACH = 3        # number of heads from a token, and to it
+NAMED = 3       # most keys, classes or texts named in a sentence
+BLIND = 1e-5    # smaller differences count as none: the row cannot depend on the other word
+SUM = 1e-4      # tolerance for probabilities that should sum to 1
+MOST_TOGETHER = 7   # most heads in a joint figure, besides the open one
+KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's weight that can be kept
+OPACITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+def displayed(page: PageContext) -> tuple[AttentionRecord, View]:
+    """Return the page's record and the complete view. With the control `written`, the rows of a translator are named by
+    the word that they write, and the pronoun is in focus."""
+    record, state = page.record(), page.state
+    if page["written"] and Kind.CROSS in record.kinds:
+        from clearhead.model.studies.predictions import pronoun_of, rows_by_produced_token
+
+        record = replace(record, maps=tuple(each if each.kind is Kind.SELF else rows_by_produced_token(
+            record, each.kind) for each in record.maps))
+        view = complete_view(state, record)
+        if "token" not in state.user_set and view.kind is not Kind.SELF:
+            state = state.with_view(token=pronoun_of(record[view.kind].queries))
+    return record, complete_view(state, record)
+
+
+def of_picture(record: AttentionRecord, view: View) -> bool:
+    """Return whether the tokens of this kind are patches of a picture."""
+    return record.picture is not None and record[view.kind].queries.grid is not None
+
+
+
+def offer_head(page: PageContext, attention_map: AttentionMap, view: View) -> None:
+    """Draw a button that opens the head with the largest weight for the pair; without a pair, from the token to one
+    other than its neighbours. Draws nothing if that head is open or the token is a patch."""
+    token = view.token or 0
+    if view.pair:
+        layer, head, weight = heads.rank_heads_for_pair(attention_map, *view.pair)[0]
+        best: Link | None = Link(layer, head, view.pair[1], weight)
+    else:
+        best = None if attention_map.queries.patches else next(iter(links_from(attention_map, token)), None)
+    if best is not None and (best.layer, best.head) != view.head_id:
+        a, b = token_label(attention_map.queries, token), token_label(attention_map.keys, best.other)
+        st.button(WORDS("offer", head=head_label(best.layer, best.head), a=a, b=b, weight=format_weight(best.weight)),
+                  key="offer", help=None if view.pair else WORDS["first_help"],
+                  on_click=page.set, kwargs={"head": (best.layer, best.head)})
+
+
+def sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bool) -> None:
+    """Draw the tokens; for cross-attention both queries and keys. The pair of a covered head is not shown, because it
+    would reveal the answer."""
+    attention_map = record[view.kind]
+    kind_choice(page, record, view)
+    if of_picture(record, view):
+        if view.lens != "picture":   # otherwise the open head is one
+            patch_strip(record, view, key="strip-picture", on_event=lambda event: page.set(token=event.token))
+        return
+    cross, queries = view.kind.base is Kind.CROSS, attention_map.queries
+    if page["stepping"]:
+        queries = Tokens(**{each.name: getattr(queries, each.name)[:(view.token or 0) + 1] for each in fields(Tokens)})
+    chosen = "token" in page.state.user_set and page.state.view.token is not None
+    token_strip(queries, focus=view.token, pair=None if cross or hidden else view.pair, pairs=not (cross or hidden),
+                chosen=bool(chosen or view.pair or hidden), key="strip",
+                on_event=lambda event: page.set(token=event.token,
+                                                pair=view.pair if cross or hidden else event.pair))
+    if cross and not hidden:
+        token_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
+                    on_event=lambda event: page.set(pair=None if event.token is None
+                                                    else (view.token, event.token)))
+
+
+def grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
+    """Draw all heads of this kind, in the chosen order and colour; over a picture, each head's row of the token in
+    focus. The tooltip shows the pair's weight, if any, and the head's measures."""
+    attention_map, behind = record[view.kind], None
+    if view.lens == "picture":
+        overview, behind = rows_overview(attention_map, view), picture_behind(record, view, page["opacity"])
+    else:
+        overview = page.ask(OverviewQuery(page.query(), view.kind))
+    ranked: list[tuple[int, int, float]] = []
+    said, (orders, order) = dict[str, dict[HeadId, float]](), _orders(view, measures)
+    if view.pair:
+        ranked = heads.rank_heads_for_pair(attention_map, *view.pair)
+        said[WORDS["sorts"]["pair"]] = heads.pair_weights(attention_map, *view.pair)
+    if measures is not None:
+        said |= {name: measures.by_head(name) for name in measures.values}
+    with flex_row("center", gap="small"):
+        heading(WORDS["grid"], width="content")
+        st.caption(WORDS["grid_click"] if order == "layer" else WORDS("grid_sorted", by=orders[order]), width="content")
+    ordered = None if order == "layer" else ranked if order == "pair" or measures is None else measures.ranked(order)
+    sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
+    shown = GridState(view.head_id, [(layer, head) for layer, head, _ in ordered] if ordered else None,
+                      [(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
+                      said, _colours(page, view.kind, measures)[1], view.overlay)
+    drawn = head_grid(overview, shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1,
+                     silence=record.verification.status in ("verified", "computed"), behind=behind, key="grid",
+                     on_event=lambda event: _take(page, event, view))
+    offer("grid", WORDS["add_grid"], item_maker(drawn, (record,)))
+
+
+def _take(page: PageContext, event: GridEvent, view: View) -> None:
+    """Handle a click on a head: open it, silence it (compared on the next run), or add it to or remove it from the
+    joint figure."""
+    head = event.head
+    if event.way == "figure":
+        others = [other for other in view.overlay if other != head]
+        page.set(overlay=tuple(others if head in view.overlay else [*others, head][-MOST_TOGETHER:]))
+        return
+    page.set(head=head)
+    if event.way == "silence":
+        page.open_next("compare", **edited("zero"))
+
+
+def edited(edit: str) -> dict[str, Any]:
+    """Return the Compare page's controls for an edit of the open head, replacing any previous edit."""
+    return {"versus": "edit", "edit": edit, "edit_layer": -1, "edit_head": -1}
+
+
+def _orders(view: View, measures: HeadMeasures | None) -> tuple[dict[str, str], str]:
+    """Return {name: label} of what the grid can be sorted by, and the chosen name."""
+    names = ("layer", *(("pair",) if view.pair else ()), *(measures.values if measures else ()))
+    return {name: WORDS["sorts"][name] for name in names}, view.order if view.order in names else "layer"
+
+
+def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> tuple[dict[str, str], HeadValues | None]:
+    """Return {name: label} of what can colour the grid (the weights, measures of this text, and their averages over a
+    file of texts), and the values of the chosen one, or None for weights. A link to averages shows weights if the file
+    is gone."""
+    query, chosen = page.query(), page["colour"]
+    options = {"": WORDS["sorts"][""]} | {name: WORDS["sorts"][name] for name in (measures.values if measures else ())}
+    result = saved_corpus(query.model, query.revision, kind)
+    if result is not None:
+        options |= {FROM_FILE + name: WORDS("colour_file", title=WORDS["sorts"].get(name, AVERAGES[name]),
+                                            name=result.name) for name in result.averages.names}
+    if not chosen or chosen not in options:
+        return options, None
+    if result is not None and chosen.startswith(FROM_FILE):
+        name = chosen.removeprefix(FROM_FILE)
+        return options, HeadValues(result.averages.by_head(name), f"{AVERAGES[name]}, {result.name}")
+    return options, None if measures is None else HeadValues(measures.by_head(chosen), BY_NAME[chosen].title)
+
+
+def open_head(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> Picture:
+    """Draw the name of the open head, the menus *Display* and *Export*, and the head as a matrix, as lines, or over its
+    text or picture."""
+    other = "text" if of_picture(record, view) else "picture"
+    # the reason for this scale of a long matrix; "" if the user chose the scale or it makes no difference
+    tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
+    why = "" if tenth is None else WORDS("scale_chosen", weight=format_weight(tenth))
+    with flex_row("center", gap="small"):
+        heading(WORDS("head_title", layer=view.layer, head=view.head))
+        segments(WORDS["lens"], {lens: WORDS["lenses"][lens] for lens in LENSES if lens != other}, page.set, "lens",
+                 view.lens)
+        _display(page, record, view, measures, why)
+        export_menu(page, record, view)
+    if view.lens == "picture":
+        return open_picture(record, view, key="head-picture", height=PICTURE, opacity=page["opacity"],
+                            on_event=lambda event: page.set(token=event.token))
+    guess = marked_cells(page, record, view)
+    shown, body = packed(record, view, PICTURE, "head")
+    return head_view(shown, replace(view, pair=None) if guess else view, packed=body, guess=guess,
+                     why_scale=why, key="head", on_event=lambda event: page.set(token=event.token, pair=event.pair))
+
+
+def gate(record: AttentionRecord, view: View) -> None:
+    """Say how much of the open head's output passes the gate behind it, if there is one."""
+    layer, token = record[view.kind].layer(view.layer), view.token or 0
+    if isinstance(layer, Layer) and layer.gate is not None:
+        passes = layer.gate[view.head]
+        st.caption(WORDS("gate", token=token_label(record[view.kind].queries, token),
+                         share=format_share(passes[token]), mean=format_share(passes.mean())))
+
+
+def _display(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None, why: str) -> None:
+    """Draw the display options, once their menu is opened; none changes the model's numbers. why: the reason for the
+    scale."""
+    choose = page.set
+    with st.popover(WORDS["show"], type="tertiary", key="display", on_change="rerun") as opened:
+        if not opened.open:
+            return
+        st.caption(WORDS["grid"])
+        select(WORDS["order"], _orders(view, measures)[0], choose, "order", _orders(view, measures)[1])
+        colours = _colours(page, view.kind, measures)[0]
+        select(WORDS["colour"], colours, choose, "colour", page["colour"] if page["colour"] in colours else "")
+        st.caption(WORDS("head_title", layer=view.layer, head=view.head))
+        select(WORDS["scale"], {scale: WORDS["scales"][scale] for scale in SCALES}, choose, "scale", view.scale)
+        if why:
+            st.caption(f"{WORDS['scales'][view.scale]}, {why}")
+        for name in ("transpose", "words", "hide_special"):
+            toggle(WORDS[name], choose, name, getattr(view, name))
+        slider(WORDS["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
+               key="slider-keep", turn=lambda share: choose(keep=share))
+        if view.lens == "picture":
+            slider_for(page, "opacity", WORDS["opacity"], OPACITIES, say=lambda share: format_share(share, 0))
+        toggle(WORDS["renormalise"], choose, "renormalise", view.renormalise)
+        if Kind.CROSS in record.kinds:
+            toggle_for(page, "written", WORDS["written"])
+        if 1 in record[view.kind].queries.segments and view.kind.base is not Kind.CROSS:
+            segments(WORDS["quadrant"], {quadrant: WORDS["quadrants"][quadrant or "all"] for quadrant in QUADRANTS},
+                     choose, "quadrant", view.quadrant)
+        others = [head for head in head_ids(record[view.kind]) if head != view.head_id]
+        st.multiselect(WORDS["overlay"], others, max_selections=MOST_TOGETHER,
+                       format_func=lambda head: head_label(*head),
+                       **bind(lambda overlay: choose(overlay=tuple(overlay)), "overlay", list(view.overlay)))
+
+
+def look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasures | None,
+                     choose: Callable[..., None]) -> DeltaGenerator | None:
+    """Draw, once opened, buttons for the top-ranked heads of the pair, then the open head's measures and the top heads
+    of each measure. Without a pair, return the placeholder for the ranking of the token in focus."""
+    place = None
+    with st.expander(WORDS["first"], key="look-first", on_change="rerun") as opened:
+        if not opened.open:
+            return None
+        if view.pair is None:
+            place = st.container()
+        else:
+            a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
+            st.markdown(WORDS("first_pair", a=a, b=b))
+            pills(WORDS["first"], map(_ranked, heads.rank_heads_for_pair(attention_map, *view.pair)[:SHOWN]), choose,
+                  "head", view.head_id, "rank_pair")
+        if measures is None:
+            return place
+        for name in measures.values:
+            left, right = st.columns([5, 6], vertical_alignment="center")
+            title = f"[{BY_NAME[name].title}]({term_link(terms()[name])})"
+            left.markdown(measure_claim(measures, name, view.head_id, title))
+            with right:
+                pills(BY_NAME[name].title, map(_ranked, measures.ranked(name)[:2]), choose, "head",
+                      view.head_id, f"rank_{name}")
+    return place
+
+
+def _ranked(entry: tuple[int, int, float]) -> tuple[HeadId, str]:
+    """Return a head and its label, for `pills`."""
+    layer, head, value = entry
+    return (layer, head), f"{head_label(layer, head)}  {format_weight(value)}"
+
+
+def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -> str:
+    """Describe a head's value of a measure, its rank among all heads, and a uniform row's value. title: the measure's
+    title in Markdown."""
+    number, values = measures.heads.index(here), measures.values[name].tolist()
+    place, tied = rank(values[number], values)
+    return WORDS("measure_line", title=title, here=head_label(*here), value=format_weight(values[number]),
+                 unit=BY_NAME[name].unit, rank=place, tied=tied, n=len(values),
+                 uniform=format_weight(measures.uniform[name][number]))
+
+
+def look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View) -> None:
+    """Draw the heads with the largest weights from the token in focus and to it; a click opens a head."""
+    token = token_label(attention_map.queries, view.token or 0)
+    ranking = page.ask(TokenRankingQuery(page.query(), view.kind, view.token or 0), height=0)
+    sides: tuple[tuple[str, tuple[Link, ...], Tokens], ...] = (
+        ("first_from", ranking.from_token, attention_map.keys), ("first_at", ranking.at_token, attention_map.queries))
+    for side, links, others in sides:
+        if links:
+            title = WORDS(side, token=token)
+            st.markdown(title, help=WORDS["first_help"])
+            pills(title, [((link.layer, link.head), WORDS(
+                f"{side}_link", head=head_label(link.layer, link.head), weight=format_weight(link.weight),
+                other=token_markdown(others.texts[link.other]))) for link in links[:EACH]], page.set, "head",
+                  view.head_id, f"rank_{side}")
+
+
+def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = None,
+                example: Example | None = None) -> list[str]:
+    """Return Markdown sentences on the open head's weight for the view's pair, and on the same heads in the twin
+    sentence if it contains that pair. Empty without a pair."""
+    if view.pair is None:
+        return []
+    words, attention_map, here = WORDS["claims"], record[view.kind], view.head_id
+    weights = heads.pair_weights(attention_map, *view.pair)
+    place, tied = rank(weights[here], weights.values())
+    b = token_label(attention_map.keys, view.pair[1])
+    sentences = [words("pair", head=head_label(*here), weight=format_weight(weights[here]), n=len(weights), rank=place,
+                       tied=tied, b=b, a=token_label(attention_map.queries, view.pair[0]),
+                       uniform=_uniform(attention_map, view, view.pair[0]))]
+    if twin is None or example is None or not example.rival or not example.swap:
+        return sentences
+    (query, key, rival), (*pair, rival_here) = (
+        [token_of(each[view.kind].queries, (each.query.text, each.query.text_b), word)
+         for word in (*example.pair, example.rival)] for each in (twin, record))
+    if tuple(pair) != view.pair or query is None or key is None or rival is None or rival_here is None:
+        return sentences
+    to_key, to_rival = (heads.pair_weights(twin[view.kind], query, noun) for noun in (key, rival))
+    word = f"*{escape_markdown(example.swap[1 if record.query.text == example.text else 0])}*"
+    if view.kind.base is Kind.CAUSAL and all(abs(to_key[head] - weight) < BLIND for head, weight in weights.items()):
+        return [*sentences, words("blind", word=word)]
+    sentences.append(words("twin", word=word, rival=f"*{escape_markdown(example.rival)}*", b=b,
+                           twin=format_weight(to_key[here]),
+                           rival_now=format_weight(heads.pair_weights(attention_map, view.pair[0], rival_here)[here]),
+                           rival_twin=format_weight(to_rival[here])))
+    if others := [head for head in weights if head != here]:
+        other = max(others, key=weights.__getitem__)
+        sentences.append(words("other", head=head_label(*other), weight=format_weight(weights[other]),
+                               twin=format_weight(to_key[other]), word=word))
+    return [*sentences, words["caution"]]
+
+
+def row_claim(record: AttentionRecord, view: View) -> str:
+    """Return a Markdown sentence on the open head's row in focus: the keys with the largest weights."""
+    attention_map, token, words = record[view.kind], view.token or 0, WORDS["row"]
+    layer, keys = attention_map.layer(view.layer), attention_map.keys
+    facts = {"head": head_label(*view.head_id), "a": token_label(attention_map.queries, token)}
+    if layer.sees_nothing[view.head, token]:
+        return words("blind", **facts)
+    weights = heads.row_weights(layer, token)[view.head]
+    named = ", ".join(words("key", token=token_label(keys, key), weight=format_weight(weights[key]))
+                      for key in np.argsort(-weights, kind="stable")[:NAMED] if weights[key] > 0)
+    return words("most", keys=named, uniform=_uniform(attention_map, view, token), **facts)
+
+
+def _uniform(attention_map: AttentionMap, view: View, token: int) -> str:
+    """Return each key's weight if this head's row were uniform."""
+    allowed = attention_map.layer(view.layer).allowed.block(slice(token, token + 1), slice(0, len(attention_map.keys)))
+    rows = allowed.reshape(-1, allowed.shape[-1])
+    return format_weight(1 / max(1, int(rows[view.head if len(rows) > 1 else 0].sum())))
+
+
+def picture_claims(record: AttentionRecord, view: View) -> list[str]:
+    """Return Markdown sentences on the open head's row in focus over a picture."""
+    words, attention_map, token = strings("pictures")["claims"], record[view.kind], view.token or 0
+    layer, tokens = attention_map.layer(view.layer), attention_map.keys
+    weights = heads.row_weights(layer, token)[view.head].astype(np.float64)
+    patches, special = np.array(tokens.patches), len(tokens) - len(tokens.patches)
+    on_patches = weights[patches]
+    facts = {"from": escape_markdown(patch_name(attention_map.queries, token)),
+             "head": head_label(*view.head_id),
+             "to": escape_markdown(patch_name(tokens, int(patches[on_patches.argmax()]))),
+             "weight": format_weight(on_patches.max()), "half": half_of(on_patches), "size": len(patches),
+             "times": format_number(on_patches.max() / glow.even_weight(allowed_keys(layer, token)), 2),
+             "even_half": -(-len(patches) // 2), "share": 1 - on_patches.sum() / weights.sum(), "count": special,
+             "even": special / len(tokens)}
+    names = ["most", *(["half"] if on_patches.any() else []), *(["special"] if special else [])]
+    return [*(words(name, **facts) for name in names), *answer_claim(record)]
+
+
+def half_of(weights: np.ndarray) -> int:
+    """Return how many of the largest weights add up to at least half of the sum."""
+    ordered = np.sort(weights)[::-1]
+    return int(np.searchsorted(np.cumsum(ordered), ordered.sum() / 2) + 1)
+
+
+def answer_claim(record: AttentionRecord) -> list[str]:
+    """Return a sentence on the model's answer about the picture: the best classes with probabilities, or the typed
+    texts with cosines; none if the model only returns vectors."""
+    prediction, words = record.prediction, strings("pictures")["claims"]
+    if prediction is None or not prediction.texts:
+        return []
+    names, shares = [escape_markdown(name) for name in prediction.texts[0][:NAMED]], prediction.probabilities[0]
+    if not prediction.cosines:
+        return [words("answer", names=", ".join(
+            f"{name} ({format_share(share)})" for name, share in zip(names, shares)))]
+    said = ", ".join(f"{name} ({format_signed(cosine, '.3f')})" for name, cosine in zip(names, prediction.cosines[0]))
+    # a softmax over all texts (CLIP) sums to 1, sigmoids (SigLIP) do not
+    ends = words["shared" if abs(sum(shares) - 1) < SUM else "by_itself"]
+    return [words("texts", names=said), ends.format(share=format_share(shares[0]), count=len(shares))]

@@ -1,0 +1,230 @@
+"""What Heads shows of a translator, besides its heads: its words one after another, and where it decides between il
+and elle."""
+import numpy as np
+import streamlit as st
+
+from clearhead.model.ask import desk
+from clearhead.model.core import heads
+from clearhead.model.core.query import Kind, KindHeadId
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.view import View
+from clearhead.model.lessons.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
+from clearhead.model.sources import open_query
+from clearhead.model.studies.predictions import PRONOUNS, pronoun_of, rows_by_produced_token
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.style.format import format_share, head_label, token_markdown
+from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import bind, button_setting, choice_for, toggle_for
+from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fragment import PLAYING, pause, says_why
+from clearhead.viz.widgets.layout import bullets, flex_row, heading, prose, split
+
+WORDS = strings("translate")
+
+OURS = "translator"
+MOST_ANSWERS = 8     # words in the chart of probabilities
+PAIRS = 100          # pairs of twins in the test set
+
+
+def words(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """Draw the twin sentences of our translator, the steps through the translation, and what each head looked at to
+    write the word in focus."""
+    if (swap := _swap(page)) is not None:
+        _twins(page, swap)
+    kind = Kind.CROSS if view.kind is Kind.SELF else view.kind
+    # the rows of the encoder are no words that it writes
+    written = rows_by_produced_token(page.record(), kind)
+    pronoun = pronoun_of(written.queries)
+    word = view.token if view.kind is kind and view.token is not None else pronoun or 0
+    _steps(page, kind, word, len(written.queries))
+    left, right = split(6, 5, gap="large")
+    with left:
+        _head_rows(written, word)
+    with right:
+        _probabilities(record, word)
+
+
+def _swap(page: PageContext) -> desk.Swap | None:
+    """Return the adjectives that our translator's sentence can have, if it is of this kind."""
+    return desk.swap(page.text) if page.model == OURS else None
+
+
+def _twins(page: PageContext, swap: desk.Swap) -> None:
+    """Draw the choice of adjectives, and the twins' translations below each other."""
+    prose(WORDS["lead"])
+    records = page.record(), page.ask(open_query(page.model, swap.twin))
+    for role, adjectives in enumerate(swap.adjectives):
+        st.pills(WORDS("role", noun=swap.nouns[role]), adjectives, wrap=True, **bind(
+            lambda text: page.set(text=swap.with_adjective(text)), "text",
+            swap.adjective if role == swap.role else None, f"adjective-{role}"))
+    translated = [rows_by_produced_token(each, Kind.CROSS).queries for each in records]
+    st.markdown(bullets(f"{WORDS[label]}: {escape_markdown(text)} → {_french(tokens)}" for label, text, tokens in zip(
+        ("this", "twin"), (swap.text, swap.twin), translated, strict=True)))
+    pronouns = {None if (place := pronoun_of(tokens)) is None else tokens.texts[place].lower() for tokens in translated}
+    if len(pronouns) == 1 and page.state.target is None:
+        st.caption(WORDS["same"])
+
+
+def _french(tokens: Tokens) -> str:
+    """Return the translation as text with its pronoun in bold."""
+    pronoun, text = pronoun_of(tokens), ""
+    for place, word in enumerate(tokens.texts):
+        if not tokens.special[place]:
+            tight = not text or text.endswith("'") or word in (".", ",")
+            text += ("" if tight else " ") + (f":primary[**{escape_markdown(word)}**]" if place == pronoun
+                                              else escape_markdown(word).replace("\\'", "'"))
+    return text
+
+
+def _steps(page: PageContext, kind: Kind, word: int, count: int) -> None:
+    """Draw the buttons that step through the words of the translation, or play it."""
+    with flex_row():
+        if word > 0:
+            button_setting(page, WORDS["back"], "word-back", kind=kind, token=word - 1)
+        if word + 1 < count:
+            button_setting(page, WORDS["forward"], "word-forward", kind=kind, token=word + 1)
+        if st.button(WORDS["pause" if PLAYING.value else "play"], key="word-play", icon=":material/play_arrow:"):
+            PLAYING.value = not PLAYING.value
+            if PLAYING.value:
+                page.set(kind=kind, token=0, written=True, stepping=True)
+            st.rerun()
+        if page["stepping"]:
+            button_setting(page, WORDS["all"], "word-all", stepping=False)
+
+
+def next_word(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """Advance a playing translation by one word, or stop at its end."""
+    if (view.token or 0) + 1 < len(record[view.kind].queries):
+        page.set(token=(view.token or 0) + 1, passing=True)
+    else:
+        pause()
+
+
+def _head_rows(written: AttentionMap, word: int) -> None:
+    """Draw each head's row for this word."""
+    rows = {head_label(layer.index, head): weights for layer in written.layers
+            for head, weights in enumerate(heads.row_weights(layer, word))}
+    weights, keys = np.stack(list(rows.values())), list(written.keys.texts)
+    most, key = np.unravel_index(weights.argmax(), weights.shape)
+    label, said = list(rows)[most], written.queries.texts[word]
+    heading(WORDS("heads_title", word=escape_markdown(said)), help=WORDS("heads_help", word=escape_markdown(said)))
+    figure(matrix, weights, list(rows), keys, axes=(WORDS["heads_axis"][written.kind.base.value], WORDS["heads_rows"]),
+           height=110 + 26 * len(rows), style=CellStyle(square=False), key="translate-heads",
+           alt=WORDS("heads_alt", heads=len(rows), keys=len(keys), weight=weights[most, key], key=keys[key], word=said,
+                     head=label))
+    st.markdown(WORDS("largest", head=label, weight=weights[most, key], key=token_markdown(keys[key])))
+
+
+def _probabilities(record: AttentionRecord, word: int) -> None:
+    """Draw the decoder's probabilities for this word."""
+    prediction = record.prediction
+    if prediction is None or word not in prediction.positions:
+        return
+    place = prediction.positions.index(word)
+    texts, shares = prediction.texts[place][:MOST_ANSWERS], np.array(prediction.probabilities[place][:MOST_ANSWERS])
+    heading(WORDS["chances_title"])
+    rest = ", ".join(f"{text} {share:z.3f}" for text, share in zip(texts[1:4], shares[1:4]))
+    figure(bars, texts, {WORDS["chances"]: shares}, axes=("", WORDS["chances"]), y_range=(0, 1), height=240,
+           key="translate-chances", alt=WORDS("chances_alt", first=texts[0], p=shares[0], rest=rest))
+
+
+@says_why
+def decide(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """Draw the choice between il and elle, or say that the model or sentence has none."""
+    words, swap = WORDS["decide"], _swap(page)
+    decision: Decision = page.ask(DecisionQuery(page.model, page.revision, page.text, swap.twin if swap else ""))
+    prose(words("lead", said=decision.said))
+    left, right = split(gap="large")
+    with left:
+        _silenced(page, decision)
+    with right:
+        if len(decision.patched):
+            _patched(decision)
+    prose(bullets(decision_claims(decision, page["mode"])))
+    if toggle_for(page, "set", words("set", n=2 * PAIRS)):
+        _set(page.ask(DecisionSetQuery(page.model, page.revision, PAIRS)))
+
+
+def _silenced(page: PageContext, decision: Decision) -> None:
+    """Draw the change of the pronoun's probability by layer and head, with a column for whole layers."""
+    words, mode = WORDS["decide"], page["mode"]
+    change = (decision.zero if mode == "zero" else decision.mean).reshape(len(decision.layers), -1) - decision.share
+    numbers = np.column_stack([change, decision.whole - decision.share])
+    columns = [*range(change.shape[1]), words["all"]]
+    most = int(np.abs(change).argmax())
+    choice_for(page, "mode", words["mode"], words["modes"])
+    heading(words("change", said=decision.said))
+    figure(matrix, numbers, [layer_name(*layer) for layer in decision.layers], columns, axes=(words["axis"], ""),
+           height=330, style=CellStyle("signed", bound=1.0, square=False), key="translate-silenced",
+           alt=words("change_alt", said=decision.said, heads=change.size, change=change.flat[most],
+                     head=head_name(decision.heads[most])))
+
+
+def _patched(decision: Decision) -> None:
+    """Draw the pronoun's probability when the encoder's output at one word is patched from the twin."""
+    words, other = WORDS["decide"], other_pronoun(decision)
+    moved, most = 1 - decision.patched, int((1 - decision.patched).argmax())
+    heading(words["patch"])
+    st.caption(words["patch_lead"])
+    axis = words("patch_axis", other=other)
+    figure(bars, decision.source, {axis: moved}, axes=("", axis), y_range=(0, 1), height=330, key="translate-exchanged",
+           alt=words("patch_alt", other=other, share=moved[most], word=decision.source[most]))
+
+
+def _set(decisions: DecisionSet) -> None:
+    words = WORDS["decide"]
+    names = [words["set_words"][name] for name in decisions.moved]
+    numbers = ", ".join(f"{name} {format_share(share, 0)}" for name, share in zip(names, decisions.moved.values()))
+    left, right = split(gap="large")
+    with left:
+        heading(words["set_title"])
+        figure(bars, names, {words["set_axis"]: np.array(list(decisions.moved.values()))}, axes=("", words["set_axis"]),
+               y_range=(0, 1.02), height=330, key="translate-set", alt=words("set_alt", numbers=numbers))
+    right.markdown("\n\n".join(set_claims(decisions)))
+
+
+def layer_name(kind: Kind, layer: int | str) -> str:
+    """Return a layer's name on the page."""
+    return WORDS["decide"]["rows"](kind.value, layer=layer)
+
+
+def other_pronoun(decision: Decision) -> str:
+    """Return the pronoun that was not chosen."""
+    return next(pronoun for pronoun in PRONOUNS if pronoun != decision.said)
+
+
+def head_name(head: KindHeadId) -> str:
+    """Return a head's name on the page: its layer's name and its number."""
+    return layer_name(head[0], head_label(*head[1:]))
+
+
+def decision_claims(decision: Decision, mode: str) -> list[str]:
+    """Return Markdown sentences on the answer, and the head, layer and word that change it most."""
+    words, alone = WORDS["decide"], decision.zero if mode == "zero" else decision.mean
+    head, layer = (int(np.abs(shares - decision.share).argmax()) for shares in (alone, decision.whole))
+    facts = {"said": decision.said, "share": decision.share, "other": other_pronoun(decision), "twin": decision.twin,
+             "head": head_name(decision.heads[head]), "by_head": float(alone[head]),
+             "layer": layer_name(*decision.layers[layer]), "by_layer": float(decision.whole[layer])}
+    names = ["plain", *(["plain_twin"] if decision.twin is not None else []), "most", "layer"]
+    if len(decision.patched):
+        moved = 1 - decision.patched
+        most, it = int(moved.argmax()), [place for place, text in enumerate(decision.source) if text.lower() == "it"]
+        facts |= {"word": escape_markdown(decision.source[most]), "by_word": float(moved[most]),
+                  "unmoved": 1 - decision.share, "by_it": float(moved[it[-1]]) if it else 0.0}
+        names.append("moved")
+    return [words(name, **facts) for name in names]
+
+
+def set_claims(decisions: DecisionSet) -> list[str]:
+    """Return Markdown sentences on many test sentences, ending with the comparison to the resolver."""
+    words = WORDS["decide"]
+    facts: dict[str, object] = {}
+    for kind, (head, share, mass) in decisions.points.items():
+        facts |= {kind.value: share, f"{kind.value}_head": head_label(*head[1:]), f"{kind.value}_mass": mass}
+    alone = {name: share for name, share in decisions.moved.items() if name not in ("it", "both nouns", "everything")}
+    most = max(alone, key=lambda name: alone[name])
+    return [words("set_points", **facts),
+            words("set_moved", it=decisions.moved["it"], most=words["set_words"][most], share=alone[most]),
+            words["contrast"]]
