@@ -80,8 +80,11 @@ def test_open_head_exports_and_changes_by_mouse_and_keyboard(open_page, tmp_path
     seen = open_page()
     seen.main.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Export").click()
     for suffix in ("PNG", "SVG", "PDF"):
+        seen.page.get_by_role("combobox", name=strings("heads")["export_what"]).click()
+        seen.page.get_by_role("option", name=re.compile(f"Head as a matrix: {suffix}")).click()
+        seen.rest()
         with seen.page.expect_download(timeout=PATIENCE) as caught:
-            seen.page.get_by_role("button", name=suffix, exact=True).first.click()
+            seen.page.get_by_role("button", name=strings("heads")["export_save"], exact=True).click()
         path = tmp_path / caught.value.suggested_filename
         caught.value.save_as(path)
         assert path.stat().st_size > 2000 and "layer3-head1" in path.name

@@ -42,6 +42,7 @@ from clearhead.viz.style.format import (
     true_minus,
 )
 from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.widgets.export_menu import Made, save_choice
 from clearhead.viz.widgets.fields import segments
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.handout_button import picture_button
@@ -262,16 +263,14 @@ def _title(title: list[str]) -> None:
 
 
 def _save_menu(comparison: SavedComparison) -> None:
-    """Draw the downloads of the three pictures in one file and of the numbers. Each file is created on click."""
+    """Draw the menu that saves the three pictures in one file, or the numbers."""
     with st.popover(WORDS["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
         if not opened.open:
             return
-        with flex_row():
-            for kind, mime in KINDS.items():
-                st.download_button(kind.upper(), partial(comparison_picture, comparison, kind),
-                                   f"clearhead-compare.{kind}", mime, on_click="ignore", key=f"compare-{kind}")
-            st.download_button("CSV", lambda: comparison_csv(comparison.shown), "clearhead-compare.csv", "text/csv",
-                               on_click="ignore", key="compare-numbers")
+        files: dict[str, Made] = {kind.upper(): (partial(comparison_picture, comparison, kind),
+                                                 f"clearhead-compare.{kind}", mime) for kind, mime in KINDS.items()}
+        save_choice("compare", files | {
+            "CSV": (lambda: comparison_csv(comparison.shown), "clearhead-compare.csv", "text/csv")})
 
 
 def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only: int | None = None) -> str:

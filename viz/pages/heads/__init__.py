@@ -100,7 +100,8 @@ def _title(page: PageContext, tour: bool) -> DeltaGenerator:
     def swapped() -> None:
         page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.text))
 
-    with flex_row("center", gap="small") as row:
+    row = flex_row("center", gap="small")
+    with row:
         heading(WORDS["question"], 4, width="content")
         if tour and not page.present:
             tour_button()
@@ -161,6 +162,9 @@ def _picture(page: PageContext) -> None:
     if not page.present:
         _what_if(page, record, view)
     for name in _sections(page, record):
+        if page.present:   # without the expander, which is hidden then
+            _section(name, page, record, view)
+            continue
         folded(WORDS["sections"][name], partial(_section, name, page, record, view), key=f"heads-{name}",
                expanded=page["section"] == name)
     if not page.present:
@@ -179,10 +183,11 @@ def _runs(record: AttentionRecord) -> bool:
 
 
 def _sections(page: PageContext, record: AttentionRecord) -> list[str]:
-    """Return the names of the sections for this kind of model."""
+    """Return the names of the sections for this kind of model; while presenting, only the one in the address."""
     of_model = {"pictures": record.picture is not None, "translate": Kind.CROSS in record.kinds,
-                "next_word": record.kinds == (Kind.CAUSAL,), "circuits": not page.present}
-    return [name for name, module in SECTIONS.items() if _runs(record) and of_model[module]]
+                "next_word": record.kinds == (Kind.CAUSAL,), "circuits": True}
+    return [name for name, module in SECTIONS.items() if _runs(record) and of_model[module]
+            and (not page.present or name == page["section"])]
 
 
 def _section(name: str, page: PageContext, record: AttentionRecord, view: View) -> None:
