@@ -160,7 +160,7 @@ class Entry:
     on_disk: bool = True           # whether it can be used without a download
     translates: bool = False       # whether it has a target side
     every_byte: bool = False       # whether it reads any text without an unknown token
-    writes: bool = False           # whether it predicts the next word of any text
+    writes: bool = False           # whether it predicts the next word
     pictures: bool = False         # whether it reads pictures
 
 
@@ -175,7 +175,7 @@ def catalogue() -> dict[str, Entry]:
                         pretrained_catalogue.on_disk(entry), entry.translates, entry.every_byte, entry.writes,
                         entry.pictures)
                   for entry in pretrained_catalogue.ENTRIES if may_fetch() or pretrained_catalogue.on_disk(entry)]
-    own = [Entry(name, title, good_for, translates=name == scratch.TRANSLATOR,
+    own = [Entry(name, title, good_for, translates=name == scratch.TRANSLATOR, writes=name in scratch.DECODERS,
                  pictures=name in scratch.OF_PICTURES)
            for name, (title, good_for) in scratch.OFFERS.items()]
     return {entry.id: entry for entry in sorted((*pretrained, *own), key=lambda entry: not entry.on_disk)}

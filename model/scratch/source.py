@@ -37,6 +37,7 @@ OFFERS = {   # name: (title, description)
 }
 TRANSLATOR = "translator"   # has a target side
 OF_PICTURES = ("marked-digit",)
+DECODERS = ("induction", "stories")
 NAMES = {name: title for name, (title, _) in OFFERS.items()}
 # trainings started from a page (model/training/processes.py): name and future weights file
 RUNS: dict[str, Path] = {}

@@ -27,7 +27,8 @@ MOVED = {"atlas": ("corpus", ""), "measures": ("corpus", "over=text"),
          "pictures": ("heads", "model=marked-digit"),
          "next_word": ("heads", "model=stories&lens=text&scale=root&section=next_word"),
          "translate": ("heads", "model=translator&kind=cross&written=1&section=words")}
-RENAMED = {"word": "token", "side": "kind", "wrote": "continuation"}   # parameters of the last two
+FITTING = {"pictures": "pictures", "next_word": "writes", "translate": "translates"}   # the models of a part
+RENAMED = {"word": "token", "side": "kind", "wrote": "continuation"}   # parameters that have another name now
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 # for all responses, because Streamlit serves its own 3.6 MB uncompressed
 COMPRESSION = Middleware(GZipMiddleware, compresslevel=5)
@@ -112,11 +113,19 @@ async def redirect(request: Request) -> Response:
 
 def moved(page: str, query: str) -> str:
     """Return the relative URL that replaces an old page's URL. page: a key of MOVED; query: without the "?"."""
+    from clearhead.model import sources  # not needed until such an address is opened
+
     name, part = MOVED[page]
-    params = dict(parse_qsl(part)) | {RENAMED.get(field, field): value for field, value in parse_qsl(query, True)}
+    given = {RENAMED.get(field, field): value for field, value in parse_qsl(query, True)}
+    offer = sources.catalogue().get(given.get("model", ""))
+    if page in FITTING and offer is not None and not getattr(offer, FITTING[page]):
+        # a text for another model would contain words that our decoder does not know
+        wrong = ("model", "text", "continuation") if page == "next_word" else ("model",)
+        given = {field: value for field, value in given.items() if field not in wrong}
+    params = dict(parse_qsl(part)) | given
     if page == "translate" and "open" in params:   # the open head, such as 1.2
         params["layer"], _, params["head"] = params.pop("open").partition(".")
-    return f"{name}?{urlencode(params)}" if params else name
+    return f"{name}?{urlencode(params, safe=',')}" if params else name
 
 
 def routes() -> list[Route]:

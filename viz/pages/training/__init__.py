@@ -33,7 +33,6 @@ from clearhead.viz.widgets.measured import measured_line
 WORDS = strings("training")
 
 OWN = "own"
-DECODERS = ("induction", "stories")   # our own decoders
 NAMED = 2             # number of labelled heads per score
 FRAME_SECONDS = 0.6   # seconds per snapshot while playing
 PAGE = Page("nothing", leave=end_training, controls=(
@@ -93,7 +92,7 @@ def _induction(page: PageContext) -> None:
     prose(words["lead"])
     offers, chosen = sources.catalogue(), page["decoder"]
     # available decoders, the sidebar's model if its type is unknown, and a link's model
-    ours = [model for model, offer in offers.items() if model in DECODERS or (offer.writes and offer.on_disk)]
+    ours = [model for model, offer in offers.items() if offer.writes and offer.on_disk]
     unlisted = [model for model in (page.model, chosen) if model not in offers or model == chosen]
     options = {model: sources.title_of(model) for model in (*ours, *unlisted)}
     choice_for(page, "decoder", words["which"], options)
