@@ -3,21 +3,26 @@
 Writes one file per query to assets/results (see model/ask/shipped.py) and, for `records`, to assets/records. Runs in
 one thread.
 """
+import json
 import os
 import platform
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from datetime import date
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from clearhead.model import sources
 from clearhead.model.ask import desk, kept, shipped
 from clearhead.model.core.files import write as write_file
 from clearhead.model.core.query import UserError, quiet
-from clearhead.model.core.record_file import pack
+from clearhead.model.core.record_file import pack, plain
 from clearhead.model.core.torch_runs import one_thread
+from clearhead.model.studies.atlas.files import write_atlas
+from clearhead.model.studies.atlas.summary import Atlas
 
 
 def there() -> list[str]:
@@ -112,6 +117,28 @@ def records() -> None:
         write_file(kept.SHIPPED / kept.name_of(query), pack(desk.models.record(query, quiet), kept.made_of(query)))
 
 
+COMMAND = "python -m tools.shipped"
+
+
+def save(question: Any, answer: object, seconds: float, day: str, machine: str) -> Path:
+    """Write an answer to the file that `model.ask.shipped.find` reads. Arrays become bytes in base 64."""
+    place, about = shipped.path_of(question), answer
+    place.parent.mkdir(exist_ok=True)
+    if isinstance(answer, Atlas):
+        place.with_suffix("").mkdir(exist_ok=True)
+        write_atlas(place.with_suffix(""), answer, {"command": COMMAND})
+        about = None
+    said = plain(about, lambda array: {"dtype": array.dtype.str, "shape": list(array.shape),
+                                       "bytes": b64encode(array.tobytes()).decode()})
+    if isinstance(said, dict) and getattr(answer, "query", None) == question:
+        said["query"] = shipped.ASKED
+    told = {"question": type(question).__name__, "model": getattr(question, "model", None),
+            "revision": getattr(question, "revision", None), "measured": day, "machine": machine, "command": COMMAND,
+            "seconds": round(seconds, 1), "answer": said}
+    write_file(place, (json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"))
+    return place
+
+
 def main(names: list[str]) -> None:
     """Compute the named results."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
@@ -129,7 +156,7 @@ def main(names: list[str]) -> None:
                 except UserError as error:
                     print(f"{name} {question.model}: {error}", flush=True)
                     continue
-                path = shipped.save(question, answer, time.perf_counter() - begun, date.today().isoformat(), machine)
+                path = save(question, answer, time.perf_counter() - begun, date.today().isoformat(), machine)
                 print(f"{path.name} {time.perf_counter() - begun:.0f} s, {path.stat().st_size:,} bytes", flush=True)
 
 

@@ -7,18 +7,16 @@ differs, the answer is stale.
 import dataclasses
 import functools
 import hashlib
-import json
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 
 from clearhead.model.core.files import ASSETS
-from clearhead.model.core.files import write as write_file
 from clearhead.model.core.limits import parse_json
 from clearhead.model.core.query import UserError, frozen
-from clearhead.model.core.record_file import Reader, plain
+from clearhead.model.core.record_file import Reader
 
 if TYPE_CHECKING:
     from clearhead.model.studies.atlas.summary import Atlas
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 RESULTS = ASSETS / "results"
 ATLAS = "Atlas"   # recognised by name, because its module is slow to import; its tables are separate files
 ASKED = "the question"   # placeholder for the question itself
-COMMAND = "python -m tools.shipped"
 
 
 @frozen
@@ -63,7 +60,8 @@ def _read(path: Path, answered: Any, question: Any) -> Shipped | None:
         told = parse_json(path.read_bytes(), path.name)
         kind = get_type_hints(answered)["return"]
         atlas = kind.__name__ == ATLAS
-        answer = _open_atlas(path.with_suffix("")) if atlas else decode(kind, told["answer"], question)
+        reader = Reader(_array, (ASKED, question))
+        answer = _open_atlas(path.with_suffix("")) if atlas else reader.made(kind, told["answer"])
         stale = told["revision"] != getattr(question, "revision", None)
         return Shipped(answer, told["measured"], told["machine"], told["seconds"], stale)
     # written by another version, so it is measured here instead
@@ -77,47 +75,8 @@ def _open_atlas(folder: Path) -> "Atlas":
     return open_atlas(folder)
 
 
-def save(question: Any, answer: object, seconds: float, day: str, machine: str) -> Path:
-    """Write an answer to the file that `find` reads."""
-    from clearhead.model.studies.atlas.files import write_atlas
-    from clearhead.model.studies.atlas.summary import Atlas
-
-    place = path_of(question)
-    place.parent.mkdir(exist_ok=True)
-    if isinstance(answer, Atlas):
-        place.with_suffix("").mkdir(exist_ok=True)
-        write_atlas(place.with_suffix(""), answer, {"command": COMMAND})
-        answer = None
-    told = {"question": type(question).__name__, "model": getattr(question, "model", None),
-            "revision": getattr(question, "revision", None), "measured": day, "machine": machine, "command": COMMAND,
-            "seconds": round(seconds, 1), "answer": encode(answer, question)}
-    write_file(place, (json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"))
-    return place
-
-
-def encode(value: object, question: object = None) -> object:
-    """Convert an answer to JSON. Arrays become bytes in base 64, and the question in its field `query` ASKED."""
-    told = plain(value, lambda array: {"dtype": array.dtype.str, "shape": list(array.shape),
-                                       "bytes": b64encode(array.tobytes()).decode()})
-    asked = question is not None and getattr(value, "query", None) == question
-    return told | {"query": ASKED} if asked and isinstance(told, dict) else told
-
-
-def decode(kind: Any, given: object, question: object = None) -> Any:
-    """Convert `encode`'s output back to a value of this type. Raises ValueError, KeyError or TypeError for anything
-    else."""
-    return Reader(_array, (ASKED, question)).made(kind, given)
-
-
-class Packed(TypedDict):
-    """An array in JSON."""
-
-    dtype: str
-    shape: list[int]
-    bytes: str   # in base 64
-
-
-def _array(given: Packed, _type: str) -> np.ndarray:
+def _array(given: dict, _type: str) -> np.ndarray:
+    """Return an array that is stored as its type, its shape and its bytes in base 64."""
     dtype = np.dtype(given["dtype"])
     if dtype.kind not in "fiubU":
         raise ValueError(f"{dtype} is neither a numeric nor a string type")

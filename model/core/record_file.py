@@ -145,8 +145,10 @@ class Reader:
                 return None
             options = [part for part in parts if part is not type(None)]
             name = given.get("type", "") if isinstance(given, dict) else type(given).__name__
-            return self.made(next((each for each in options if getattr(each, "__name__", "") == name), options[0]),
-                             given, "BOOL" if kind == Mask else of)
+            named = [part for part in options if getattr(part, "__name__", "") == name]
+            if len(options) > 1 and not named and is_dataclass(options[0]):
+                raise ValueError(f"there is no type {str(name)[:40]!r}")
+            return self.made((named or options)[0], given, "BOOL" if kind == Mask else of)
         if origin is tuple:
             kinds = parts[:1] * len(given) if parts[-1] is Ellipsis else parts
             return tuple(self.made(part, value, of) for part, value in zip(kinds, typed(given, list), strict=True))

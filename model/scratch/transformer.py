@@ -63,18 +63,7 @@ def distance_bias(heads: int, queries: int, keys: int) -> Tensor:
     return -slopes(heads)[:, None, None] * distance
 
 
-class Unplaced(nn.Module):
-    """No positions added to the embeddings."""
-
-    def __init__(self, width: int, length: int) -> None:
-        super().__init__()
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the embeddings unchanged, (b, t, d)."""
-        return x
-
-
-class Sinusoidal(Unplaced):
+class Sinusoidal(nn.Identity):
     """Sinusoidal positions, added to embeddings of any length."""
 
     def forward(self, x: Tensor) -> Tensor:
@@ -82,11 +71,11 @@ class Sinusoidal(Unplaced):
         return x + sinusoidal(x.shape[-2], x.shape[-1]).to(x)
 
 
-class Learned(Unplaced):
+class Learned(nn.Identity):
     """Learned positions, one vector each, added to embeddings up to the trained length."""
 
     def __init__(self, width: int, length: int) -> None:
-        super().__init__(width, length)
+        super().__init__()
         self.table = nn.Parameter(torch.randn(length, width) * width**-0.5)  # (t, d)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -315,7 +304,7 @@ class Embedding(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.table = nn.Embedding(config.vocabulary, config.d_model)
-        self.positions = ADDED.get(config.positions, Unplaced)(config.d_model, config.max_length)
+        self.positions = ADDED.get(config.positions, nn.Identity)(config.d_model, config.max_length)
         self.dropout = nn.Dropout(config.dropout)
         self.scale = math.sqrt(config.d_model)
 
@@ -334,7 +323,7 @@ class PatchEmbedding(nn.Module):
         self.side = config.patch
         self.linear = nn.Linear(self.side**2, config.d_model)
         self.start = nn.Parameter(torch.randn(1, config.d_model) * config.d_model**-0.5)   # [CLS]
-        self.positions = ADDED.get(config.positions, Unplaced)(config.d_model, config.max_length)
+        self.positions = ADDED.get(config.positions, nn.Identity)(config.d_model, config.max_length)
 
     def widen(self) -> None:
         """Initialise positions and the map of patches with ink, whose squared pixels sum to about side² / 4, to give

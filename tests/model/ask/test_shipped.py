@@ -12,6 +12,7 @@ from clearhead.model.core.query import Kind, quiet
 from clearhead.model.studies.atlas.files import open_atlas
 from clearhead.viz.app.examples import examples
 from clearhead.viz.app.state import State
+from tools.shipped import save
 
 MODEL = "induction"
 
@@ -44,7 +45,7 @@ def question(tmp_path, monkeypatch):
     shipped._read.cache_clear()
     desk.cache.clear()
     asked = Asked(MODEL, "a" * 16)
-    shipped.save(asked, asked.answer(None, quiet), 12.34, "2026-11-26", "a desk")
+    save(asked, asked.answer(None, quiet), 12.34, "2026-11-26", "a desk")
     yield asked
     shipped._read.cache_clear()
     desk._doubted.clear()
