@@ -46,12 +46,12 @@ def three_heads() -> bytes:
     sys.path.insert(0, str(ROOT))
     import clearhead
     from clearhead.model.core.view import View
-    from clearhead.viz.export.handout.build import head_item
+    from clearhead.viz.export.handout.build import record_item
     from clearhead.viz.export.handout.files import Handout
     from clearhead.viz.export.handout.page import page
 
     items = []
     for model, text, layer, head, token, caption in FAMOUS:
         record = clearhead.open(model)(text).data
-        items.append(head_item(record, View(record.kinds[0], layer, head, token=token)).with_caption(caption))
+        items.append(record_item(record, View(record.kinds[0], layer, head, token=token)).with_caption(caption))
     return page(Handout("Three famous heads", tuple(items)))

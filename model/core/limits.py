@@ -2,7 +2,7 @@
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from clearhead.model.core.query import UserError, frozen
@@ -43,7 +43,7 @@ class Limits:
     picture_session_bytes: int = 64 * MB
     picture_total_bytes: int = 256 * MB
     # a handout
-    handout_bytes: int = 24 * MB
+    handout_bytes: int = 40 * MB
     handouts_bytes: int = 256 * MB
     handout_items: int = 100
     handout_title: int = 200
@@ -139,13 +139,13 @@ def as_rows(limits: Limits) -> list[dict[str, object]]:
                 for key, each in (("value", limits), ("default", Limits()))}} for name, of in SETTINGS.items()]
 
 
-def parse_json(content: bytes, whose: str) -> Any:
+def parse_json(content: bytes, whose: str, made: Callable[[dict[str, Any]], Any] | None = None) -> Any:
     """Parse JSON. Raises UserError, beginning with `whose`, above the limits on bytes and values, and ValueError for
-    invalid or deeply nested JSON."""
+    invalid or deeply nested JSON. made: returns what takes the place of an object."""
     smaller = "choose a smaller one"
     LIMITS.refuse_above("json_bytes", len(content), whose, smaller)
     LIMITS.refuse_above("json_values", sum(map(content.count, (b"[", b"{", b","))), whose, smaller)
     try:
-        return json.loads(content)
+        return json.loads(content, object_hook=made)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error

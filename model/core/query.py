@@ -47,6 +47,7 @@ def with_arrays(made: type[Made]) -> type[Made]:
         check(self)
 
     setattr(made, "__post_init__", freeze)   # noqa: B010
+    setattr(made, "__pydantic_config__", {"arbitrary_types_allowed": True})   # noqa: B010, for the fields with arrays
     return dataclass(frozen=True, eq=False)(made)
 
 

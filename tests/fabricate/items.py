@@ -6,11 +6,9 @@ from pandas import DataFrame
 
 from clearhead.model.core import heads
 from clearhead.model.core.view import View
-from clearhead.viz.components import head_grid as grid_payload
-from clearhead.viz.components import head_view as payload
-from clearhead.viz.components.head_grid import GridState, HeadValues
-from clearhead.viz.components.picture_view import rows
-from clearhead.viz.export.handout.build import chart_item, grid_item, head_item, picture_item, table_item
+from clearhead.viz.components.from_record import picture_behind, rows_overview
+from clearhead.viz.components.picture import Grid, Head, HeadValues, head_ids
+from clearhead.viz.export.handout.build import chart_item, picture_item, record_item, table_item
 from clearhead.viz.export.handout.files import Item
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
@@ -24,23 +22,22 @@ def _record(count: int):
 
 
 def head(count: int = 16, number: int = 0, **view) -> Item:
-    return head_item(_record(count), View(layer=0, head=number, token=10, pair=(10, 2), **view),
+    return record_item(_record(count), View(layer=0, head=number, token=10, pair=(10, 2), **view),
                      link="https://attention.example.org/heads?layer=0")
 
 
 def grid() -> Item:
-    return grid_item(_record(16), View(layer=0, head=0, pair=(10, 2)))
+    return record_item(_record(16), View(layer=0, head=0, pair=(10, 2)), grid=True)
 
 
 def coloured() -> Item:
     """Create a grid of numbers, as on the Compare page."""
     made = _record(16)
     overview = heads.overview(made[made.kinds[0]])
-    values = {place: float(number) for number, place in enumerate(grid_payload.head_ids(overview))}
-    shown = GridState((0, 0), rank_badges=[(5, 11, 1), (5, 10, 2)],
-                      values=HeadValues(values, "divergence, bits", ranked=True))
-    state = grid_payload.state(overview, shown, room="")
-    return picture_item("head_grid", grid_payload.body(overview, room=""), state, records=(made,))
+    values = {place: float(number) for number, place in enumerate(head_ids(overview))}
+    shown = Grid(overview, (0, 0), rank_badges=[(5, 11, 1), (5, 10, 2)],
+                 values=HeadValues(values, "divergence, bits", ranked=True))
+    return picture_item(shown, (made,))
 
 
 def change() -> Item:
@@ -50,28 +47,25 @@ def change() -> Item:
     weights = second.weights - first.weights
     weights[4] = np.nan
     shown, bound = replace(first, weights=weights, scores=None), float(np.nanmax(np.abs(weights)))
-    return picture_item("head_view", payload.body(shown, room="", bound=bound), payload.state(shown, View(), room=""),
-                        records=(made,))
+    return picture_item(Head((shown,), View(), bound), (made,))
 
 
 def covered() -> Item:
     """Create a covered head, which readers predict."""
-    return head_item(_record(16), View(layer=0, head=0, token=10, pair=(10, 2)), covered=True)
+    return record_item(_record(16), View(layer=0, head=0, token=10, pair=(10, 2)), covered=True)
 
 
 def picture(**view) -> Item:
     """Create a head over a picture, from patch 1,2, with patch 0,5 hidden."""
-    return head_item(fabricate.pictured(hidden=6), View(layer=1, head=2, token=9, lens="picture", **view))
+    return record_item(fabricate.pictured(hidden=6), View(layer=1, head=2, token=9, lens="picture", **view))
 
 
 def photos() -> Item:
     """Create all heads' rows of one patch, over the picture."""
     made = fabricate.pictured()
     view = View(layer=0, head=1, token=9)
-    overview = rows.rows_overview(made.maps[0], view)
-    state = grid_payload.state(overview, GridState((0, 1)), room="")
-    behind = rows.picture_behind(made, view, 0.6)
-    return picture_item("head_grid", grid_payload.body(overview, room="", behind=behind), state, records=(made,))
+    grid = Grid(rows_overview(made.maps[0], view), (0, 1), behind=picture_behind(made, view, 0.6))
+    return picture_item(grid, (made,))
 
 
 def table() -> Item:

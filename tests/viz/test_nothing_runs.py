@@ -14,9 +14,10 @@ from clearhead.model.core import pictures
 from clearhead.model.core.query import Silence, UserError
 from clearhead.model.core.record import Prediction
 from clearhead.model.core.view import View
+from clearhead.viz.components.picture import Head
 from clearhead.viz.export.comparison import SavedComparison, comparison_picture
 from clearhead.viz.export.formats import FORMATS, Options, export
-from clearhead.viz.export.handout.build import chart_item, grid_item, head_item, table_item
+from clearhead.viz.export.handout.build import chart_item, record_item, table_item
 from clearhead.viz.export.handout.files import Handout, load, save
 from clearhead.viz.export.handout.page import page
 from clearhead.viz.figures.bars import bars
@@ -136,13 +137,13 @@ def hostile_picture():
 
 def handout() -> Handout:
     made = hostile_record()
-    heads = [head_item(made, View(token=1, pair=(1, 2), lens=lens), link=f"{link}?lens={LOUD[0]}&model={TEXT}")
+    heads = [record_item(made, View(token=1, pair=(1, 2), lens=lens), link=f"{link}?lens={LOUD[0]}&model={TEXT}")
              for lens, link in (("matrix", LOCAL), ("lines", PUBLIC), ("text", LOCAL))]
-    items = [*heads, head_item(made, View(token=1), covered=True), grid_item(made, View(pair=(1, 2))),
+    items = [*heads, record_item(made, View(token=1), covered=True), record_item(made, View(pair=(1, 2)), grid=True),
              table_item(DataFrame({text: [text, TEXT] for text in LOUD}), LOUD[2]),
              chart_item(bars("light", [LOUD[0], "x"], {LOUD[2]: np.ones(2)}, axes=(LOUD[4], LOUD[0])), LOUD[0]),
-             head_item(hostile_picture(), View(token=9, lens="picture")),
-             grid_item(hostile_picture(), View())]
+             record_item(hostile_picture(), View(token=9, lens="picture")),
+             record_item(hostile_picture(), View(), grid=True)]
     items = [dataclasses.replace(item, caption=TEXT[:2000], about=TEXT[:1000]) for item in items]
     return load(save(Handout("".join(LOUD)[:200], tuple(items))))
 
@@ -158,8 +159,8 @@ def files() -> dict[str, bytes]:
     over = hostile_picture()
     produced |= {f"picture{suffix}": export(suffix, over, View(token=9, lens="picture"), options[at])
                  for at, suffix in enumerate((".svg", ".html")) if "picture" in FORMATS[suffix].subjects}
-    shown = (fabricate.shown(made),) * 3
-    comparison = SavedComparison(shown, View(), 1.0, tuple(LOUD[:3]), (made, made), f"{LOCAL}?text={TEXT}")
+    shown = tuple(Head((fabricate.shown(made),), View(), bound) for bound in (None, None, 1.0))
+    comparison = SavedComparison(shown, View(), tuple(LOUD[:3]), (made, made), f"{LOCAL}?text={TEXT}")
     produced["comparison.svg"] = comparison_picture(comparison, "svg")
     produced["handout.html"] = page(handout())
     for name, shown in {"notebook": show(made), "notebook, one head": show(made, layer=0, head=0, token=1),
@@ -178,7 +179,7 @@ def test_name_of_a_picture_is_exported_as_text():
     over, said = hostile_picture(), "<script>window.got=1</script>"
     drawn = export(".svg", over, View(token=9, lens="picture"), Options())
     assert "picture" in FORMATS[".svg"].subjects and said in "".join(ET.fromstring(drawn).itertext())
-    assert said in head_item(over, View(token=9, lens="picture")).about
+    assert said in record_item(over, View(token=9, lens="picture")).about
 
 
 def names_in(pdf_bytes: bytes) -> tuple[set[str], list[str]]:

@@ -1,4 +1,4 @@
-"""Put a component on a page: it receives two messages, sends events, and returns a picture that can be stored.
+"""Put a component on a page: it receives two messages and sends events.
 
 The *body* holds large, rarely changing data (thumbnails, weights, tokens); the *state* holds what a click changes (the
 open head, the token in focus). Streamlit resends a whole element whenever anything in it changes, so the state is a
@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clearhead.model.core.query import frozen
-from clearhead.model.core.view import View
 from clearhead.viz.components.messages import pack
 from clearhead.viz.style import theme
 from clearhead.viz.style.text import strings
@@ -43,7 +42,7 @@ def component_value(key: str, name: str = "event") -> object:
 
 
 def constants(texts: str, table: str = "components") -> dict[str, object]:
-    """Return the part of a body that saved files omit and the app supplies: colours, and the texts of a table."""
+    """Return colours and the texts of a table, for a body."""
     return {"colours": theme.COMPONENT, "text": strings(table)[texts]}
 
 
@@ -83,23 +82,12 @@ def parse_selection(value: object, queries: range | frozenset[int],
     return Selection(token, (pair[0], pair[1])) if pair[0] in queries and pair[1] in keys else None
 
 
-@frozen
-class Picture:
-    """A drawn component, with everything needed to draw it again elsewhere."""
-
-    component: str           # folder name
-    key: str                 # Streamlit key on the page
-    body: bytes              # the large message
-    state: bytes             # the message that clicks change
-    view: View | None        # the view of the record, if the picture shows a head
-
-
 def show(name: str, key: str, body: bytes, state: bytes, read: Callable[[object], Event | None] = lambda value: None,
-         on_event: Callable[[Event], None] | None = None, view: View | None = None) -> Picture:
-    """Draw the component in the folder `name` and return its picture.
+         on_event: Callable[[Event], None] | None = None) -> None:
+    """Draw the component in the folder `name`.
 
     read: converts the browser's message to an event, or None. on_event: receives the event before the page reruns.
-    Omit both to redraw saved messages; selections then stay in the browser.
+    Without both, selections stay in the browser.
     """
     import streamlit as st
 
@@ -112,12 +100,11 @@ def show(name: str, key: str, body: bytes, state: bytes, read: Callable[[object]
     with st.container(gap=None):
         drawing(key=key, data=body, on_event_change=hand_on)
         registered("state", "js/component.js", "module.state")(key=f"{key}-state", data=state)
-    return Picture(name, key, body, state, view)
 
 
 def show_here(name: str, key: str, body: Mapping[str, object], state: Mapping[str, object],
               read: Callable[[object], Event | None], on_event: Callable[[Event], None] | None,
               arrays: Mapping[str, np.ndarray] | None = None) -> None:
-    """Draw a component that is part of its page and cannot be stored. body, state: the two messages' fields; arrays: of
-    the body. read, on_event: see `show`."""
+    """Draw a component that is part of its page. body, state: the two messages' fields; arrays: of the body. read,
+    on_event: see `show`."""
     show(name, key, message("body", key, body, arrays), message("state", key, state), read, on_event)

@@ -102,11 +102,11 @@ def _picture(kind: str, record: AttentionRecord, view: View, options: Options) -
 
 def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
     """Return a handout page with a single figure, so that all interactive exports share one implementation."""
-    from clearhead.viz.export.handout.build import grid_item, head_item
+    from clearhead.viz.export.handout.build import record_item
     from clearhead.viz.export.handout.files import Handout
     from clearhead.viz.export.handout.page import page
 
-    item = (grid_item if options.grid else head_item)(record, view, link=options.link, id="figure")
+    item = record_item(record, view, grid=options.grid, link=options.link)
     return page(Handout(record.card.title, (item if options.caption else item.with_caption(""),)))
 
 

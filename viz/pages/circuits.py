@@ -17,7 +17,7 @@ from clearhead.model.studies.mechanisms import KINDS, Mechanisms, MechanismsQuer
 from clearhead.model.studies.paths import READS, WAYS, AblationQuery, Paths, PathsQuery
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Words, position
-from clearhead.viz.components.head_grid import HeadValues
+from clearhead.viz.components.picture import HeadValues
 from clearhead.viz.style.format import format_change, format_number, format_share, head_label, markdown_table
 from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import choice_for, select, text_for

@@ -16,13 +16,13 @@ from clearhead.viz.app.page_controls import Words
 from clearhead.viz.app.session import Kept, session
 from clearhead.viz.components.chart import draw_saved
 from clearhead.viz.components.component import show
-from clearhead.viz.components.messages import pack, unpack
+from clearhead.viz.components.picture import HEAD, Grid, Head, Image
 from clearhead.viz.export.handout import pdf
 from clearhead.viz.export.handout.entries import packed, ready, unpacked
-from clearhead.viz.export.handout.files import SPOKEN, WRITTEN, Handout, Item, load, make_item, make_words, save
+from clearhead.viz.export.handout.files import WRITTEN, Handout, Item, load, make_words, new_id, save
 from clearhead.viz.export.handout.page import page
-from clearhead.viz.export.handout.saved import table_of
 from clearhead.viz.export.handout.store import HandoutStore, Stored
+from clearhead.viz.export.handout.values import SPOKEN, Chart, Table
 from clearhead.viz.export.provenance import opens_elsewhere
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
@@ -46,16 +46,16 @@ PRESENTED = 390   # height of an unscaled picture in pixels; enlarged with its c
 
 def _draw(item: Item, height: int | None = None) -> None:
     """Draw a figure of the handout. height: maximum in pixels."""
-    key = f"picture-{item.id}"
-    if item.kind == "chart":
-        draw_saved(item.body, item.state, key=key, height=height)
-    elif item.kind == "table":
-        table = table_of(item.body)
+    key, value = f"picture-{item.id}", item.value
+    if isinstance(value, Chart):
+        draw_saved(value.spec, key=key, height=height)
+    elif isinstance(value, Table):
+        table = value.frame()
         st.dataframe(table, hide_index=True, height=min(38 + 35 * len(table), height or 460), key=key)
-    else:
-        header, arrays = unpack(item.body)
-        large = {"height": height} if height and item.kind in ("head_view", "head_grid") else {}
-        show(item.kind, key, pack(header | large, arrays), item.state)
+    elif isinstance(value, (Head, Grid)):
+        show(value.component, key, *value.messages(key, height or HEAD))
+    elif isinstance(value, Image):
+        show(value.component, key, *value.messages(key))
 
 
 def render(frame: PageContext) -> None:
@@ -138,7 +138,7 @@ def _answer(how: Callable[[Handout], Handout] | None) -> None:
 def _joined(known: Handout, given: Handout) -> Handout:
     """Return a list with another's entries at its end, with new ids where both have the same entry."""
     ids = {item.id for item in known.items}
-    added = (make_item(**vars(item) | {"id": ""}) if item.id in ids else item for item in given.items)
+    added = (replace(item, id=new_id()) if item.id in ids else item for item in given.items)
     return replace(known, title=known.title or given.title, items=(*known.items, *added))
 
 

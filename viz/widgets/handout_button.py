@@ -12,11 +12,13 @@ import streamlit as st
 from clearhead.model.ask import desk
 from clearhead.model.core.query import UserError
 from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
 from clearhead.viz.app.link import address
 from clearhead.viz.app.page import own_address, pages
 from clearhead.viz.app.session import Kept, session
 from clearhead.viz.app.state import State
-from clearhead.viz.components.component import Picture, component_value, registered
+from clearhead.viz.components.component import component_value, registered
+from clearhead.viz.components.picture import Grid, Head, Image
 from clearhead.viz.export.handout.files import Handout, Item
 from clearhead.viz.export.handout.store import HandoutStore, Stored
 from clearhead.viz.style.text import escape_markdown, strings
@@ -129,19 +131,19 @@ def show_result() -> None:
         _TOAST.value = ""
 
 
-def picture_button(picture: Picture, records: tuple[AttentionRecord, ...]) -> None:
-    """Draw the button under a component's picture. records: the records shown in the picture."""
-    _button_row(picture.key, item_maker(picture, records), None)
+def picture_button(key: str, value: Head | Grid | Image, records: tuple[AttentionRecord, ...],
+                   view: View | None = None) -> None:
+    """Draw the button under a picture. key: of its component. records, view: see `item_maker`."""
+    _button_row(key, item_maker(value, records, view), None)
 
 
-def item_maker(picture: Picture, records: tuple[AttentionRecord, ...]) -> MakeItem:
+def item_maker(value: Head | Grid | Image, records: tuple[AttentionRecord, ...], view: View | None = None) -> MakeItem:
     """Return a function that creates a picture's item, for `add_to_handout`. The item states the question itself, so
-    only the page's title is kept from `where`."""
+    only the page's title is kept from `where`. records: the records shown in the picture. view: the view shown."""
     def make(where: str, link: str) -> Item:
         from clearhead.viz.export.handout.build import picture_item
 
-        return picture_item(picture.component, picture.body, picture.state, records=records, view=picture.view,
-                            where=where.split(BETWEEN)[0], link=link)
+        return picture_item(value, records, view, where=where.split(BETWEEN)[0], link=link)
     return make
 
 

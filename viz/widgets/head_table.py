@@ -12,7 +12,8 @@ from clearhead.model.studies.atlas.measured import FIT
 from clearhead.model.studies.patterns import PATTERNS, TITLES, named
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.session import Kept
-from clearhead.viz.components.head_grid import GridState, HeadValues, head_grid
+from clearhead.viz.components.head_grid import head_grid
+from clearhead.viz.components.picture import Grid, HeadValues
 from clearhead.viz.export import provenance
 from clearhead.viz.style.format import head_label, paper_head_label
 from clearhead.viz.style.text import strings
@@ -109,9 +110,9 @@ def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: I
     click calls choose(head=…). height: pixels."""
     offered = list(offered)
     badges = [(*head, place) for place, (head, _) in enumerate(offered, 1)]
-    drawn = head_grid(overview, GridState(view.head_id, rank_badges=badges, values=values), height=height,
-                      key=key, on_event=lambda event: choose(head=event.head))
-    picture_button(drawn, records)
+    grid = Grid(overview, view.head_id, rank_badges=badges, values=values)
+    head_grid(grid, height=height, key=key, on_event=lambda event: choose(head=event.head))
+    picture_button(key, grid, records, view)
     if offered:
         pills(WORDS["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],
               choose, "head", None, f"rank_{key}")

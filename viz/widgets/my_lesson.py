@@ -72,7 +72,7 @@ def _show(page: PageContext, at: int) -> None:
 
 def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | None:
     """Return the figure for a state of the page Heads, or None if it cannot be drawn here."""
-    from clearhead.viz.export.handout.build import grid_item, head_item
+    from clearhead.viz.export.handout.build import record_item
 
     name, params = target(link)
     try:
@@ -80,7 +80,7 @@ def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | 
         record = page.ask(page.query(**{field: getattr(read, field)
                                         for field in QUESTION}))
         view: View = complete_view(read, record)
-        item = (head_item if kind == "head_view" else grid_item)(record, view, link=link, where=pages()[name][0].title)
+        item = record_item(record, view, grid=kind == "head_grid", link=link, where=pages()[name][0].title)
     except (UserError, KeyError):
         return None
     return item.with_caption(caption) if caption else item

@@ -1,6 +1,7 @@
 """The model's input picture: choosing it, its strip, and which pages accept pictures."""
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -14,9 +15,10 @@ from clearhead.model.core.view import View
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.session import Kept, session
 from clearhead.viz.app.state import State
-from clearhead.viz.components.component import Picture, Selection, registered
-from clearhead.viz.components.picture_view import Patches, PatchState, PatchValues, picture_view
-from clearhead.viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
+from clearhead.viz.components.component import Selection, registered
+from clearhead.viz.components.from_record import hidden_tokens, image_of, patches_of
+from clearhead.viz.components.picture import Image, Patches, PatchValues
+from clearhead.viz.components.picture_view import picture_view
 from clearhead.viz.style import glow
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import bind
@@ -100,22 +102,21 @@ def named_patches(record: AttentionRecord, view: View) -> Patches:
 
 
 def open_picture(record: AttentionRecord, view: View, *, key: str, height: int,
-                 opacity: float = glow.OPACITY, on_event: Callable[[Selection], None] | None = None) -> Picture:
-    """Draw the open head's weights from the token in focus over the picture."""
-    patches = named_patches(record, view)
-    shown = PatchState(view.token, opacity, hidden_tokens(record))
-    return picture_view(patches, row_of(record, view), shown, height=height, key=key, view=view, on_event=on_event)
+                 opacity: float = glow.OPACITY, on_event: Callable[[Selection], None] | None = None) -> Image:
+    """Draw the open head's weights from the token in focus over the picture, and return it for My lesson."""
+    shown = replace(image_of(record, view), patches=named_patches(record, view), opacity=opacity)
+    picture_view(shown, height=height, key=key, on_event=on_event)
+    return shown
 
 
 def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = "",
-                on_event: Callable[[Selection], None] | None = None) -> Picture:
+                on_event: Callable[[Selection], None] | None = None) -> None:
     """Draw a small picture in which the token in focus can be chosen, like a token strip. says: replaces the
     instruction."""
     patches, words = named_patches(record, view), strings("components")["picture"]
     nothing = PatchValues(np.full(len(patches.texts), np.nan, np.float32), patches.label, kind="none")
-    return picture_view(patches, nothing, PatchState(view.token, opacity=0.0, hidden=hidden_tokens(record),
-                                                     says=says or words["choose"]),
-                        height=HIGH, key=key, on_event=on_event)
+    shown = Image(patches, nothing, view.token, opacity=0.0, hidden=hidden_tokens(record), says=says or words["choose"])
+    picture_view(shown, height=HIGH, key=key, on_event=on_event)
 
 
 _PICTURE = Kept("")   # the last picture's sha256

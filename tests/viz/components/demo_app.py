@@ -9,8 +9,10 @@ import streamlit as st
 
 from clearhead.model.core.query import Kind
 from clearhead.model.core.view import View
-from clearhead.viz.components.head_grid import GridState, HeadValues, head_grid
-from clearhead.viz.components.head_view import HEIGHT, head_view, packed
+from clearhead.viz.components.from_record import head_of
+from clearhead.viz.components.head_grid import head_grid
+from clearhead.viz.components.head_view import head_view
+from clearhead.viz.components.picture import Grid, HeadValues
 from clearhead.viz.components.token_strip import token_strip
 from tests.fabricate import overview_of, patterned, repeating, tokens
 
@@ -75,15 +77,14 @@ left, right = st.columns([5, 8], gap="medium")
 places = [(each.index, number) for each in made.maps[0].layers for number in range(each.heads)]
 with left:
     differences = HeadValues({place: (place[0] - place[1]) / 10 for place in places})
-    state = GridState((layer, head), order=places[::-1] if "order" in asked else None,
-                      rank_badges=[(*place, rank) for rank, place in enumerate(places[3::7][:8], 1)],
-                      tooltip_values={"previous": {place: sum(place) / 50 for place in places},
-                                      "entropy, bits": {place: 2.5 + place[1] / 10 for place in places}},
-                      values=differences if "values" in asked else None)
-    head_grid(overview(case), state, key="grid", on_event=remember("grid"))
+    grid = Grid(overview(case), (layer, head), [(*place, 0.0) for place in places[::-1]] if "order" in asked else (),
+                [(*place, rank) for rank, place in enumerate(places[3::7][:8], 1)],
+                differences if "values" in asked else None)
+    head_grid(grid, tooltips={"previous": {place: sum(place) / 50 for place in places},
+                              "entropy, bits": {place: 2.5 + place[1] / 10 for place in places}},
+              key="grid", on_event=remember("grid"))
 with right:
     further = [place for place in places if place != (layer, head)][:3] if "overlay" in asked else []
-    drawn, body = packed(made, replace(view, overlay=tuple(further)), HEIGHT, "view")
-    head_view(drawn, view, packed=body, key="view", on_event=remember("view"))
+    head_view(head_of(made, replace(view, overlay=tuple(further))), key="view", on_event=remember("view"))
 st.text(f"runs {memory['runs']}")
 st.text("events " + " | ".join(memory["events"]))

@@ -18,11 +18,12 @@ from clearhead.viz.components.component import Selection, parse_selection
 from clearhead.viz.components.diagram import Box
 from clearhead.viz.components.diagram import parse_event as read_box
 from clearhead.viz.components.handles import parse_event as read_drag
-from clearhead.viz.components.head_grid import GridEvent, head_ids
+from clearhead.viz.components.head_grid import GridEvent
 from clearhead.viz.components.head_grid import parse_event as read_grid
 from clearhead.viz.components.head_view import parse_event as read_view
 from clearhead.viz.components.mask_editor import parse_event as read_cells
 from clearhead.viz.components.messages import pack, unpack
+from clearhead.viz.components.picture import Head, head_ids
 from clearhead.viz.components.slider import LATEST
 from clearhead.viz.components.slider import message as slider_message
 from clearhead.viz.components.slider import parse_event as read_slider
@@ -49,7 +50,7 @@ def scene() -> Scene:
 
 
 MADE = record(7)
-GRID, SHOWN = overview(MADE[Kind.SELF]), displayed_head(MADE, View())
+GRID, SHOWN = overview(MADE[Kind.SELF]), Head((displayed_head(MADE, View()),), View())
 SCENE = scene()
 BOXES = [Box(name, (0, 0, 1, 1), ("words",), "", label) for name, label in
          (("token", "words"), ("pair", "words"), ("closed", ""))]

@@ -1,3 +1,4 @@
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -5,9 +6,9 @@ import pytest
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind
 from clearhead.model.core.view import View
+from clearhead.viz.components.from_record import hidden_tokens, image_of, patches_of, row_of, rows_overview
 from clearhead.viz.components.messages import pack, root_codes, unpack
-from clearhead.viz.components.picture_view import PatchValues, body
-from clearhead.viz.components.picture_view.rows import hidden_tokens, patches_of, row_of, rows_overview
+from clearhead.viz.components.picture import PatchValues
 from clearhead.viz.style import glow, theme
 from tests import fabricate
 
@@ -51,7 +52,8 @@ def test_code_prints_with_its_weights_digits():
 
 def test_body_contains_the_picture_and_token_positions():
     made = fabricate.pictured(rows=4, columns=6)
-    header, arrays = unpack(body(patches_of(made, Kind.SELF, "a label"), room="r"))
+    shown = image_of(made, View(layer=1, head=2, token=9))
+    header, arrays = unpack(replace(shown, patches=patches_of(made, Kind.SELF, "a label")).messages()[0])
     np.testing.assert_array_equal(arrays["picture"], made.picture)
     assert header["places"][:3] == [-1, 0, 1] and header["grid"] == [4, 6] and header["label"] == "a label"
     assert np.isnan(arrays["boxes"][0]).all() and arrays["boxes"][-1][3] == 1 and arrays["boxes"][-1][2] < 1

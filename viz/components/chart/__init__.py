@@ -59,10 +59,9 @@ def picked_points(value: object) -> list[int]:
     return sorted(set(points))
 
 
-def draw_saved(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
-    """Draw a saved chart's JSON, which the handout item has validated; `state` is unused. height: maximum in pixels
-    before enlargement."""
-    spec = json.loads(body)
+def draw_saved(saved: str, *, key: str, height: int | None = None) -> None:
+    """Draw a saved chart's validated JSON. height: maximum in pixels before enlargement."""
+    spec = json.loads(saved)
     if height is not None:
         spec["layout"]["height"] = min(height, spec["layout"].get("height", height))
     chart(spec, key=key)

@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from clearhead.model.core.limits import LIMITS, parse_json
 from clearhead.model.core.query import UserError
 from clearhead.viz.app.link import MOST_PACKED, pack, unpack
-from clearhead.viz.export.handout.files import SPOKEN, Handout, Item, make_words
+from clearhead.viz.export.handout.files import Handout, Item, make_words
+from clearhead.viz.export.handout.values import SPOKEN
 from clearhead.viz.style.text import FOLDER, strings
 
 ANSWER = re.compile(r"guess(_\w+)?|check_\d+|drawn(_\w+)?|predict|marks")   # controls that store answers

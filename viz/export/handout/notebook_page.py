@@ -3,26 +3,23 @@
 Like a handout (page.py), it is a self-contained page that includes the heads' numbers, so it stays interactive when the
 notebook is saved, sent or converted.
 """
-import base64
 import html
-import zlib
 from dataclasses import replace
 
 from clearhead.model.core import heads
-from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import Kind
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
-from clearhead.viz.components import head_grid as grid_payload
 from clearhead.viz.components.bundle import script, stylesheet
-from clearhead.viz.components.head_grid import GridState
+from clearhead.viz.components.from_record import head_of
+from clearhead.viz.components.picture import Grid, head_ids
 from clearhead.viz.export import provenance
-from clearhead.viz.export.handout.build import grid_item, head_item, head_messages
-from clearhead.viz.export.handout.page import as_json, component, policy, visible_lines
+from clearhead.viz.export.handout.build import record_item
+from clearhead.viz.export.handout.page import as_json, component, packed, policy, visible_lines
 from clearhead.viz.style.text import show_invisibles, strings
 
 COMPONENTS = ("head_grid", "head_view")
-CELL = 2   # bytes per weight or score in a message
+CELL, LARGEST = 2, 24 * 2**20   # bytes: of a weight or score in a message, and of all heads at most
 
 
 def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: str) -> bytes:
@@ -62,35 +59,33 @@ def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: st
 def _numbers_a_cell(record: AttentionRecord, kinds: list[Kind]) -> int:
     """Return how many numbers per cell fit on the page for all heads: 2 (weight and score), 1 (weight) or 0."""
     cells = sum(layer.heads * layer.shape[1] * layer.shape[2] for kind in kinds for layer in record[kind].layers)
-    return min(2, LIMITS.handout_bytes // (CELL * cells))
+    return min(2, LARGEST // (CELL * cells))
 
 
 def _section(record: AttentionRecord, view: View, whole: bool, room: int) -> str:
     """Return the HTML of one kind of attention: its thumbnails, and the messages of all heads or only the view's head,
     with `room` numbers per cell."""
     overview = heads.overview(record[view.kind])
-    every = grid_payload.head_ids(overview)
+    every = head_ids(overview)
     chosen = view.head_id
     if chosen not in every:
         chosen = chosen if not whole else every[0]
-    view = replace(view, layer=chosen[0], head=chosen[1], overlay=() if whole else view.overlay)
-    parts = {'class="state"': head_messages(record, view)[1]}
+    view = replace(view, layer=chosen[0], head=chosen[1], overlay=() if whole else view.overlay,
+                   lens="matrix" if view.lens == "picture" else view.lens)
+    parts = {'class="state"': head_of(record, view).messages()[1]}
     if whole:
-        parts |= {'class="grid"': grid_payload.body(overview, room=""),
-                  'class="shown"': grid_payload.state(overview, GridState((-1, -1)), room="")}
+        parts |= zip(('class="grid"', 'class="shown"'), Grid(overview, (-1, -1)).messages(), strict=True)
     for number, (layer, head) in enumerate(every if whole and room else [] if whole else [chosen]):
-        parts[f'data-head="{number}"'] = head_messages(record, replace(view, layer=layer, head=head),
-                                                       scores=room > 1)[0]
-    data = "".join(f'<script type="text/plain" {name}>{_packed(content)}</script>\n'
+        shown = head_of(record, replace(view, layer=layer, head=head))
+        if room < 2:
+            shown = replace(shown, pictures=tuple(replace(each, scores=None) for each in shown.pictures))
+        parts[f'data-head="{number}"'] = shown.messages()[0]
+    data = "".join(f'<script type="text/plain" {name}>{packed(content)}</script>\n'
                    for name, content in parts.items())
     grid = '<div class="all"></div>' if whole else ""
     hint = strings("handout")["notebook"]["hint"] if whole else ""
-    caption = (grid_item if whole else head_item)(record, view).caption
+    caption = record_item(record, view, grid=whole).caption
     return f"""<section data-kind="{view.kind.value}">
 {grid}<div class="one"><h2></h2><p class="hint">{html.escape(hint)}</p><div class="drawn"></div></div>
 <p class="said">{html.escape(visible_lines(caption))}</p>
 {data}</section>"""
-
-
-def _packed(content: bytes) -> str:
-    return base64.b64encode(zlib.compress(content, 6)).decode()

@@ -16,9 +16,11 @@ from urllib.parse import quote
 
 from clearhead.model.core.query import UserError, need
 from clearhead.viz.components.bundle import component_style, script, stylesheet
-from clearhead.viz.components.messages import unpack
-from clearhead.viz.export.handout.files import SPOKEN, Handout, Item
-from clearhead.viz.export.handout.saved import head_of, paper_svg, table_of
+from clearhead.viz.components.picture import Grid, Head, Image
+from clearhead.viz.export.handout.files import Handout, Item
+from clearhead.viz.export.handout.values import SPOKEN, Chart, Table, Value
+from clearhead.viz.export.paper.page import whole_page
+from clearhead.viz.export.paper.sheet import pen, save
 from clearhead.viz.export.provenance import opens_elsewhere, way_back
 from clearhead.viz.style.text import Texts, show_invisibles, strings
 
@@ -102,28 +104,47 @@ def as_json(value: object) -> str:
 
 
 def _figure(item: Item, number: int, words: Texts) -> str:
-    printed = paper_svg(item).replace("\n", " ")
+    value, printed = item.value, paper_svg(item.value).replace("\n", " ")
     ink = f'<img class="paper" alt="" src="data:image/svg+xml,{quote(printed, safe=KEPT)}">' if printed else ""
-    body, state = (base64.b64encode(zlib.compress(content, 9)).decode() for content in (item.body, item.state))
-    if item.kind == "chart":
-        body = as_json(json.loads(item.body))
+    drawn = table_html(value) if isinstance(value, Table) else ""
+    messages = photo = ""
+    if isinstance(value, Chart):
+        messages = f'<script type="text/plain" class="body">{as_json(json.loads(value.spec))}</script>\n'
+    elif isinstance(value, (Head, Grid, Image)):
+        messages = "".join(f'<script type="text/plain" class="{name}">{packed(content)}</script>\n'
+                           for name, content in zip(("body", "state"), value.messages(), strict=True))
+        photo = " data-photo" * (isinstance(value, Image) or (isinstance(value, Grid) and value.behind is not None))
     about = [show_invisibles(item.about)] if item.about else []
     back, link = way_back(item.link, said=f"{item.caption} {item.about}"), ""
     if back and back == item.link:
         link = f' <a href="{html.escape(back, quote=True)}" rel="noreferrer">{words["open"]}</a>'
     elif back:
         about.append(show_invisibles(back))
-    messages = (f'<script type="text/plain" class="body">{body}</script><script type="text/plain" '
-                f'class="state">{state}</script>\n')
-    drawn = table_html(item.body) if item.kind == "table" else ""
     source = as_json(json.loads(item.source or "null"))
-    photo = " data-photo" * (item.kind not in ("chart", "table") and "picture" in unpack(item.body)[1])
     return f"""<figure data-kind="{item.kind}"{photo}{_place(item)}{_printed_as(printed)}>
 <div class="live">{drawn}</div>{ink}
 <figcaption><b>{words("number", number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>
 <p class="from">{html.escape(" · ".join(about))}{link}</p>
-{"" if drawn else messages}<script type="application/json" class="source">{source}</script>
+{messages}<script type="application/json" class="source">{source}</script>
 </figure>"""
+
+
+def packed(message: bytes) -> str:
+    """Return a message as a page contains it: compressed, in base64."""
+    return base64.b64encode(zlib.compress(message, 9)).decode()
+
+
+def paper_svg(value: Value) -> str:
+    """Return the SVG that is printed in place of a picture, or "" if it prints as drawn: a text without a token in
+    focus, and anything but a picture."""
+    if not isinstance(value, (Head, Grid, Image)):
+        return ""
+    with pen():
+        try:
+            plan = value.plan(handout=True)
+        except UserError:
+            return ""
+        return save(whole_page([plan], [""], "", [], []), "svg").decode()
 
 
 def _printed_as(printed: str) -> str:
@@ -169,17 +190,16 @@ def _place(item: Item) -> str:
     except (ValueError, KeyError, TypeError):
         return ""
     digest = hashlib.sha256(json.dumps(question).encode()).hexdigest()[:16]
-    if item.kind != "head_view":
+    if not isinstance(item.value, Head):
         return f' data-question="{digest}"'
-    shown = head_of(item).pictures[0]
-    return f' data-question="{digest}" data-head="{shown.layer}.{shown.head}"'
+    return f' data-question="{digest}" data-head="{item.value.open.layer}.{item.value.open.head}"'
 
 
-def table_html(body: bytes) -> str:
+def table_html(table: Table) -> str:
     """Return an HTML table, which viz/components/handout/table.js sorts when a header is clicked. Columns of names do
     not wrap; columns of sentences do."""
     heads, columns = "", []
-    for name, cells in table_of(body).items():
+    for name, *cells in zip(table.columns, *table.rows, strict=True):
         number = all(cell is None or isinstance(cell, (int, float)) for cell in cells)
         short = all(len(str(cell)) <= NAME for cell in cells)
         kind = ' class="number"' if number else ' class="name"' if short else ""

@@ -11,9 +11,8 @@ from clearhead.model.core.heads import BY_NAME, measure
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.viz.export import provenance
-from clearhead.viz.export.handout.build import grid_item, head_item
-from clearhead.viz.export.handout.page import visible_lines
-from clearhead.viz.export.handout.saved import paper_svg
+from clearhead.viz.export.handout.build import record_item
+from clearhead.viz.export.handout.page import paper_svg, visible_lines
 from clearhead.viz.export.handout.sheet import LINE, STYLE
 from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import strings
@@ -57,8 +56,8 @@ def questions(record: AttentionRecord, view: View, grid: bool) -> dict[str, Ques
 def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *, grid: bool) -> bytes:
     """Return the worksheet as an HTML file with a page for students and a page for the teacher. Raises UserError if the
     view cannot be shown."""
-    made = grid_item(record, view) if grid else head_item(record, view)
-    drawn = base64.b64encode(paper_svg(made).encode()).decode()
+    made = record_item(record, view, grid=grid)
+    drawn = base64.b64encode(paper_svg(made.value).encode()).decode()
     texts, about = provenance.sentences(record)
     caption = visible_lines(made.caption.split("“")[0] if grid else WORDS(
         "figure", head=head_label(*view.head_id)))

@@ -1,15 +1,14 @@
 """Draw figures for papers, as wide as a journal column: one head, several heads on one scale, or all heads."""
 import math
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-from clearhead.model.core import heads
 from clearhead.model.core.query import HeadId, UserError, frozen
 from clearhead.model.core.record import AttentionRecord
-from clearhead.model.core.view import View, displayed_head, overlaid_heads
-from clearhead.viz.export.paper import grid, head, picture
-from clearhead.viz.export.paper.page import TITLES, WORDS, PicturePlan, bar_at, roomiest
+from clearhead.model.core.view import View
+from clearhead.viz.components.from_record import grid_of, picture_of
+from clearhead.viz.export.paper.grid import ways
+from clearhead.viz.export.paper.page import WORDS, PicturePlan, bar_at, roomiest
 from clearhead.viz.export.paper.sheet import Sheet, readable, wrap
 from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import show_invisibles
@@ -111,28 +110,22 @@ def _arranged(record: AttentionRecord, view: View, layout: Layout,
     taken = LINE * len(lines) + BELOW
     free = TALLEST * POINTS - taken
     if not chosen:
-        state, _, numbers = grid.grid_state(record, view)
-        overview, state = heads.overview(record[view.kind]), replace(state, open_head=(-1, -1))
-        drawn = partial(grid.plan_of, overview, state, raster, numbers=numbers)
-        per, step = roomiest(lambda per, step: drawn(per=per, step=step), grid.ways(overview, state, across),
+        drawn = replace(grid_of(record, view), open_head=(-1, -1))
+        per, step = roomiest(lambda per, step: drawn.plan(raster, per=per, step=step), ways(drawn, across),
                              lambda per: (across, free))
-        plans, columns, above = [drawn(per=per, step=step)], 1, 0
+        plans, columns, above = [drawn.plan(raster, per=per, step=step)], 1, 0
     else:
         overlay, above = (view.overlay, GUTTER) if len(chosen) == 1 else ((), TITLE + GUTTER)
-        views = [replace(view, layer=layer, head=number, overlay=overlay) for layer, number in chosen]
-        shown = [] if view.lens == "picture" else [
-            [displayed_head(record, each), *overlaid_heads(record, each)] for each in views]
+        shown = [picture_of(record, replace(view, layer=layer, head=number, overlay=overlay))
+                 for layer, number in chosen]
 
         def room(columns: int) -> tuple[float, float]:
-            return (across + GUTTER) / columns - GUTTER, free / math.ceil(len(views) / columns) - above
+            return (across + GUTTER) / columns - GUTTER, free / math.ceil(len(shown) / columns) - above
 
         def made(columns: int, step: float, place: int = 0) -> PicturePlan:
-            if not shown:
-                return picture.plan(record, views[place], step)
-            return head.plan_of(shown[place], views[place], raster, step=step, wide=room(columns)[0],
-                                titles=layout.labels or TITLES)
+            return shown[place].plan(raster, step=step, wide=room(columns)[0], titles=layout.labels)
 
-        most = 1 if view.lens == "text" else min(len(views), int((across + GUTTER) / (NARROWEST + GUTTER)))
+        most = 1 if view.lens == "text" else min(len(shown), int((across + GUTTER) / (NARROWEST + GUTTER)))
         columns, step = roomiest(made, range(1, max(1, most) + 1), room, ENOUGH)
-        plans = [made(columns, step, place) for place in range(len(views))]
+        plans = [made(columns, step, place) for place in range(len(shown))]
     return plans, columns, lines, math.ceil(len(plans) / columns) * (plans[0].height + above) + taken

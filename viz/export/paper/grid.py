@@ -1,63 +1,37 @@
 """Draw all heads of one kind of attention as thumbnails or colours, by layer and head or in another order."""
 import math
-from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.model.core import heads
-from clearhead.model.core.heads import BY_NAME, Overview, measure
 from clearhead.model.core.query import HeadId
-from clearhead.model.core.record import AttentionRecord
-from clearhead.model.core.view import View
-from clearhead.viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids
 from clearhead.viz.export.paper.page import STRUCK, WORDS, PicturePlan, roomiest, weight_name
 from clearhead.viz.export.paper.sheet import Sheet
 from clearhead.viz.style import glow, theme
 from clearhead.viz.style.format import head_label, true_minus, weight_ticks
 from clearhead.viz.style.text import strings
 
+if TYPE_CHECKING:
+    from clearhead.viz.components.picture import Grid, GridPicture, HeadValues
+
 # points: gap between thumbnails, height of a name, approximate side of a thumbnail, width of the layer numbers and of a
 # name with its number
 GAP, NAME, SIDE, GUTTER, NAMED = 5, 12, 40, 22, 42
 CELLS, LEVELS = 24_000, 20    # for vector files: largest number of cells drawn as shapes; number of colours
-RANKED = 5                    # number of heads marked for the pair
 PAPER = 1032, 1219            # points available for a grid on A4, printed at half its size
 Spots = dict[HeadId, tuple[float, float]]   # left and top of each head's thumbnail, in points
 
 
-def grid_state(record: AttentionRecord, view: View) -> tuple[GridState, list[str], Mapping[HeadId, float]]:
-    """Return (state, notes, numbers): the heads in the view's order, with the open head and the heads with the largest
-    weights for the pair marked; notes that explain order and marks; and the numbers that determine the order."""
-    pairs = heads.rank_heads_for_pair(record[view.kind], *view.pair) if view.pair else []
-    ranking: Sequence[tuple[int, int, float]] = pairs if view.order == "pair" else ()
-    if view.order in BY_NAME and view.order in (measured := measure(record[view.kind])).values:
-        ranking = measured.ranked(view.order)
-    notes = []
-    if ranking:
-        title = WORDS["by_pair"]
-        if view.order != "pair":
-            title = f"{BY_NAME[view.order].title} ({BY_NAME[view.order].unit})"
-        notes.append(WORDS("ordered", measure=title))
-    marks = [(layer, head, rank) for rank, (layer, head, _) in enumerate(pairs[:RANKED], 1)]
-    if marks:
-        notes.append(WORDS("marked", count=len(marks)))
-    state = GridState(view.head_id, [(layer, head) for layer, head, _ in ranking] or None, marks)
-    return state, notes, {(layer, head): value for layer, head, value in ranking}
-
-
-def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridPicture | None = None,
-            notes: Sequence[str] = (), numbers: Mapping[HeadId, float] | None = None,
-            per: int = 0, step: float = 0) -> PicturePlan:
-    """Plan the grid. Thumbnails always use the square-root scale. behind: the picture behind the thumbnails. numbers:
-    written next to the heads' names if the heads are not in layer order. per: see `ways`; by default, as on PAPER.
-    step: points per cell of a thumbnail; by default, thumbnails have SIDE."""
-    ids, cells, values = head_ids(overview), np.concatenate(overview.cells), shown.values
+def plan_of(grid: "Grid", raster: bool, *, notes: bool = True, per: int = 0, step: float = 0) -> PicturePlan:
+    """Plan the grid: see `Grid.plan`. notes: whether notes explain order and badges."""
+    overview, behind, values = grid.overview, grid.behind, grid.values
+    ids, cells = grid.heads, np.concatenate(overview.cells)
     high, wide = cells.shape[1:]
-    per = per or roomiest(lambda per, step: plan_of(overview, shown, raster, per=per, step=step),
-                          ways(overview, shown, PAPER[0]), lambda per: PAPER)[0]
+    per = per or roomiest(lambda per, step: plan_of(grid, raster, per=per, step=step), ways(grid, PAPER[0]),
+                          lambda per: PAPER)[0]
     size = step or max(1, round(SIDE / max(high, wide)))   # whole points per cell
     side = (wide * size, high * size) if behind is None else _fitted(behind)
-    spots = _spots(overview, shown, side, per)
+    spots = _spots(grid, side, per)
     right, below = (max(spot[axis] for spot in spots.values()) + side[axis] for axis in (0, 1))
     drawn = [at for at, head in enumerate(ids) if head in spots]
 
@@ -76,17 +50,21 @@ def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridP
                 sheet.image(x + left, y + top, side[0], side[1], theme.ramp(steps=levels)[steps[at]], least=1)
         else:
             sheet.cells(corners + np.array((x, y)), (size, size), steps, theme.ramp(steps=levels))
-        _frames(sheet, (x, y), spots, side, overview, shown)
-        _names(sheet, (x, y), spots, side, shown, numbers)
+        _frames(sheet, (x, y), spots, side, grid)
+        _names(sheet, (x, y), spots, side, grid)
 
     rows, columns = overview.pool
     said = [WORDS("cell", rows=rows, columns=columns)] if max(rows, columns) > 1 and values is None else []
+    if notes and grid.sorted_by:
+        said.append(WORDS("ordered", measure=grid.sorted_by))
+    if notes and grid.rank_badges:
+        said.append(WORDS("marked", count=len(grid.rank_badges)))
     orientation = WORDS["thumbnails"] if values is None and behind is None else ""
-    return PicturePlan(right, below + (NAME if shown.order else 0), orientation, (*said, *notes), paint,
+    return PicturePlan(right, below + (NAME if grid.order else 0), orientation, tuple(said), paint,
                        *_bar(values, behind), signed=values is not None and values.signed)
 
 
-def _bar(values: HeadValues | None, behind: GridPicture | None) -> tuple[np.ndarray, list[tuple[float, str]], str]:
+def _bar(values: "HeadValues | None", behind: "GridPicture | None") -> tuple[np.ndarray, list[tuple[float, str]], str]:
     """Return (colour bar, its ticks, its name)."""
     if values is not None:
         struck = strings("components")["grid"]["struck"]
@@ -97,13 +75,13 @@ def _bar(values: HeadValues | None, behind: GridPicture | None) -> tuple[np.ndar
     return theme.ramp(), weight_ticks("root"), weight_name("root")
 
 
-def _fitted(behind: GridPicture) -> tuple[int, int]:
+def _fitted(behind: "GridPicture") -> tuple[int, int]:
     """Return the width and height of a picture's thumbnail in points."""
     high, wide = behind.pixels.shape[:2]
     return max(1, round(SIDE * wide / max(wide, high))), max(1, round(SIDE * high / max(wide, high)))
 
 
-def _over(behind: GridPicture, cells: np.ndarray) -> np.ndarray:
+def _over(behind: "GridPicture", cells: np.ndarray) -> np.ndarray:
     """Return the picture with coloured patches, uint8 (height, width, 3)."""
     high, wide = behind.pixels.shape[:2]
     right, bottom = (max(1, round(share * size)) for share, size in zip(behind.covered, (wide, high), strict=True))
@@ -113,27 +91,28 @@ def _over(behind: GridPicture, cells: np.ndarray) -> np.ndarray:
     return glow.over(behind.pixels, shares, behind.opacity)
 
 
-def ways(overview: Overview, shown: GridState, width: float) -> list[int]:
+def ways(grid: "Grid", width: float) -> list[int]:
     """Return the arrangements that fit into a width in points: how many layers are below one another, or how many heads
     side by side if they are in another order."""
-    if shown.order:
+    if grid.order:
         return list(range(1, max(1, int(width // NAMED)) + 1))
-    return [math.ceil(len(overview.layers) / blocks) for blocks in range(1, 5)]
+    return [math.ceil(len(grid.overview.layers) / blocks) for blocks in range(1, 5)]
 
 
-def _spots(overview: Overview, shown: GridState, side: tuple[float, float], per: int) -> Spots:
+def _spots(grid: "Grid", side: tuple[float, float], per: int) -> Spots:
     """Return each head's position: in the given order, or by layer and head. per: see `ways`."""
-    across, down = side[0] + GAP, side[1] + GAP
-    if shown.order:
+    across, down, overview = side[0] + GAP, side[1] + GAP, grid.overview
+    if grid.order:
         across = max(across, NAMED)
-        return {head: (at % per * across, at // per * (down + NAME)) for at, head in enumerate(shown.order)}
+        return {(layer, head): (at % per * across, at // per * (down + NAME))
+                for at, (layer, head, _) in enumerate(grid.order)}
     wide = GUTTER + max(map(len, overview.cells)) * across + GAP
     rows = {layer: row for row, layer in enumerate(overview.layers)}
     return {(layer, head): (rows[layer] // per * wide + GUTTER + head * across, 2 * NAME + rows[layer] % per * down)
-            for layer, head in head_ids(overview)}
+            for layer, head in grid.heads}
 
 
-def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float], values: HeadValues,
+def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float], values: "HeadValues",
             head: HeadId) -> None:
     """Draw a head as one colour, struck through if its number is negative."""
     share = float(np.clip(values.numbers.get(head, 0) / values.reach, -1, 1))
@@ -145,15 +124,15 @@ def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float]
                      (theme.PAPER if share < -0.5 else theme.INK)["light"], 1)
 
 
-def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[float, float], overview: Overview,
-            shown: GridState) -> None:
+def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[float, float],
+            grid: "Grid") -> None:
     """Draw a frame around each head (a strong one around the open head), its rank badge, and a mark if it is fully
     masked."""
-    marks = {(layer, head): rank for layer, head, rank in shown.rank_badges}
+    marks = {(layer, head): rank for layer, head, rank in grid.rank_badges}
     for head, (left, top) in spots.items():
-        x, y, opened = corner[0] + left, corner[1] + top, head == shown.open_head
+        x, y, opened = corner[0] + left, corner[1] + top, head == grid.open_head
         sheet.box(x, y, *side, edge=theme.ACCENT if opened else theme.HAIRLINE, line=1.6 if opened else 0.5)
-        if head in overview.masked_out:
+        if head in grid.overview.masked_out:
             sheet.text(x + side[0] / 2, y + side[1] / 2 + 2.5, WORDS["masked_out"], size=6, align="center")
         if head in marks:
             sheet.box(x + side[0] - 9, y, 9, 9, fill=theme.ACCENT)
@@ -161,15 +140,15 @@ def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple
                        align="center")
 
 
-def _names(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[float, float], shown: GridState,
-           numbers: Mapping[HeadId, float] | None) -> None:
+def _names(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[float, float], grid: "Grid") -> None:
     """Draw the layer and head numbers or, if the heads are in another order, each head's name below its thumbnail."""
     x, y = corner
-    if shown.order:
-        for place, (left, top) in spots.items():
-            number = f"  {true_minus(f'{numbers[place]:z.2f}')}" if numbers else ""
-            sheet.text(x + left, y + top + side[1] + 8, head_label(*place) + number, size=6,
-                       colour=theme.ACCENT if place == shown.open_head else theme.INK["light"])
+    for layer, head, value in grid.order:
+        left, top = spots[layer, head]
+        number = f"  {true_minus(f'{value:z.2f}')}" if grid.sorted_by else ""
+        sheet.text(x + left, y + top + side[1] + 8, head_label(layer, head) + number, size=6,
+                   colour=theme.ACCENT if (layer, head) == grid.open_head else theme.INK["light"])
+    if grid.order:
         return
     sheet.text(x + GUTTER, y + 8, WORDS["head"] + " →", size=7.5, colour=theme.QUIET)
     sheet.text(x + 6, y + 2 * NAME, "← " + WORDS["layer"], size=7.5, colour=theme.QUIET, align="right", angle=90)

@@ -7,7 +7,7 @@ import numpy as np
 from clearhead.model.core.query import UserError, frozen
 from clearhead.model.core.view import AxisItem, DisplayedHead, View
 from clearhead.viz.export.paper import sheet as letters
-from clearhead.viz.export.paper.page import NO_PICTURE, STRUCK, TITLES, WORDS, PicturePlan, line_style, weight_name
+from clearhead.viz.export.paper.page import STRUCK, TITLES, WORDS, PicturePlan, line_style, weight_name
 from clearhead.viz.export.paper.sheet import Dashes, Sheet
 from clearhead.viz.style import theme
 from clearhead.viz.style.format import head_label, signed_ticks, weight_ticks
@@ -107,18 +107,16 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: f
     pictures: the heads, the open one first. raster: draw pixels, for PNG. bound: the numbers are differences from
     −bound to bound, drawn as a matrix. shapes: never use an image, however long the text is. step: most points per
     token. wide: the picture's largest width in points, for labels, lines and running text. titles: of the axes, for the
-    queries and the keys. Raises UserError for the text lens if no token is in focus, and for the picture lens.
+    queries and the keys. Raises UserError for the text lens if no token is in focus.
     """
-    if view.lens == "picture":
-        raise UserError(NO_PICTURE)
     if bound is not None or view.lens == "matrix":
-        return matrix_plan(pictures[0], view, raster, bound, shapes, step, wide, titles)
+        return _matrix_plan(pictures[0], view, raster, bound, shapes, step, wide, titles)
     if view.lens == "lines":
         return _lines_plan(pictures, view, raster or shapes, step, wide, titles)
     return _text_plan(pictures[0], view, wide if math.isfinite(wide) else COLUMN)
 
 
-def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | None = None,
+def _matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | None = None,
                 shapes: bool = False, step: float = math.inf, wide: float = math.inf,
                 titles: tuple[str, str] = TITLES) -> PicturePlan:
     """Plan a matrix with queries as rows and keys as columns (or transposed), one cell per weight. The other options

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WORDS = strings("export")
-NO_PICTURE = "The picture lens is for vision models; choose the matrix."
 # share of the bound from which negative cells are struck through, so that signs can be distinguished without colour
 STRUCK = 0.08
 BARE, WIDE = 190, 1600   # points: smallest width of a picture; largest width of a row of pictures

@@ -24,10 +24,10 @@ from clearhead.model.studies.comparison import (
 from clearhead.model.studies.patching import PatchEffects
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.components.component import Selection
-from clearhead.viz.components.head_grid import HeadValues
+from clearhead.viz.components.from_record import hidden_tokens, patch_name, scale_of
 from clearhead.viz.components.head_view import head_view
-from clearhead.viz.components.picture_view import PatchState, PatchValues, picture_view
-from clearhead.viz.components.picture_view.rows import hidden_tokens, patch_name, scale_of
+from clearhead.viz.components.picture import Head, HeadValues, Image, PatchValues
+from clearhead.viz.components.picture_view import picture_view
 from clearhead.viz.export.comparison import KINDS, SavedComparison, comparison_picture
 from clearhead.viz.export.tables import SIDES, comparison_csv
 from clearhead.viz.figures.bars import bars
@@ -159,20 +159,27 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, 
         if not over:   # one setting for both matrices
             segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set, "scale",
                      view.scale)
-    values: tuple[PatchValues, ...] = ()
-    looked = replace(view, token=_row_in_focus(found.aligned, view), pair=None)
+    shown: tuple[Head, ...] | tuple[Image, ...]
     if over:
-        focus, values = rows_over_pictures(records, view, found.shown, found.aligned, looked.token or 0)
-        looked = replace(looked, token=focus)
-        _three_over_pictures(page, records, view, focus, values, found.titles)
-        found.titles[2][1:] = [WORDS("bound", bound=values[2].high)]   # the largest change in this row
+        shown = rows_over_pictures(records, view, found.shown, found.aligned)
+        _three_over_pictures(page, records, shown, found.titles)
+        found.titles[2][1:] = [WORDS("bound", bound=shown[2].values.high)]   # the largest change in this row
     else:
+        shown = as_matrices(view, found)
         matrices(page, records, view, found, places)
     st.caption(WORDS["over_about" if over else "picture_about"])
     if alone := alone_claim(found.aligned):
         st.caption(alone)
     saved = [" · ".join(title) for title in found.titles]
-    _save_menu(SavedComparison(found.shown, looked, found.bound, tuple(saved), records, page.link(), values))
+    looked = replace(view, token=shown[0].focus if over else _row_in_focus(found.aligned, view), pair=None)
+    _save_menu(SavedComparison(shown, looked, tuple(saved), records, page.link()), found.shown)
+
+
+def as_matrices(view: View, found: OpenHead) -> tuple[Head, ...]:
+    """Return the first head, the second and their difference as matrices, with the view's row in focus."""
+    looked = replace(view, lens="matrix", token=_row_in_focus(found.aligned, view), pair=None)
+    return tuple(Head((head,), looked, None if place < 2 else found.bound if found.changed else 1.0)
+                 for place, head in enumerate(found.shown))
 
 
 def matrices(page: PageContext, records: Pair, view: View, found: OpenHead, places: tuple[int, ...]) -> None:
@@ -183,7 +190,7 @@ def matrices(page: PageContext, records: Pair, view: View, found: OpenHead, plac
     columns = [*st.columns(len(places) if in_a_row else min(len(places), 2), gap="small", vertical_alignment="bottom"),
                None]
     height = HIGH[0] if in_a_row else HIGH[1]
-    looked = replace(view, lens="matrix", token=_row_in_focus(aligned, view), pair=None)
+    heads = as_matrices(view, found)
 
     def take(event: Selection) -> None:
         first = aligned.rows[event.token].first if event.token is not None else ()
@@ -193,10 +200,9 @@ def matrices(page: PageContext, records: Pair, view: View, found: OpenHead, plac
     for column, place in zip(columns, places):
         with column or st.container():
             _title(found.titles[place])
-            drawn = head_view(found.shown[place], looked, height=height if column else HIGH[2],
-                              key=f"compare-{SIDES[place]}", on_event=take,
-                              bound=None if place < 2 else found.bound if found.changed else 1.0)
-            picture_button(drawn, records[place:place + 1] or records)
+            key = f"compare-{SIDES[place]}"
+            head_view(heads[place], height=height if column else HIGH[2], key=key, on_event=take)
+            picture_button(key, heads[place], records[place:place + 1] or records)
 
 
 def over_pictures(records: Pair) -> bool:
@@ -217,12 +223,13 @@ def with_patch_names(aligned: Alignment, records: Pair, view: View) -> Alignment
     return Alignment(renamed(aligned.rows, "queries"), renamed(aligned.columns, "keys"))
 
 
-def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ...], aligned: Alignment,
-                       row: int) -> tuple[int, tuple[PatchValues, ...]]:
-    """Return the token in focus, and its weights on the first side, on the second side, and their difference, each over
-    the tokens of its side. Hidden tokens are NaN. row: index of the token's group."""
+def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ...],
+                       aligned: Alignment) -> tuple[Image, ...]:
+    """Return the weights of the token in focus on the first side, on the second side, and their difference, each over
+    the tokens and the picture of its side. Hidden tokens are NaN."""
+    row = _row_in_focus(aligned, view)
     focus = aligned.rows[row].first[0] if aligned.rows[row].first else 0
-    bound, found = max(float(np.abs(np.nan_to_num(shown[2].weights[row])).max()), EQUAL), []
+    bound, images = max(float(np.abs(np.nan_to_num(shown[2].weights[row])).max()), EQUAL), []
     for place, head in enumerate(shown):
         record, name = records[min(place, 1)], strings("components")["picture"](
             "head", layer=head.layer, head=head.head)
@@ -230,15 +237,16 @@ def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ..
         for group, weight in zip(aligned.columns, head.weights[row], strict=True):
             numbers[list(group.second if place else group.first)] = weight
         if place == 2:
-            found.append(PatchValues(numbers, name, WORDS["change"], "signed", high=bound))
+            values = PatchValues(numbers, name, WORDS["change"], "signed", high=bound)
         else:
             even, most = scale_of(record[view.kind], focus)
             numbers[list(hidden_tokens(record))] = np.nan
-            found.append(PatchValues(numbers, name, even=even, high=most))
-    return focus, tuple(found)
+            values = PatchValues(numbers, name, even=even, high=most)
+        images.append(Image(named_patches(record, view), values, focus, hidden=hidden_tokens(record)))
+    return tuple(images)
 
 
-def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: int, values: tuple[PatchValues, ...],
+def _three_over_pictures(page: PageContext, records: Pair, shown: tuple[Image, ...],
                          titles: list[list[str]]) -> None:
     """Draw the row in focus over the first picture, over the second, and its change. Choosing a patch in one focuses it
     in all of them."""
@@ -247,13 +255,10 @@ def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: in
             page.set(token=event.token)
 
     for place, (column, name) in enumerate(zip(st.columns(3, gap="small"), SIDES, strict=True)):
-        record = records[min(place, 1)]
         with column:
             _title(titles[place] if place < 2 else titles[place][:1])
-            drawn = picture_view(named_patches(record, view), values[place],
-                                 PatchState(focus, hidden=hidden_tokens(record)), height=HIGH[0],
-                                 key=f"compare-over-{name}", on_event=take)
-            picture_button(drawn, records[place:place + 1] or records)
+            picture_view(shown[place], height=HIGH[0], key=f"compare-over-{name}", on_event=take)
+            picture_button(f"compare-over-{name}", shown[place], records[place:place + 1] or records)
 
 
 def _title(title: list[str]) -> None:
@@ -262,7 +267,7 @@ def _title(title: list[str]) -> None:
     st.markdown(" · ".join([f"**{first}**", *parts]))
 
 
-def _save_menu(comparison: SavedComparison) -> None:
+def _save_menu(comparison: SavedComparison, shown: tuple[DisplayedHead, ...]) -> None:
     """Draw the menu that saves the three pictures in one file, or the numbers."""
     with st.popover(WORDS["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
         if not opened.open:
@@ -270,7 +275,7 @@ def _save_menu(comparison: SavedComparison) -> None:
         files: dict[str, Made] = {kind.upper(): (partial(comparison_picture, comparison, kind),
                                                  f"clearhead-compare.{kind}", mime) for kind, mime in KINDS.items()}
         save_choice("compare", files | {
-            "CSV": (lambda: comparison_csv(comparison.shown), "clearhead-compare.csv", "text/csv")})
+            "CSV": (lambda: comparison_csv(shown), "clearhead-compare.csv", "text/csv")})
 
 
 def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only: int | None = None) -> str:

@@ -12,7 +12,7 @@ from clearhead.model.core.statistics import FEWEST
 from clearhead.model.core.view import View
 from clearhead.model.studies.comparison import Divergences, ModelsQuery
 from clearhead.viz.app.page import PageContext
-from clearhead.viz.components.head_grid import HeadValues
+from clearhead.viz.components.picture import HeadValues
 from clearhead.viz.pages.compare.difference import EQUAL, SHOWN
 from clearhead.viz.style.format import format_number, head_label
 from clearhead.viz.style.text import escape_markdown, strings

@@ -33,7 +33,8 @@ from clearhead.viz.app.examples import example_for, other_twin
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Switch, Words
 from clearhead.viz.components.component import Selection
-from clearhead.viz.components.head_grid import GridState, HeadValues, head_grid
+from clearhead.viz.components.head_grid import head_grid
+from clearhead.viz.components.picture import Grid, HeadValues
 from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.base import fitting_name
@@ -164,10 +165,10 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
             query = sources.open_query(page.model, side_case.sentence)
             overview = page.ask(OverviewQuery(query, attention_map.kind))
             colours = HeadValues(values, f"{a} − {b}", signed=True, bound=reach)
-            drawn = head_grid(overview, GridState(twins.heads[place][1:], tooltip_values=numbers, values=colours),
-                              height=GRID, key=f"coref_{side}",
-                              on_event=lambda event: page.set(head=event.head))
-            picture_button(drawn, (page.ask(query),))
+            grid = Grid(overview, twins.heads[place][1:], values=colours)
+            head_grid(grid, tooltips=numbers, height=GRID, key=f"coref_{side}",
+                      on_event=lambda event: page.set(head=event.head))
+            picture_button(f"coref_{side}", grid, (page.ask(query),))
     note(words("same", reach=format_weight(reach), **bold))
     with flex_row("center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")

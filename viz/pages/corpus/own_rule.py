@@ -17,7 +17,7 @@ from clearhead.model.studies.atlas.build import SHIPPED
 from clearhead.model.studies.syntax import SUFFIX, shipped_treebank
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.page_controls import Choice, Words
-from clearhead.viz.components.head_grid import HeadValues
+from clearhead.viz.components.picture import HeadValues
 from clearhead.viz.export.provenance import public_name, versions
 from clearhead.viz.style.format import format_share, head_label, true_minus
 from clearhead.viz.style.text import strings

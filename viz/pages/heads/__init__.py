@@ -150,7 +150,7 @@ def _picture(page: PageContext) -> None:
     left, right = split(11, 13)
     # the open head is drawn first, because it is what a click requests
     with right, st.container(key="heads-open"):
-        offer("head", WORDS["add_head"], item_maker(explorer.open_head(page, record, view, measures), (record,)))
+        offer("head", WORDS["add_head"], item_maker(explorer.open_head(page, record, view, measures), (record,), view))
         explorer.gate(record, view)
         if page["predict"] == "shown":
             score_panel(page, record, view)

@@ -10,7 +10,7 @@ from clearhead.model.studies.circuits import WhyQuery
 from clearhead.model.studies.contributions import AddsQuery, CosineQuery, Lens, LensQuery, Writes, WritesQuery
 from clearhead.viz.app.examples import comparison_text
 from clearhead.viz.app.page import PageContext
-from clearhead.viz.components.head_grid import HeadValues
+from clearhead.viz.components.picture import HeadValues
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import (

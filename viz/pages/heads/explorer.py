@@ -27,10 +27,10 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.page_controls import Choice, Number, Switch
 from clearhead.viz.app.state import complete_view, tenth_weight
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
-from clearhead.viz.components.component import Picture
-from clearhead.viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
-from clearhead.viz.components.head_view import head_view, packed
-from clearhead.viz.components.picture_view.rows import patch_name, picture_behind, rows_overview
+from clearhead.viz.components.from_record import head_of, patch_name, picture_behind, rows_overview
+from clearhead.viz.components.head_grid import GridEvent, head_grid
+from clearhead.viz.components.head_view import head_view
+from clearhead.viz.components.picture import Grid, Head, HeadValues, Image
 from clearhead.viz.components.slider import slider
 from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.pages.heads.prediction import marked_cells
@@ -148,15 +148,15 @@ def grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadM
     with flex_row("center", gap="small"):
         heading(WORDS["grid"], width="content")
         st.caption(WORDS["grid_click"] if order == "layer" else WORDS("grid_sorted", by=orders[order]), width="content")
-    ordered = None if order == "layer" else ranked if order == "pair" or measures is None else measures.ranked(order)
+    ordered = () if order == "layer" else ranked if order == "pair" or measures is None else measures.ranked(order)
     sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
-    shown = GridState(view.head_id, [(layer, head) for layer, head, _ in ordered] if ordered else None,
-                      [(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                      said, _colours(page, view.kind, measures)[1], view.overlay)
-    drawn = head_grid(overview, shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1,
-                     silence=record.verification.status in ("verified", "computed"), behind=behind, key="grid",
-                     on_event=lambda event: _take(page, event, view))
-    offer("grid", WORDS["add_grid"], item_maker(drawn, (record,)))
+    shown = Grid(overview, view.head_id, ordered,
+                 [(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
+                 _colours(page, view.kind, measures)[1], behind)
+    head_grid(shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1, tooltips=said, figure=view.overlay,
+              silence=record.verification.status in ("verified", "computed"), key="grid",
+              on_event=lambda event: _take(page, event, view))
+    offer("grid", WORDS["add_grid"], item_maker(shown, (record,), view))
 
 
 def _take(page: PageContext, event: GridEvent, view: View) -> None:
@@ -201,9 +201,9 @@ def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> tu
     return options, None if measures is None else HeadValues(measures.by_head(chosen), BY_NAME[chosen].title)
 
 
-def open_head(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> Picture:
+def open_head(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> Head | Image:
     """Draw the name of the open head, the menus *Display* and *Export*, and the head as a matrix, as lines, or over its
-    text or picture."""
+    text or picture. Return it for My lesson."""
     other = "text" if of_picture(record, view) else "picture"
     # the reason for this scale of a long matrix; "" if the user chose the scale or it makes no difference
     tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
@@ -218,9 +218,10 @@ def open_head(page: PageContext, record: AttentionRecord, view: View, measures: 
         return open_picture(record, view, key="head-picture", height=PICTURE, opacity=page["opacity"],
                             on_event=lambda event: page.set(token=event.token))
     guess = marked_cells(page, record, view)
-    shown, body = packed(record, view, PICTURE, "head")
-    return head_view(shown, replace(view, pair=None) if guess else view, packed=body, guess=guess,
-                     why_scale=why, key="head", on_event=lambda event: page.set(token=event.token, pair=event.pair))
+    shown = head_of(record, replace(view, pair=None) if guess else view)
+    head_view(shown, height=PICTURE, guess=guess, why_scale=why, key="head",
+              on_event=lambda event: page.set(token=event.token, pair=event.pair))
+    return shown
 
 
 def gate(record: AttentionRecord, view: View) -> None:

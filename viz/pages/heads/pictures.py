@@ -21,8 +21,9 @@ from clearhead.model.studies.patch_attention import (
     outliers,
 )
 from clearhead.viz.app.page import PageContext
-from clearhead.viz.components.picture_view import PatchState, PatchValues, picture_view
-from clearhead.viz.components.picture_view.rows import hidden_tokens, patch_name
+from clearhead.viz.components.from_record import hidden_tokens, patch_name
+from clearhead.viz.components.picture import Image, PatchValues
+from clearhead.viz.components.picture_view import picture_view
 from clearhead.viz.components.slider import slider
 from clearhead.viz.figures.heads import by_layer
 from clearhead.viz.style import glow
@@ -70,10 +71,10 @@ def layer_facts(found: PatchHeads, name: str) -> dict[str, Any]:
 def _map(page: PageContext, record: AttentionRecord, view: View, name: str, values: PatchValues, token: int | None,
          choose: str = "", **state: Any) -> None:
     """Draw numbers over the picture's patches. choose: what a click on a patch sets; "" for nothing."""
-    drawn = picture_view(named_patches(record, view), values, PatchState(token, page["opacity"], **state), height=HIGH,
-                         key=f"picture-{name}", frozen=not choose,
-                         on_event=(lambda event: page.set(**{choose: event.token})) if choose else None)
-    picture_button(drawn, (record,))
+    shown, key = Image(named_patches(record, view), values, token, page["opacity"], **state), f"picture-{name}"
+    picture_view(shown, height=HIGH, key=key, frozen=not choose,
+                 on_event=(lambda event: page.set(**{choose: event.token})) if choose else None)
+    picture_button(key, shown, (record,), view)
 
 
 def _beside(page: PageContext, record: AttentionRecord, view: View, name: str, values: PatchValues, token: int | None,

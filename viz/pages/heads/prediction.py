@@ -14,7 +14,8 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.page_controls import Choice, Places
 from clearhead.viz.app.session import Kept, session
 from clearhead.viz.components.component import Selection
-from clearhead.viz.components.head_view import Guess, head_view
+from clearhead.viz.components.head_view import head_view
+from clearhead.viz.components.picture import Guess, Head
 from clearhead.viz.export.handout.files import Item
 from clearhead.viz.style.format import format_weight, markdown_table, token_markdown
 from clearhead.viz.style.text import escape_markdown, strings
@@ -81,7 +82,7 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
             return
         shown, may = _shown(record, view)
         segments(WORDS["lens"], WORDS["lenses"], page.set, "lens", _plain(view).lens)
-        head_view(cover(shown, may), replace(_plain(view), pair=None), height=HIGH,
+        head_view(Head((cover(shown, may),), replace(_plain(view), pair=None)), height=HIGH,
                   guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
                   on_event=lambda event: _take(page, _name(record, view), event))
         with flex_row(horizontal_alignment="right"):
@@ -89,9 +90,9 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _covered_item(record: AttentionRecord, view: View, where: str, link: str) -> Item:
-    from clearhead.viz.export.handout.build import head_item  # imports what would delay the first page
+    from clearhead.viz.export.handout.build import record_item  # imports what would delay the first page
 
-    return head_item(record, _plain(view), covered=True, where=where.split(BETWEEN)[0], link=link)
+    return record_item(record, _plain(view), covered=True, where=where.split(BETWEEN)[0], link=link)
 
 
 def _shown(record: AttentionRecord, view: View) -> tuple[DisplayedHead, np.ndarray]:

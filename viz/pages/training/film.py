@@ -12,11 +12,13 @@ from clearhead.model.core.heads import OverviewQuery
 from clearhead.model.core.pictures import Shipped
 from clearhead.model.core.query import Kind, KindHeadId, with_arrays
 from clearhead.model.core.record import AttentionRecord
-from clearhead.model.core.view import View, displayed_head
+from clearhead.model.core.view import View
 from clearhead.model.training.processes import Film, HeadScores, HeadScoresQuery, emergence_interval, loss_drop_step
 from clearhead.viz.app.page import PageContext
-from clearhead.viz.components.head_grid import GridState, head_grid
+from clearhead.viz.components.from_record import head_of
+from clearhead.viz.components.head_grid import head_grid
 from clearhead.viz.components.head_view import head_view
+from clearhead.viz.components.picture import Grid
 from clearhead.viz.components.slider import slider
 from clearhead.viz.figures.lines import training
 from clearhead.viz.figures.matrix import tiles
@@ -199,13 +201,16 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
         segments(WORDS["kind"], {name: WORDS["kinds"][name] for name in record.kinds},
                  lambda which: page.set(open=f"{which}.0.0"), "which", kind)
     heading(WORDS("grid", step=step), help=WORDS["grid_help"])
-    drawn = head_grid(page.ask(OverviewQuery(query, kind)), GridState((layer, head)), height=190, key="film_grid",
-                      on_event=lambda event: page.set(open=f"{kind}.{event.head[0]}.{event.head[1]}"))
-    picture_button(drawn, (record,))
+    grid = Grid(page.ask(OverviewQuery(query, kind)), (layer, head))
+    head_grid(grid, height=190, key="film_grid",
+              on_event=lambda event: page.set(open=f"{kind}.{event.head[0]}.{event.head[1]}"))
+    picture_button("film_grid", grid, (record,))
     heading(WORDS("head", layer=layer, head=head, step=step))
     row, pair = pair_of(record, kind)
     view = View(kind, layer, head, row, pair)
-    picture_button(head_view(displayed_head(record, view), view, height=400, key="film_head"), (record,))
+    shown = head_of(record, view)
+    head_view(shown, height=400, key="film_head")
+    picture_button("film_head", shown, (record,), view)
     _answer(record, row)
 
 

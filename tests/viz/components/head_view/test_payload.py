@@ -7,10 +7,19 @@ import pytest
 from clearhead.model.core.query import Kind
 from clearhead.model.core.view import View
 from clearhead.viz.components.component import Selection
-from clearhead.viz.components.head_view import Guess, body, parse_event, state
+from clearhead.viz.components.head_view import parse_event
 from clearhead.viz.components.messages import unpack
+from clearhead.viz.components.picture import Guess, Head
 from clearhead.viz.components.token_labels import JOINED, SPECIAL, UNKNOWN, token_axis
 from tests import fabricate
+
+
+def body(*shown, bound=None):
+    return unpack(Head(shown, View(), bound).messages()[0])
+
+
+def state(shown, view, guess=None):
+    return unpack(Head((shown,), view).messages(guess=guess)[1])
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +29,7 @@ def made():
 
 def test_further_heads_lie_over_the_open_one(made):
     shown, further = fabricate.shown(made), [fabricate.shown(made, layer=1, head=head) for head in (0, 2)]
-    header, arrays = unpack(body(shown, room="r", overlay=further))
+    header, arrays = body(shown, *further)
     assert header["heads"] == [[0, 0], [1, 0], [1, 2]]
     np.testing.assert_allclose((arrays["weights"][2] / 65535) ** 2, further[1].weights, atol=1.6e-5)
 
@@ -28,15 +37,15 @@ def test_further_heads_lie_over_the_open_one(made):
 def test_positions_become_rows_and_columns(made):
     view = View(lens="lines", scale="log", transpose=True, hide_special=True)
     shown = fabricate.shown(made, hide_special=True)
-    header, _ = unpack(state(shown, dataclasses.replace(view, token=10, pair=(10, 2)), room="r"))
+    header, _ = state(shown, dataclasses.replace(view, token=10, pair=(10, 2)))
     assert (header["focus"], header["pair"]) == (9, [9, 1])
     assert (header["lens"], header["scale"], header["transpose"]) == ("lines", "log", True)
-    header, _ = unpack(state(shown, dataclasses.replace(view, token=0, pair=(10, 0)), room="r"))
+    header, _ = state(shown, dataclasses.replace(view, token=0, pair=(10, 0)))
     assert header["focus"] is None and header["pair"] is None
 
 
 def test_event_names_tokens_that_are_shown(made):
-    shown = fabricate.shown(made, hide_special=True)
+    shown = Head((fabricate.shown(made, hide_special=True),), View())
     assert parse_event({"token": 10, "pair": None}, shown) == Selection(10, None)
     assert parse_event({"token": 10, "pair": [10, 2]}, shown) == Selection(10, (10, 2))
     assert parse_event({"token": None, "pair": None}, shown) == Selection(None, None)
@@ -47,15 +56,15 @@ def test_event_names_tokens_that_are_shown(made):
 def test_cross_map_has_both_sides_even_if_they_read_the_same():
     tokens = fabricate.tokens(["a", "b", "a"])
     shown = fabricate.shown(fabricate.patterned((tokens, tokens), heads=(2,), kind=Kind.CROSS))
-    assert unpack(body(shown, room="r"))[0]["columns"] is not None
-    assert unpack(body(dataclasses.replace(shown, kind=Kind.SELF), room="r"))[0]["columns"] is None
+    assert body(shown)[0]["columns"] is not None
+    assert body(dataclasses.replace(shown, kind=Kind.SELF))[0]["columns"] is None
 
 
 def test_difference_keeps_sign_and_size(made):
     shown = fabricate.shown(made)
     changes = np.random.default_rng(3).normal(size=shown.weights.shape).astype(np.float32) / 10
     changes[2], changes[:, 5], changes[0, 0] = np.nan, np.nan, 0
-    header, arrays = unpack(body(dataclasses.replace(shown, weights=changes, scores=None), room="r", bound=0.25))
+    header, arrays = body(dataclasses.replace(shown, weights=changes, scores=None), bound=0.25)
     codes = arrays["weights"][0].astype(int)
     found = np.where(codes == 0, np.nan, np.where((codes - 1) % 2, 1, -1) * ((codes - 1) // 2) * 0.25 / 32766)
     np.testing.assert_allclose(found, np.clip(changes, -0.25, 0.25), atol=0.25 / 32766)
@@ -66,10 +75,10 @@ def test_difference_keeps_sign_and_size(made):
 
 def test_guess_is_sent_and_read_back(made):
     shown = fabricate.shown(made, hide_special=True)
-    header, _ = unpack(state(shown, View(hide_special=True), room="r",
-                             guess=Guess("a", True, ((10, 2), (0, 1), (3, 15)))))
+    header, _ = state(shown, View(hide_special=True), Guess("a", True, ((10, 2), (0, 1), (3, 15))))
     assert (header["round"], header["marking"], header["marks"]) == ("a", True, [[9, 1]])
-    assert unpack(state(shown, View(), room="r"))[0]["marking"] is False
+    assert state(shown, View())[0]["marking"] is False
+    shown = Head((shown,), View())
     assert parse_event({"marks": [[10, 2], [3, 3]]}, shown) == Selection(None, None, ((10, 2), (3, 3)))
     for value in ({"marks": [[0, 1]]}, {"marks": [None]}, {"marks": "x"}, {"marks": [[10, 2, 3]]},
                   {"marks": [[True, 2]]}, {"marks": [], "token": 1}):

@@ -7,110 +7,104 @@ import pytest
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError
 from clearhead.model.core.view import View
-from clearhead.viz.components.messages import pack, unpack
-from clearhead.viz.export.handout.build import head_item
-from clearhead.viz.export.handout.files import WRITTEN, Handout, Item, load, make_item, save
-from clearhead.viz.export.handout.saved import grid_of, head_of, paper_svg
+from clearhead.viz.export.handout.build import record_item
+from clearhead.viz.export.handout.files import WRITTEN, Handout, Item, load, save
+from clearhead.viz.export.handout.page import paper_svg
+from clearhead.viz.export.handout.values import Chart
 from clearhead.viz.style import theme
 from tests import fabricate
 from tests.fabricate import items
 
 ALL = {figure.__name__: figure for figure in items.FIGURES} | {
     "head": lambda: items.head(lens="lines", scale="log", overlay=((0, 3),))}
+DRAWN = [name for name in ALL if name not in ("squares", "curve", "table")]
 
 
-def test_head_keeps_its_numbers():
-    shown = fabricate.shown(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6), layer=0, head=3)
-    found = head_of(items.head(number=3, transpose=True))
-    np.testing.assert_allclose(found.pictures[0].weights, shown.weights, atol=2e-5)
-    np.testing.assert_allclose(found.pictures[0].scores, shown.scores, atol=np.ptp(shown.scores) / 65000)
-    assert [unit.text for unit in found.pictures[0].rows] == fabricate.SENTENCE
-    assert (found.view.token, found.view.pair, found.view.transpose) == (10, (10, 2), True)
-    assert (found.pictures[0].layer, found.pictures[0].head) == (0, 3)
+def changed(item: Item, **fields) -> bytes:
+    """Return the file of an item with other fields in its value. a__b: the field b of the field a."""
+    file = json.loads(save(Handout("", (item,))))
+    for name, value in fields.items():
+        at = file["items"][0]["value"]
+        *parents, last = name.split("__")
+        for parent in parents:
+            at = at[int(parent) if parent.isdigit() else parent]
+        at[last] = value
+    return json.dumps(file).encode()
 
 
-def test_difference_keeps_signs_and_missing_cells():
+@pytest.mark.parametrize("name", DRAWN)
+def test_file_keeps_what_is_drawn(name):
+    item = ALL[name]()
+    back, = load(save(Handout("", (item,)))).items
+    assert back.value is not item.value and back.value.messages() == item.value.messages()
+    assert (back.value.caption(), paper_svg(back.value)) == (item.value.caption(), paper_svg(item.value))
+
+
+def test_difference_is_printed_with_its_signs():
     item = items.change()
-    found = head_of(item)
-    made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
-    wanted = np.subtract(*(fabricate.shown(made, layer=0, head=head).weights for head in (1, 0)))
-    wanted[4] = np.nan
-    np.testing.assert_allclose(found.pictures[0].weights, wanted, atol=found.bound / 30000)
-    drawing = paper_svg(item)
+    wanted, drawing = item.value.open.weights, paper_svg(item.value)
     blue, brown = (f"#{''.join(f'{part:02x}' for part in theme.ramp(stops=theme.SIGNED['light'][3::sign])[255])}"
                    for sign in (1, -1))
     assert (blue if np.nanmax(wanted) >= -np.nanmin(wanted) else brown) in drawing
     assert "second picture minus the first" in drawing
 
 
+def test_covered_head_is_printed_without_its_weights():
+    assert "0.000" not in paper_svg(items.covered().value) and "0.000" not in items.covered().caption
+    assert len(paper_svg(items.covered().value)) < len(paper_svg(items.head().value))
+
+
 def test_caption_describes_the_state():
     made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
     weights = fabricate.shown(made, layer=0, head=3).weights[10]
-    item = head_item(made, View(layer=0, head=3, token=10, pair=(10, 2)), where="Heads")
+    item = record_item(made, View(layer=0, head=3, token=10, pair=(10, 2)), where="Heads")
     assert f"“it” gives “animal” weight {weights[2]:.2f}." in item.caption
     assert item.about.startswith("Heads · Fabricated (fake/model, revision 0") and "verified" in item.about
-    row = head_item(made, View(layer=0, head=3, token=10)).caption
+    row = record_item(made, View(layer=0, head=3, token=10)).caption
     assert f"“it” looks most at “{fabricate.SENTENCE[weights.argmax()]}” " in row
     assert "72 heads" in items.grid().caption and "divergence, bits" in items.coloured().caption
-    assert "divergence, bits" in paper_svg(items.coloured())
+    assert "divergence, bits" in paper_svg(items.coloured().value)
 
 
-def changed(item: Item, part: str, **header) -> dict:
-    """Return the item's fields with other words in one of its messages."""
-    said, arrays = unpack(getattr(item, part))
-    return {"kind": item.kind, "body": item.body, "state": item.state} | {part: pack(said | header, arrays)}
-
-
-WRONG = {"lens": lambda head: changed(head, "state", lens="<b>"),
-         "focus": lambda head: changed(head, "state", focus=99),
-         "pair": lambda head: changed(head, "state", pair=[0]),
-         "transpose": lambda head: changed(head, "state", transpose=1),
-         "heads": lambda head: changed(head, "body", heads=[[0, 0], [0, 1]]),
-         "kind": lambda head: changed(head, "body", kind="none"),
-         "rows": lambda head: changed(head, "body",
-                                      rows={"texts": [1] * 16, "tokens": list(range(16)), "flags": [0] * 16}),
-         "few": lambda head: changed(head, "body", rows={"texts": ["a"], "tokens": [0], "flags": [0]}),
-         "blind": lambda head: changed(head, "body", blind=[16]),
-         "absent": lambda head: changed(head, "body", absent=[[16], []]),
-         "long": lambda head: changed(head, "body", notes=["x" * (LIMITS.handout_text + 1)]),
-         "low": lambda head: changed(head, "body", low="x"), "height": lambda head: changed(head, "body", height=10**9),
-         "empty": lambda head: {"kind": "head_view", "body": b"", "state": b""},
-         "other": lambda head: {"kind": "head_grid", "body": head.body, "state": head.state},
-         "code": lambda head: {"kind": "../head_view", "body": head.body, "state": head.state},
-         "link": lambda head: {"kind": "head_view", "body": head.body, "state": head.state,
-                               "link": "javascript:alert(1)"},
-         "source": lambda head: {"kind": "head_view", "body": head.body, "state": head.state, "source": "[]"}}
+WRONG = {"view__lens": "<b>", "view__scale": "x", "view__pair": [0], "view__transpose": "maybe", "view__token": "a",
+         "pictures": [], "pictures__0__kind": "none", "pictures__0__rows": [], "pictures__0__blind": [16],
+         "pictures__0__notes": ["x" * (LIMITS.handout_text + 1)], "pictures__0__weights": 3, "bound": -1, "covered": 3,
+         "pictures__0__weights__shape": [2, 128], "pictures__0__weights__array": "object",
+         "pictures__0__weights__data": "AAAA", "pictures__0__scores__array": "uint8"}
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_invalid_items_are_refused(name):
-    with pytest.raises(UserError):
-        make_item(**WRONG[name](items.head()))
+def test_invalid_heads_are_refused(name):
+    with pytest.raises(UserError, match=r"damaged|not a handout"):
+        load(changed(items.head(), **{name: WRONG[name]}))
 
 
-BEYOND = {"focus": 9999, "open": 9999, "pair": [9999, 9999], "marks": [[9999, 1]]} | {
-    each: [9999] for each in ("hidden", "outlined", "order", "masked_out", "blind")}
+BEYOND = {"grid": {"order": [[9999, 0, 0.5]], "rank_badges": [[0, 9999, 1]], "overview__masked_out": [[9, 9]],
+                   "overview__pool": [0, 1]},
+          "picture": {"focus": 9999, "hidden": [9999], "outlined": [-1], "patches__places": [0] * 25, "opacity": 2,
+                      "values__even": 0, "values__kind": "other", "patches__grid": [10**9, 10**9]},
+          "photos": {"behind__most": 0, "behind__covered": [0, 1]}, "coloured": {"values__bound": -1}}
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", BEYOND)
 def test_positions_beyond_an_item_are_refused(name):
-    item = ALL[name]()
-    ours = {"marks"} if item.kind == "head_view" else set()   # a handout's head starts without any
-    for part in ("body", "state") if item.state else ():
-        for field in (BEYOND.keys() & unpack(getattr(item, part))[0].keys()) - ours:
-            with pytest.raises(UserError):
-                make_item(**changed(item, part, **{field: BEYOND[field]}))
+    for field, value in BEYOND[name].items():
+        with pytest.raises(UserError, match="damaged"):
+            load(changed(ALL[name](), **{field: value}))
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name not in ("squares", "curve", "table")])
-def test_messages_keep_numbers_and_names_only(name):
+@pytest.mark.parametrize("name", DRAWN)
+def test_file_holds_no_colours_or_sentences_of_the_app(name):
     """Colours become styles and sentences become text in the browser: both are ours, whatever the file says."""
-    item = ALL[name]()
-    own = {"colours": {"ink": "url(http://x)"}, "text": {"row": "no"}, "more": "<script>", "room": "elsewhere",
-           "frozen": False, "rank": "<b>", "why_scale": "no", "silence": True}
-    fields = changed(item, "body", **own) | {"state": changed(item, "state", **own)["state"]}
-    again = make_item(**fields, id=item.id)
-    assert (unpack(again.body)[0], unpack(again.state)[0]) == (unpack(item.body)[0], unpack(item.state)[0])
+    own = {"colours": {"ink": "url(http://x)"}, "text": {"row": "no"}, "more": "<script>", "component": "x"}
+    back, = load(changed(ALL[name](), **own)).items
+    assert back.value.messages() == ALL[name]().value.messages()
+
+
+@pytest.mark.parametrize("fields", [{"link": "javascript:alert(1)"}, {"source": "[]"}, {"caption": "x" * 10**6}])
+def test_invalid_texts_are_refused(fields):
+    with pytest.raises(UserError):
+        Item(items.table().value, **fields)
 
 
 @pytest.mark.parametrize("spec", [
@@ -122,7 +116,7 @@ def test_messages_keep_numbers_and_names_only(name):
     {"data": 3}, []])
 def test_chart_has_no_external_links(spec):
     with pytest.raises(UserError, match="not drawn by Clearhead"):
-        make_item("chart", json.dumps(spec).encode())
+        Chart(json.dumps(spec))
 
 
 def test_non_files_are_refused():
@@ -131,16 +125,8 @@ def test_non_files_are_refused():
                     json.dumps(whole | {"items": [1]}).encode(), json.dumps(whole | {"title": 3}).encode()):
         with pytest.raises(UserError, match="not a handout"):
             load(content)
-    for content in (json.dumps(whole | {"version": 2}).encode(), b" " * (WRITTEN * LIMITS.handout_bytes + 1),
-                    json.dumps(whole | {"items": whole["items"] * 101}).encode(), b"[" * 10**5):
+    for content in (json.dumps(whole | {"version": 1}).encode(), b" " * (int(WRITTEN * LIMITS.handout_bytes) + 1),
+                    json.dumps(whole | {"items": whole["items"] * 101}).encode(), b"[" * 10**5,
+                    json.dumps(whole | {"items": [whole["items"][0] | {"kind": "../head_view"}]}).encode()):
         with pytest.raises(UserError):
             load(content)
-
-
-def test_grid_keeps_its_order_marks_and_numbers():
-    shown = (found := grid_of(items.grid())).state
-    assert shown.open_head == (0, 0) and len(shown.rank_badges) == 5 and shown.order is None and shown.values is None
-    made = fabricate.overview_of(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6))
-    assert all((one == other).all() for one, other in zip(found.overview.cells, made.cells, strict=True))
-    values = grid_of(items.coloured()).state.values
-    assert (values.label, values.ranked, values.numbers[5, 11]) == ("divergence, bits", True, 71)

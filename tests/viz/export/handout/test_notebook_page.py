@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import expect
 
 from clearhead.model.core import heads
-from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.record import AttentionMap
 from clearhead.viz.components.messages import unpack
@@ -50,10 +49,10 @@ def test_notebook_page_has_every_head():
 
 
 def test_oversized_texts_are_reported_and_left_out(monkeypatch):
-    monkeypatch.setattr(notebook_page, "LIMITS", replace(LIMITS, handout_bytes=3 * 2 * 6 * 16 * 16))
+    monkeypatch.setattr(notebook_page, "LARGEST", 3 * 2 * 6 * 16 * 16)
     first = unpack(bodies(parts(show(fabricate.record(16)).page, "self"))[0])[1]
     assert "weights" in first and "scores" not in first, "of half the room the weights alone"
-    monkeypatch.setattr(notebook_page, "LIMITS", replace(LIMITS, handout_bytes=1_000))
+    monkeypatch.setattr(notebook_page, "LARGEST", 1_000)
     shown = show(fabricate.record(16)).page
     assert bodies(parts(shown, "self")) == [] and "Draw one head" in shown.decode("utf-8")
 

@@ -50,10 +50,10 @@ def test_handout_survives_restart_and_oldest_files_are_deleted(tmp_path):
     first, item = HandoutStore(folder=lambda: folder), items.head()
     first.change(one, lambda known: Handout("Kept", (item,)))
     again = HandoutStore(folder=lambda: folder)
-    assert again.get(one).title == "Kept" and again.get(one).items[0].body and again.get(other) == Handout()
+    assert again.get(one).title == "Kept" and again.get(one).items[0].value.open and again.get(other) == Handout()
     (folder / f"{one}.handout.json").write_bytes(b"{")
     assert HandoutStore(folder=lambda: folder).get(one) == Handout(), "a damaged file is no handout"
-    small = HandoutStore(most=item.nbytes, folder=lambda: folder)
+    small = HandoutStore(most=item.nbytes // 4, folder=lambda: folder)
     small.change(other, lambda known: Handout("", (item,)))
     assert [file.name for file in folder.iterdir()] == [f"{other}.handout.json"]
     small.change(other, lambda known: Handout())
@@ -108,7 +108,7 @@ def test_simultaneous_additions_lose_nothing(folder):
 
 @pytest.mark.parametrize("content, reason", [
     (b"{", "not a handout"), (b"", "not a handout"),
-    (save(Handout("x")).replace(b'"version": 1', b'"version": 9'), "a newer version of Clearhead")])
+    (save(Handout("x")).replace(b'"version": 2', b'"version": 9'), "another version of Clearhead")])
 def test_unreadable_file_is_set_aside(folder, content, reason):
     file = folder / f"{NAME}.handout.json"
     folder.mkdir()
@@ -130,7 +130,7 @@ def test_full_disk_is_reported_and_memory_cache_still_works(folder):
     def change():
         return known.change(NAME, add), known.stored(NAME).unsaved, [path.name for path in folder.iterdir()]
 
-    handout, unsaved, there = on_a_full_disk(change)
+    handout, unsaved, there = on_a_full_disk(change, 500)
     assert handout.title == first.title and len(handout.items) == 1
     assert "could not be written (File too large)" in unsaved
     assert there == [f"{NAME}.handout.json"] and (folder / there[0]).read_bytes() == written

@@ -17,7 +17,8 @@ from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.record import Layer
 from clearhead.model.core.view import View, displayed_head
-from clearhead.viz.components.picture_view import PatchValues
+from clearhead.viz.components.picture import Image as Shown
+from clearhead.viz.components.picture import Patches, PatchValues
 from clearhead.viz.export.formats import Options, caption, export
 from clearhead.viz.export.formats import columns as exported
 from clearhead.viz.export.paper import columns, figure, picture, sheet
@@ -242,7 +243,8 @@ BOXES = np.array([[np.nan] * 4, [0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
 
 def plan_of(numbers, kind="signed", hidden=()):
     values = PatchValues(np.array(numbers, np.float32), "a head", "a number", kind)
-    return picture.plan_of(np.full((10, 20, 3), 90, np.uint8), BOXES, values, focus=None, hidden=hidden, orientation="")
+    patches = Patches(np.full((10, 20, 3), 90, np.uint8), ("[CLS]", "a", "b"), BOXES, (-1, 0, 1), (1, 2))
+    return Shown(patches, values, hidden=hidden).plan()
 
 
 def strokes(plan) -> list:

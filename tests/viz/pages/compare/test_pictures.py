@@ -17,9 +17,10 @@ PLACE = (Kind.SELF, 1, 2)
 def test_patches_have_both_weights_their_change_and_their_name():
     aligned = align_texts(AlignmentQuery(FIRST.query, SECOND.query, (Kind.SELF, Kind.SELF)), FIRST, SECOND)
     shown = difference_views(FIRST, SECOND, (PLACE, PLACE), aligned)
-    focus, (one, other, change) = rows_over_pictures((FIRST, SECOND), VIEW, shown, aligned, 9)
+    images = rows_over_pictures((FIRST, SECOND), VIEW, shown, aligned)
+    one, other, change = (image.values for image in images)
     rows = [heads.weights(made[Kind.SELF].layer(1), 2)[9] for made in (FIRST, SECOND)]
-    assert focus == 9 and change.kind == "signed" and np.isnan(other.numbers[6]) and other.even == 1 / 24
+    assert images[2].focus == 9 and change.kind == "signed" and np.isnan(other.numbers[6]) and other.even == 1 / 24
     np.testing.assert_allclose(one.numbers, rows[0], rtol=1e-6)
     np.testing.assert_allclose(np.delete(other.numbers, 6), np.delete(rows[1], 6), rtol=1e-6)
     np.testing.assert_allclose(change.numbers, rows[1] - rows[0], atol=1e-7)

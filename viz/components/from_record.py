@@ -1,17 +1,77 @@
-"""Compute the attention rows of a picture's token, for the open head and for the thumbnails of all heads."""
+"""Make the values that are drawn (picture.py) from a record and a view."""
+import threading
+import weakref
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
-from clearhead.model.core.heads import Overview
-from clearhead.model.core.query import Hide, Kind
+from clearhead.model.core import heads
+from clearhead.model.core.heads import BY_NAME, Overview, measure
+from clearhead.model.core.limits import LIMITS
+from clearhead.model.core.memory import ByteCache
+from clearhead.model.core.query import Hide, Kind, UserError, isolated
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
-from clearhead.model.core.view import View, allowed_keys, displayed_rows
-from clearhead.viz.components.head_grid import SMALL, GridPicture
-from clearhead.viz.components.picture_view import Patches, PatchValues
+from clearhead.model.core.view import View, allowed_keys, displayed_head, displayed_rows, overlaid_heads
+from clearhead.viz.components.picture import SMALL, Grid, GridPicture, Head, Image, Patches, PatchValues
 from clearhead.viz.style import glow
 from clearhead.viz.style.format import visible_token
 from clearhead.viz.style.text import strings
 
-WORDS = strings("components")["picture"]
+WORDS, PAPER = strings("components")["picture"], strings("export")
+NO_PICTURE = "The picture lens is for vision models; choose the matrix."
+MARKED = 5   # number of heads marked for the pair
+_HEADS, _LOCK = ByteCache(LIMITS.measure_bytes // 8), threading.Lock()   # not counting the messages, half as large
+
+
+def picture_of(record: AttentionRecord, view: View, grid: bool = False) -> Head | Grid | Image:
+    """Return the open head in its lens, or all heads of its kind. Raises UserError if the view cannot be shown."""
+    if grid:
+        return grid_of(record, view)
+    return image_of(record, view) if view.lens == "picture" else head_of(record, view)
+
+
+def head_of(record: AttentionRecord, view: View) -> Head:
+    """Return the open head and those laid over it. They are kept while tokens are chosen, which changes nothing in
+    them: at 2,000 tokens they are 32 MB. Raises UserError if the view cannot be shown."""
+    chosen = replace(view, token=None, pair=None)
+    key = record.query, chosen
+    with _LOCK:
+        known = _HEADS.get(key)
+    if known is None or known[0]() is not record:
+        known = weakref.ref(record), (displayed_head(record, chosen), *overlaid_heads(record, chosen))
+        with _LOCK:
+            _HEADS[key] = known
+    return Head(known[1], view)
+
+
+def grid_of(record: AttentionRecord, view: View) -> Grid:
+    """Return all heads of the view's kind in the view's order, with those marked that have the largest weights for the
+    pair. Raises UserError if the record has none."""
+    attention_map = record[view.kind]
+    pairs = heads.rank_heads_for_pair(attention_map, *view.pair) if view.pair else []
+    ranking: Sequence[tuple[int, int, float]] = pairs if view.order == "pair" else ()
+    title = PAPER["by_pair"]
+    if view.order in BY_NAME and view.order in (measured := measure(attention_map)).values:
+        ranking, title = measured.ranked(view.order), f"{BY_NAME[view.order].title} ({BY_NAME[view.order].unit})"
+    badges = [(layer, head, rank) for rank, (layer, head, _) in enumerate(pairs[:MARKED], 1)]
+    return Grid(heads.overview(attention_map), view.head_id, tuple(ranking), badges, sorted_by=title if ranking else "")
+
+
+def image_of(record: AttentionRecord, view: View) -> Image:
+    """Return the open head's row for the token in focus over the model's picture. Raises UserError for a record of text
+    or if no token is in focus."""
+    if record.picture is None:
+        raise UserError(NO_PICTURE)
+    if view.token is None:
+        raise UserError("The picture lens shows the weights of one token, but none is in focus; choose a token.")
+    patches, values = patches_of(record, view.kind), row_of(record, view)
+    beside = ", ".join(f"{isolated(text)} {weight:z.3f}"
+                       for text, weight, box in zip(patches.texts, values.numbers, patches.boxes, strict=True)
+                       if np.isnan(box[0]) and np.isfinite(weight))
+    notes = [PAPER("beside", list=beside)] if beside else []
+    notes += [PAPER("kept", share=view.keep)] if view.keep < 1 else []
+    return Image(patches, values, view.token, hidden=hidden_tokens(record), notes=tuple(notes))
 
 
 def patch_name(tokens: Tokens, token: int) -> str:
