@@ -51,7 +51,7 @@ def bars(theme: str, names: Sequence[str | int], groups: Mapping[str, np.ndarray
                        customdata=told_apart(names), hovertemplate="%{customdata}: %{y:.4g}")
     step = 1 + len(names) // WRITTEN
     written = [at for at in places if at == places[-1] or (at % step == 0 and at + step <= places[-1])]
-    figure.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[at] for at in written])
+    figure.update_xaxes(tickvals=written, ticktext=[names[at] for at in written])
     figure.update_layout(barmode="group", showlegend=len(groups) > 1)
     fit_x_labels(figure, [names[at] for at in written], angle)
     if y_range is not None:
@@ -81,7 +81,7 @@ def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, in
                        hovertemplate="%{fullData.name}: %{customdata:.4g}<extra></extra>")
         start = start + shown
     figure.update_xaxes(range=[0, longest])
-    figure.update_yaxes(tickmode="array", tickvals=places, ticktext=list(rows), autorange="reversed", showgrid=False)
+    figure.update_yaxes(tickvals=places, ticktext=list(rows), autorange="reversed", showgrid=False)
     figure.update_layout(barmode="overlay", showlegend=True, uniformtext={"minsize": 10, "mode": "hide"},
                          margin_l=label_width(rows, ""))
     annotate(figure, theme, marks)

@@ -224,7 +224,7 @@ def paths(theme: str, tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Seq
                        name="units", hoverinfo="skip", showlegend=False,
                        marker={"size": 13, "color": [ACCENT[theme] if dot in on_way else MUTED[theme] for dot in dots],
                                "line_width": 0})
-    figure.update_xaxes(range=[1 - FREE, tokens + FREE], tickvals=list(range(1, tokens + 1)), tickmode="array",
+    figure.update_xaxes(range=[1 - FREE, tokens + FREE], tickvals=list(range(1, tokens + 1)),
                         showgrid=False)
     figure.update_yaxes(range=[-FREE, layers + FREE], visible=False)
     figure.update_layout(margin={"l": 10, "r": 10, "t": 10, "b": 30})

@@ -35,6 +35,11 @@ class Line:
     style: str = "solid"                                # "dots", or one of plotly's dash styles
     band: tuple[np.ndarray, np.ndarray] | None = None   # (low, high) of a shaded band around the line
 
+    @classmethod
+    def of_runs(cls, name: str, runs: np.ndarray, colour: int, style: str = "solid") -> "Line":
+        """Return the mean of several runs, (run, x), with a band from the smallest to the largest."""
+        return cls(name, runs.mean(0), colour, style, (runs.min(0), runs.max(0)))
+
 
 def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, str], log: str = "",
           marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = (),
@@ -46,7 +51,7 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
     if "x" in log:
         figure.update_xaxes(type="log", range=list(np.log10([x[0], x[-1]])), dtick=1 if x[-1] / x[0] > 50 else None)
     elif np.issubdtype(np.asarray(x).dtype, np.integer) and len(x) <= NAMED:
-        figure.update_xaxes(tickmode="array", tickvals=list(x))
+        figure.update_xaxes(tickvals=list(x))
     if "y" in log:
         wide = y_range is not None and y_range[1] / y_range[0] > 1e3
         figure.update_yaxes(type="log", exponentformat="power", dtick=1 if wide else None)

@@ -169,7 +169,7 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
     fit_x_labels(figure, columns)
     labels = [name + UNITS[power] for name, power in zip(names, powers, strict=True)]
     figure.update_layout(margin_l=label_width(labels, ""))
-    figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=labels, showgrid=False,
+    figure.update_yaxes(tickvals=list(range(len(names))), ticktext=labels, showgrid=False,
                         autorange="reversed", ticks="")
     if any(apart):
         figure.add_annotation(x=1, xref="paper", xanchor="right", y=1, yref="paper", yanchor="bottom",

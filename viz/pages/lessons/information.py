@@ -177,19 +177,14 @@ def _subspaces(page: PageContext, words: Section) -> None:
     left, right = split(3, 2)
     with left:
         drawn = [Line(words["slices"], np.full(ranges.width, 90.0), None, "dot"),
-                 _angles(words["apart"], ranges.random, 1)]
-        drawn += [_angles(words["pairs"], ranges.angles, 0)] if len(ranges.angles) else []
+                 Line.of_runs(words["apart"], np.degrees(ranges.random), 1, "dash")]
+        drawn += [Line.of_runs(words["pairs"], np.degrees(ranges.angles), 0)] if len(ranges.angles) else []
         words.figure(lines, np.arange(1, ranges.width + 1), drawn, y_range=(0, 95), height=360)
     with right:
         words.table([
             [words["matrices"][each], overlaps[each], format_share(one.width / found.d_model, 0), "0%"]
             for each, one in found.ranges.items()])
     words.explain(information.bases, information.principal_angles, information.restricted)
-
-
-def _angles(name: str, angles: np.ndarray, colour: int) -> Line:
-    degrees = np.degrees(angles)
-    return Line(name, degrees.mean(0), colour, "solid" if colour == 0 else "dash", (degrees.min(0), degrees.max(0)))
 
 
 @section

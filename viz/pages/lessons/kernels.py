@@ -103,7 +103,7 @@ def _copying(page: PageContext, words: Section) -> None:
                   for kind, runs in (shipped["copying"]["right"] | part["right"]).items()
                   for name, length in (("short", 4), ("trained", kernels.TRAINED), ("long", 20), ("end", 24))},
                **shipped["copying"]["parameters"])
-    drawn = [Line(words["names"][kind], runs.mean(0), *COPIERS[kind], (runs.min(0), runs.max(0)))
+    drawn = [Line.of_runs(words["names"][kind], runs, *COPIERS[kind])
              for kind, runs in right_by.items()]
     with right:
         curves, matrices = split(5, 4)
@@ -201,7 +201,7 @@ def _scores(page: PageContext, words: Section) -> None:
     words.tell(starts=len(starts), learnt=(starts < 0.01).sum(), worst=starts.max(), date=shipped["date"],
                command=shipped["command"], machine=shipped["machine"], seeds=len(starts), chance=chance,
                widest=shipped["widths"][-1], **{kind: each[-1].mean() for kind, each in runs.items()})
-    over = [Line(words["names"][kind], each.mean(1), SCORE_COLOURS[kind], band=(each.min(1), each.max(1)))
+    over = [Line.of_runs(words["names"][kind], each.T, SCORE_COLOURS[kind])
             for kind, each in ((kind, np.maximum(runs[kind], 1e-4)) for kind in scores.KINDS)]
     guessing = [(chance, words["guessing"])]
     with controls_row():

@@ -267,7 +267,7 @@ def _beyond(page: PageContext, words: Section) -> None:
     study = positions.beyond()
     trained, first = study["trained"], study["back"]
     runs, chance = {name: np.array(run) for name, run in study["accuracy"].items()}, 1 / (study["vocabulary"] - 1)
-    drawn = [Line(words["names"][name], run.mean(0), colour, band=(run.min(0), run.max(0)))
+    drawn = [Line.of_runs(words["names"][name], run, colour)
              for colour, (name, run) in enumerate(runs.items())]
     # the trained positions, as many beyond them, and the rest
     parts = {"in": slice(trained - first), "next": slice(trained - first, 2 * trained - first),

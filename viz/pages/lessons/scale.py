@@ -190,7 +190,7 @@ def _training(page: PageContext, words: Section) -> None:
     drawn = []
     for which in DIVISORS:
         runs = np.array([each.right[which].reshape(-1, EVERY).mean(1) for each in trained])
-        drawn.append(Line(words["names"][which], runs.mean(0), *LOOKS[which], (runs.min(0), runs.max(0))))
+        drawn.append(Line.of_runs(words["names"][which], runs, *LOOKS[which]))
     words.tell(starts=STARTS, steps=sqrt_dk.STEPS, last=sqrt_dk.LAST, most=np.log2(scores.SYMBOLS),
                **{which: each.mean() for which, each in ends.items()},
                **{f"{which}_{side}": int((sign * (ends[which] - ends["root"]) > 0).sum())

@@ -196,16 +196,16 @@ def _slope(page: PageContext, words: Section, row: Row) -> None:
 def _ends(page: PageContext, words: Section, row: Row) -> None:
     """Draw the formula as written compared with ours, in both precisions, and state the limits T → 0 and T → ∞."""
     temperature, logits, best = page["t"], row.logits[row.allowed], _best(row)
-    rows, power = [words["table_head"], "|---|---|---|"], true_minus(f"{logits.max() / temperature:.4g}")
+    rows, power = [], true_minus(f"{logits.max() / temperature:.4g}")
     for dtype in (np.float32, np.float64):
         found = softmax.naive_softmax(logits, temperature, dtype)
         if np.isnan(found).any():   # exponentials of very negative logits all underflow to 0, too
             result = words["overflow" if logits.max() > 0 else "underflow"]
         else:
             result = words("fine", top=found.max())
-        rows.append(f"| {words('written', dtype=dtype.__name__)} | exp({power}) | {result} |")
+        rows.append([words("written", dtype=dtype.__name__), f"exp({power})", result])
     top = float(row.weights([temperature]).max())
-    st.markdown("\n".join([*rows, f"| {words['ours']} | exp(0) = 1 | {words('fine', top=top)} |"]))
+    words.table([*rows, [words["ours"], "exp(0) = 1", words("fine", top=top)]], numbers=False)
     words.explain(softmax.naive_softmax, share=1 / best["tied"], uniform=1 / len(logits), keys=len(logits), **best)
 
 

@@ -254,7 +254,7 @@ def _layers(words: Section, senses: vectors.Contexts, word: str, title: str) -> 
 
     def draw(theme: str, *, axes: tuple[str, str]) -> FigureSpec:
         drawing = lines(theme, places, drawn, axes=axes, height=420)
-        drawing.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[place] for place in written])
+        drawing.update_xaxes(tickvals=written, ticktext=[names[place] for place in written])
         return drawing
 
     high = int(senses.unrelated.argmax())
