@@ -24,7 +24,7 @@ def inline_scripts() -> str:
     return " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in hashes)
 
 
-# blob: URLs are needed for the JavaScript of Streamlit's components and for saving figures with plotly's camera;
+# blob: URLs are needed for the JavaScript of Streamlit's components and for saving figures as images;
 # 'unsafe-inline' is needed because all libraries on the page set styles
 POLICY = (f"default-src 'none'; script-src 'self' blob: {inline_scripts()}; style-src 'self' 'unsafe-inline'; "
           "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "

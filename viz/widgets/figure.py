@@ -1,4 +1,5 @@
 """Figures with their downloads, and vectors as coloured strips."""
+import uuid
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -16,14 +17,15 @@ from clearhead.viz.figures.drawing import FigureSpec
 from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import visible_token
 from clearhead.viz.style.text import Texts, strings
-from clearhead.viz.widgets.fields import bind, toggle
+from clearhead.viz.widgets.fields import toggle
 from clearhead.viz.widgets.handout_button import add_item, show_result
+from clearhead.viz.widgets.layout import flex_row
 
 WORDS = strings("lesson")
 
 _PICKED = Kept("")                        # key of the figure in which a point was just picked
 _SAVING = Kept[frozenset[str]](frozenset())   # keys of the figures whose *Save* panel is open
-_CAMERA = Kept("png")                     # the format of the camera button's image
+_IMAGE = Kept[tuple[str, dict[str, object]] | None](None)   # key of the figure to save as an image, and how
 
 
 def page_theme() -> str:
@@ -40,9 +42,10 @@ def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, 
     share a key, because browsers update a chart faster than they build one. alt: one sentence that describes the figure
     with its numbers. on_pick: as in `viz.components.chart.chart`; the page reruns afterwards.
     """
-    camera, saving, name = _CAMERA.value, _SAVING.value, name_for(name or key, "figure")
+    saving, image, name = _SAVING.value, None, f"clearhead-{name_for(name or key, 'figure')}"
     light = partial(draw, "light", *given, **options)
-    saved = {"format": camera, "filename": f"clearhead-{name}", "scale": 2 if camera == "png" else 1}
+    if _IMAGE.value and _IMAGE.value[0] == key:
+        (_, image), _IMAGE.value = _IMAGE.value, None
 
     def use(tool: str) -> None:
         if tool == "keep":
@@ -56,13 +59,12 @@ def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, 
             on_pick(points)
 
     chart(draw(page_theme(), *given, **options).to_plotly_json(), key=f"chart-{key}", alt=alt,
-          config={"toImageButtonOptions": saved}, saving=key in saving, on_tool=use,
-          on_pick=None if on_pick is None else pick)
+          saving=key in saving, image=image, on_tool=use, on_pick=None if on_pick is None else pick)
     if _PICKED.value == key:   # rerun the surrounding page, too
         _PICKED.value = ""
         st.rerun()
     if key in saving:
-        _save(light, key, name, camera)
+        _save(light, key, name)
     show_result()
 
 
@@ -72,14 +74,17 @@ def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
     return chart_item(drawn, alt, where=where, link=link)
 
 
-def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> None:
-    """Draw the *Save* panel below a figure."""
+def _save(light: Callable[[], FigureSpec], key: str, name: str) -> None:
+    """Draw the *Save* panel below a figure. The browser makes the images."""
     from clearhead.viz.export.tables import chart_csv  # imports what would delay the first page
 
-    with st.container(border=True, horizontal=True, vertical_alignment="bottom", key=f"open-save-{key}"):
-        st.segmented_control(WORDS["camera"], ["png", "svg"], format_func=str.upper, required=True,
-                             **bind(_CAMERA.put, "value", camera, f"save-{key}"))
-        st.download_button("CSV", lambda: chart_csv(light()), f"clearhead-{name}.csv", "text/csv", on_click="ignore",
+    def save(image: str, scale: int) -> None:
+        _IMAGE.value = key, {"format": image, "filename": name, "scale": scale, "id": uuid.uuid4().hex}
+
+    with flex_row(horizontal_alignment="right", gap="small", key=f"open-save-{key}"):
+        for image, scale in (("png", 2), ("svg", 1)):
+            st.button(image.upper(), key=f"{image}-{key}", on_click=save, args=(image, scale))
+        st.download_button("CSV", lambda: chart_csv(light()), f"{name}.csv", "text/csv", on_click="ignore",
                            key=f"csv-{key}")
 
 

@@ -15,15 +15,15 @@ REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]
 TOOLS = ("keep", "save")                                                     # tools of charts that can be saved
 
 
-def chart(spec: Mapping[str, object], *, key: str, alt: str = "", config: Mapping[str, object] | None = None,
-          saving: bool = False, on_tool: Callable[[str], None] | None = None,
+def chart(spec: Mapping[str, object], *, key: str, alt: str = "", saving: bool = False,
+          image: Mapping[str, object] | None = None, on_tool: Callable[[str], None] | None = None,
           on_pick: Callable[[list[int]], None] | None = None) -> None:
     """Draw a plotly chart, {"data", "layout"}, which scales with the page while presenting.
 
-    alt: alternative text. config: merged into the common plotly configuration. saving: whether *Save* is open. on_tool:
-    receives the name of a pressed tool (TOOLS) before the page reruns; without it, no tools are drawn. on_pick:
-    receives the indices of clicked points of the first series, or of selected ones if the layout's dragmode is
-    "select".
+    alt: alternative text. saving: whether *Save* is open. image: what to download now (plotly's downloadImage), with an
+    id, because the browser may receive it several times. on_tool: receives the name of a pressed tool (TOOLS) before
+    the page reruns; without it, no tools are drawn. on_pick: receives the indices of clicked points
+    of the first series, or of selected ones if the layout's dragmode is "select".
     """
     from clearhead.viz.components.files import PLOTLY, address  # not needed to read an event
 
@@ -39,8 +39,10 @@ def chart(spec: Mapping[str, object], *, key: str, alt: str = "", config: Mappin
     text = {"full": strings("lesson")["full_screen"], "files_missing": strings("frame")["files_missing"]}
     if on_tool:
         text |= {"keep": strings("handout")["add"], "save": strings("lesson")["save"]}
-    settings = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": REMOVED} | dict(config or {})
-    data = {**spec, "config": settings, "alt": alt, "text": text, "saving": saving, "picks": on_pick is not None}
+    removed = [*REMOVED, *(["toImage"] if on_tool else [])]   # *Save* has it
+    settings = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": removed}
+    data = {**spec, "config": settings, "alt": alt, "text": text, "saving": saving, "image": image,
+            "picks": on_pick is not None}
     drawing = registered("chart", "chart/chart.js", f"module.chart({json.dumps(address(PLOTLY))})", None,
                          isolate_styles=False)
     drawing(key=key, data=data, on_event_change=hand_on)

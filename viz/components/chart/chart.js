@@ -14,7 +14,7 @@ const MOST = 1.2, LETTERS = 0.96;
 const QUIET = 100;      // milliseconds without changes before invisible charts are drawn
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
 
-let plotly;
+let plotly, downloaded;   // downloaded: id of the last image
 
 // Load plotly.js, a classic script that sets a global variable, for the first chart.
 const loaded = (address) => (plotly ??= new Promise((resolve, reject) => {
@@ -28,7 +28,7 @@ const loaded = (address) => (plotly ??= new Promise((resolve, reject) => {
 function begin(address, parent) {
   /** @type {HTMLElement & {on?: (event: string, act: (event: *) => void) => void}} plotly adds `on` */
   const root = div(parent, "clearhead-chart");
-  let data, tell, sent, said, config, times = 1, width, height, waits, seen, later, ended, listens, saves;
+  let data, tell, sent, config, times = 1, width, height, waits, seen, later, ended, listens, saves;
 
   const presented = () => +getComputedStyle(root).getPropertyValue("--present");
   const tall = () => {
@@ -69,13 +69,12 @@ function begin(address, parent) {
     return { ...layout, legend: { ...layout.legend, y: 1 + (legend.y - 1) * (own - t - b) / now } };
   }
 
-  // Return the same object while its content is unchanged, because plotly rebuilds the chart for a new object.
+  // Return the same object every time, because plotly rebuilds the chart for a new one.
   function configured() {
-    const { config: given, text: { full: title } } = data, now = JSON.stringify(given);
-    if (now === said) return config;
+    if (config) return config;
+    const { config: given, text: { full: title } } = data;
     const click = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
     const full = { name: "full", title, icon: FULL, click };   // iPhones only support full screen for videos
-    said = now;
     return config = { ...given, modeBarButtonsToAdd: document.fullscreenEnabled ? [full] : [] };
   }
 
@@ -118,9 +117,13 @@ function begin(address, parent) {
       [, saves] = ["keep", "save"].map((name) => button(row, name, data.text[name], () => tell("event", name)));
     }
     if (saves) saves.ariaExpanded = data.saving;
+    if (data.image && data.image.id !== downloaded) {
+      downloaded = data.image.id;
+      loaded(address).then((lib) => lib.downloadImage(root, data.image));
+    }
     enlarge();
     [root.role, root.ariaLabel] = data.alt ? ["figure", data.alt] : [null, null];
-    const now = JSON.stringify([data.data, data.layout, data.config]);
+    const now = JSON.stringify([data.data, data.layout]);
     if (now === sent) return;   // the page reran without changing the picture
     [sent, waits] = [now, true];
     delete root.dataset.drawn;
