@@ -40,7 +40,7 @@ FALLBACK = (            # exports: fonts for scripts missing from the fonts abov
     "Noto Sans Tamil", "Noto Sans Thai", "Nirmala UI", "Leelawadee UI", "Arial Unicode MS", "Noto Sans Symbols",
     "Noto Sans Symbols 2",
     "Segoe UI Symbol", "Noto Emoji")
-QUIET = "#5b6472"       # text beside a picture
+QUIET = "#5b6472"       # text beside a figure
 HAIRLINE = "#c9ced6"    # frames and rules
 UNKNOWN = "#ffd54a"     # background of a token missing from the vocabulary
 FORBIDDEN = {"light": "#f1f2f4", "dark": "#1b2029"}   # masked cells
@@ -50,7 +50,7 @@ COMPONENT = {"ramp": RAMP, "ink": INK, "paper": PAPER, "accent": ACCENT, "heads"
              "masked": FORBIDDEN, "line": {"light": RAMP["light"][5], "dark": RAMP["dark"][6]},
              "allowed": {"light": RAMP["light"][4], "dark": RAMP["dark"][5]}}
 READABLE = 720          # longest line of text in pixels
-READABLE_WIDE = 860     # longest line of text in pixels on pages with wide pictures
+READABLE_WIDE = 860     # longest line of text in pixels on pages with wide figures
 
 
 def rgb(colour: str) -> tuple[int, int, int]:

@@ -23,12 +23,12 @@ def opening(name: str, width: int | Literal["stretch"] = READABLE_WIDE) -> Texts
 
 
 def prose(text: str) -> None:
-    """Draw a text in lines of a readable length, on a page with wide pictures."""
+    """Draw a text in lines of a readable length, on a page with wide figures."""
     st.markdown(text, width=READABLE_WIDE)
 
 
 def note(text: str) -> None:
-    """Draw small text in lines of a readable length, on a page with wide pictures."""
+    """Draw small text in lines of a readable length, on a page with wide figures."""
     st.caption(text, width=READABLE_WIDE)
 
 

@@ -18,7 +18,7 @@ The page:
         words.explain(softmax_rows, lines)              # what to notice, and the source of these functions
 
 The page's controls begin with QUESTIONS. The first section is visual: one control, one sentence and the question
-beside its picture, all on one screen of 1440 × 900 pixels. The other sections explain the reasons, each with a folded
+beside its figure, all on one screen of 1440 × 900 pixels. The other sections explain the reasons, each with a folded
 derivation.
 
 The prose (Markdown with $LaTeX$; {names} are filled from the facts that the section was told):
@@ -120,7 +120,7 @@ class Lesson:
                       args=(self.page, self.name))
 
     def predict(self, control: str = "guess", **measured: float) -> bool:
-        """Draw this control's question and return `open`; if true, the page draws the answer onto its picture.
+        """Draw this control's question and return `open`; if true, the page draws the answer onto its figure.
         measured: numbers to fill into the explanations."""
         prompt = prompts(self.prose)[control]
         if measured:
@@ -132,7 +132,7 @@ class Lesson:
 
     def open(self, control: str = "guess") -> bool:
         """Return whether the covered part may be shown: the question is answered or everything is revealed. Always true
-        while presenting, where the question has its own screen before the picture."""
+        while presenting, where the question has its own screen before the figure."""
         return self.page.state.show or self.page.present or bool(self.page[control])
 
     def _uncovered(self) -> list[bool]:
@@ -167,7 +167,7 @@ class Lesson:
         """Draw a heading and its lead, and yield the section. Draw widgets and figures inside the block."""
         prose, lead = Section(self, name), self.prose[name].get("lead", "")
         title = "" if name in self.folded else f"### {prose['title']}"
-        if self.page.present:   # the lead is below the picture, in place of what to notice
+        if self.page.present:   # the lead is below the figure, in place of what to notice
             with st.container(key=f"section-{name}"):
                 st.markdown(title)
                 yield prose
@@ -239,13 +239,13 @@ def section(draw: Callable[..., Drawn]) -> Callable[..., Drawn]:
 
 class Section(Texts):
     """A section's texts, and the facts that fill them. The text with a control's name is its widget's label, and
-    NAME_help its help. A picture is described by the text `alt`, or else by its axes, which `axes` names; a section's
-    other pictures have a kind, and the texts alt_KIND and axes_KIND."""
+    NAME_help its help. A figure is described by the text `alt`, or else by its axes, which `axes` names; a section's
+    other figures have a kind, and the texts alt_KIND and axes_KIND."""
 
     def __init__(self, lesson: Lesson, name: str) -> None:
         super().__init__(lesson.prose[name])
         self.lesson, self.page, self.name, self.facts = lesson, lesson.page, name, dict[str, Any]()
-        self.arrays: dict[str, np.ndarray] = {}   # the matrices drawn, by the key of their picture
+        self.arrays: dict[str, np.ndarray] = {}   # the matrices drawn, by the key of their figure
 
     def _declared(self, control: str) -> Any:
         """Return the declaration of a control."""
@@ -302,7 +302,7 @@ class Section(Texts):
 
     def figure(self, draw: Callable[..., FigureSpec], *given: object, key: str = "", kind: str = "",
                **options: Any) -> None:
-        """Draw a picture as `figure` does, described by the facts told so far. kind: which of the section's pictures;
+        """Draw a figure as `figure` does, described by the facts told so far. kind: which of the section's figures;
         "" for the first. key: needed for several of one kind, and for kinds that replace one another."""
         which = f"_{kind}" if kind else ""
         key = key or "-".join(filter(None, (self.lesson.name, self.name, kind)))
@@ -322,8 +322,8 @@ class Section(Texts):
         st.markdown(drawn if numbers else drawn.replace("---:", "---"))
 
     def explain(self, *shown: Callable, notices_in: DeltaGenerator | None = None, **facts: object) -> None:
-        """Draw what to notice in the section's pictures, and the tabs below. shown: functions to list under Code.
-        notices_in: the column for what to notice; ignored while presenting, which shows it below the picture."""
+        """Draw what to notice in the section's figures, and the tabs below. shown: functions to list under Code.
+        notices_in: the column for what to notice; ignored while presenting, which shows it below the figure."""
         self.tell(**facts)
         words = self.lesson.words
         if notices := self.get("notice"):

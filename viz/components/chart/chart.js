@@ -124,7 +124,7 @@ function begin(address, parent) {
     enlarge();
     [root.role, root.ariaLabel] = data.alt ? ["figure", data.alt] : [null, null];
     const now = JSON.stringify([data.data, data.layout]);
-    if (now === sent) return;   // the page reran without changing the picture
+    if (now === sent) return;   // the page reran without changing the figure
     [sent, waits] = [now, true];
     delete root.dataset.drawn;
     if (seen === undefined) {

@@ -1,5 +1,5 @@
 // A presented page: a sequence of screens, one of them visible. In a lesson, each question and section is a
-// screen; a section first shows its lead and then its notices below the picture, one at a time. Other pages have a
+// screen; a section first shows its lead and then its notices below the figure, one at a time. Other pages have a
 // single screen. Elements are not moved: this module marks the visible ones, and present.css hides the rest.
 import { clamp, inWindow, mainOf } from "./shared.js";
 
@@ -102,7 +102,7 @@ export function present(start, { lesson, only }, tell) {
     const enlarged = (by) => document.documentElement.style.setProperty("--present",
       `${Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE) * by}`);
     const key = `${screens[place].name} ${proof} ${innerWidth} ${innerHeight}`;
-    // pictures then also take the rest of the window, and the screen is fitted again to their final height
+    // figures then also take the rest of the window, and the screen is fitted again to their final height
     if (!scales.has(key)) later = setTimeout(() => {
       if (!step) scales.set(key, 1);
       dispatchEvent(new Event("resize"));

@@ -65,8 +65,8 @@ def _toy(page: PageContext, words: Section) -> None:
         revealed = words.lesson.predict()
     with right:
         words.choice("toy", "names")
-        picture, beside = split() if revealed else (st.container(), st.container())
-        with picture:
+        shown, beside = split() if revealed else (st.container(), st.container())
+        with shown:
             words.figure(matrix, np.where(weights > 0, weights, np.nan), height=310,
                          style=CellStyle(ruler=False))
         if revealed:
@@ -78,7 +78,7 @@ def _toy(page: PageContext, words: Section) -> None:
 
 def _heads(page: PageContext, lesson: Lesson) -> None:
     """Draw the sections on the model's heads. The layer section is drawn only once the question is answered, because
-    its middle picture reveals the answer."""
+    its middle figure reveals the answer."""
     pool = _measured(page, lesson)
     if pool is None:
         return

@@ -77,7 +77,7 @@ def _copying(page: PageContext, words: Section) -> None:
     from clearhead.model.lessons.recurrent import SHORT, Copier, CopyQuery
 
     shipped, lengths, turned = shipped_runs(), np.array(kernels.LENGTHS), page.controls
-    # presenting has a separate screen for the question, so the pictures are below it
+    # presenting has a separate screen for the question, so the figures are below it
     left, right = ([st.container(), st.container()] if page.present
                    else split(2, 3))
     with left:

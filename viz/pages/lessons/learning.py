@@ -40,7 +40,7 @@ PAGE = Page("nothing", controls=(
     Choice("goal", "word", TARGETS), Number("clip", 0, 0, 100, options=(0, 0.1, 0.3, 1.0, 3.0)),
     Number("seed", 1, 1, 20, True, tuple(range(1, 6))), Switch("run")))
 PRESETS = {"same": P.start, "even": Q.start, "wrong": (0.02, 0.03, 0.05, 0.9), "never": (0.0, 0.5, 0.3, 0.2)}
-SHOWN = 7   # most letters and digits in a picture
+SHOWN = 7   # most letters and digits in a figure
 SHARES = np.concatenate([np.geomspace(0.001, 0.5, 60), 1 - np.geomspace(0.5, 0.0001, 80)[1:]])
 PAPER_STEPS = np.arange(1, 100_001, 200)
 

@@ -63,8 +63,8 @@ def _build(page: PageContext, words: Section, texts: list[str], rule: np.ndarray
         words.toggle("ahead")
         words.button("clear", flips=())
         words.again("seed")
-    pictures, right = split(9, 5)
-    left, middle = pictures.columns([5, 4], gap="small")
+    figures, right = split(9, 5)
+    left, middle = figures.columns([5, 4], gap="small")
     words.tell(n=N, open=allowed.sum(), cells=allowed.size, share=allowed.mean(),
                blind=(~allowed.any(1)).sum(), first=allowed[0].sum())
     with left:
@@ -77,7 +77,7 @@ def _build(page: PageContext, words: Section, texts: list[str], rule: np.ndarray
     with right:
         revealed = words.lesson.predict()
     if revealed:
-        words.explain(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights, notices_in=pictures)
+        words.explain(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights, notices_in=figures)
 
 
 @section
@@ -142,7 +142,7 @@ def _shape(page: PageContext) -> masking.Shape:
 
 
 def _sparse(page: PageContext, lesson: Lesson) -> None:
-    """Draw the sparse patterns. The real head's controls do not affect these pictures."""
+    """Draw the sparse patterns. The real head's controls do not affect these figures."""
     _patterns(page, lesson)
     lesson.fragment(_real)
 

@@ -134,7 +134,7 @@ def _table(page: PageContext, words: Section) -> None:
 
 def _vectors(page: PageContext, words: Texts) -> tuple[np.ndarray, str]:
     """Return the table to draw, float64 (position, d), and its description. Called within a row of controls, so that
-    waiting for a model does not move the picture."""
+    waiting for a model does not move the figure."""
     source, waves = page["source"], positions.sinusoidal(np.arange(LENGTH), 64)
     if source == "here":
         study = positions.beyond()

@@ -47,11 +47,11 @@ def _there() -> list[str]:
 def _decoder(page: PageContext, lesson: Lesson) -> None:
     """Draw the sentence, its way to the next piece, the question and the derivation.
 
-    The question is beside the heading and sentence, because the picture fills the rest of the screen. Once answered,
-    only the verdict stays there, and the explanations are below the picture. Presenting has one screen for the
+    The question is beside the heading and sentence, because the figure fills the rest of the screen. Once answered,
+    only the verdict stays there, and the explanations are below the figure. Presenting has one screen for the
     picture and one for the question.
     """
-    page.follow()   # opens the lesson chosen in the picture
+    page.follow()   # opens the lesson chosen in the figure
     words, present = lesson.prose["widgets"], page.present
     if present:
         lesson.header()
@@ -105,7 +105,7 @@ def _sentence(page: PageContext, words: Texts) -> tuple[str, str]:
 
 
 def _on_event(page: PageContext, event: Event) -> None:
-    """Handle an event of the picture: open a lesson, write a piece, or open another head."""
+    """Handle an event of the figure: open a lesson, write a piece, or open another head."""
     if event.lesson is not None:
         page.open_next(event.lesson)
     if event.write is not None:
@@ -140,7 +140,7 @@ def _scores() -> dict[str, float]:
 
 
 def percent(share: float) -> str:
-    """Format a share as in the picture."""
+    """Format a share as in the figure."""
     if share >= 0.9995:
         return "100%" if share > 1 - 1e-6 else ">99.9%"
     if share >= 0.0995:
@@ -166,7 +166,7 @@ def line(story: Story, text: str) -> tuple[tuple[str, bool], ...]:
 
 
 def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may_write: bool) -> Scene:
-    """Return the picture of a forward pass. text: as typed. opened: block, and head or MEAN. revealed: whether the
+    """Return the figure of a forward pass. text: as typed. opened: block, and head or MEAN. revealed: whether the
     question is answered. may_write: whether another piece may be generated."""
     prose, word, chances, numbers = strings("lessons/story"), answer.word, answer.probabilities, _numbers(
         answer, text, opened)

@@ -123,7 +123,7 @@ def _steps(page: PageContext, lesson: Lesson, words: Section, here: StepContext)
     """Draw the ten steps, one of them open, and the choice of key."""
     step = page["step"]
     if _key(page, here.path) != here.key:
-        st.rerun()   # the pictures below show the key, too
+        st.rerun()   # the figures below show the key, too
     st.caption(words["key"])
     token_strip(here.record[here.view.kind].keys, focus=here.key, pairs=False, key="inside_keys",
                 on_event=lambda event: page.set(to=-1 if event.token is None else event.token))

@@ -1,4 +1,4 @@
-"""The ten steps of a real head. Each function draws one step's picture and returns the numbers for its sentence."""
+"""The ten steps of a real head. Each function draws one step's figure and returns the numbers for its sentence."""
 from typing import cast
 
 import numpy as np
