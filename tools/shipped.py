@@ -117,23 +117,20 @@ def records() -> None:
         write_file(kept.SHIPPED / kept.name_of(query), pack(desk.models.record(query, quiet), kept.made_of(query)))
 
 
-COMMAND = "python -m tools.shipped"
-
-
 def save(question: Any, answer: object, seconds: float, day: str, machine: str) -> Path:
     """Write an answer to the file that `model.ask.shipped.find` reads. Arrays become bytes in base 64."""
     place, about = shipped.path_of(question), answer
     place.parent.mkdir(exist_ok=True)
     if isinstance(answer, Atlas):
         place.with_suffix("").mkdir(exist_ok=True)
-        write_atlas(place.with_suffix(""), answer, {"command": COMMAND})
+        write_atlas(place.with_suffix(""), answer, {"command": shipped.COMMAND})
         about = None
     said = plain(about, lambda array: {"dtype": array.dtype.str, "shape": list(array.shape),
                                        "bytes": b64encode(array.tobytes()).decode()})
     if isinstance(said, dict) and getattr(answer, "query", None) == question:
         said["query"] = shipped.ASKED
     told = {"question": type(question).__name__, "model": getattr(question, "model", None),
-            "revision": getattr(question, "revision", None), "measured": day, "machine": machine, "command": COMMAND,
+            "revision": getattr(question, "revision", None), "measured": day, "machine": machine, "command": shipped.COMMAND,
             "seconds": round(seconds, 1), "answer": said}
     write_file(place, (json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"))
     return place

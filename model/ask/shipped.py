@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 RESULTS = ASSETS / "results"
 ATLAS = "Atlas"   # recognised by name, because its module is slow to import; its tables are separate files
+COMMAND = "python -m tools.shipped"
 ASKED = "the question"   # placeholder for the question itself
 
 
