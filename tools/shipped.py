@@ -130,8 +130,8 @@ def save(question: Any, answer: object, seconds: float, day: str, machine: str) 
     if isinstance(said, dict) and getattr(answer, "query", None) == question:
         said["query"] = shipped.ASKED
     told = {"question": type(question).__name__, "model": getattr(question, "model", None),
-            "revision": getattr(question, "revision", None), "measured": day, "machine": machine, "command": shipped.COMMAND,
-            "seconds": round(seconds, 1), "answer": said}
+            "revision": getattr(question, "revision", None), "measured": day, "machine": machine,
+            "command": shipped.COMMAND, "seconds": round(seconds, 1), "answer": said}
     write_file(place, (json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"))
     return place
 
