@@ -125,7 +125,8 @@ def moved(page: str, query: str) -> str:
     params = dict(parse_qsl(part)) | given
     if page == "translate" and "open" in params:   # the open head, such as 1.2
         params["layer"], _, params["head"] = params.pop("open").partition(".")
-    return f"{name}?{urlencode(params, safe=',')}" if params else name
+    place = "./" if name == "heads" else name   # the first page, whose own name Streamlit does not serve at once
+    return f"{place}?{urlencode(params, safe=',')}" if params else place
 
 
 def routes() -> list[Route]:

@@ -73,7 +73,7 @@ def test_missing_file_says_what_to_do(run_module):
     ("/atlas?across=entropy&heads=1,2", "corpus?across=entropy&heads=1,2"), ("/atlas", "corpus"),
     ("/measures?text=a+%26+b", "corpus?over=text&text=a+%26+b"), ("/under/a/path/measures", "corpus?over=text"),
     ("/translate?model=minilm&word=3&open=1.2",
-     "heads?model=translator&kind=cross&written=1&section=words&token=3&layer=1&head=2")])
+     "./?model=translator&kind=cross&written=1&section=words&token=3&layer=1&head=2")])
 def test_old_address_leads_to_the_new_page(app, old, new):
     status, headers, _ = ask(app, old)
     assert (status, headers["location"]) == (307, new)
