@@ -27,7 +27,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -259,15 +259,18 @@ def choices_of(read: Iterable[tuple[AttentionRecord, Sentence, int]]) -> Choices
             looked, may = looked_at_most(attention_map, pieces)
             tree = np.array([word.head for word in sentence.words]) - 1
             words, unit = np.arange(len(tree)), number if sentence.document is None else sentence.document
-            parts.append((np.array([number]), np.array([unit]), np.array([len(tree)]), looked, pieces.any(1),
-                          tree.astype(np.int16), np.array([word.relation for word in sentence.words]),
+            parts.append((np.array([number]), np.array([unit]), np.array([len(tree)]), looked,
+                          np.asarray(pieces.any(1)), tree.astype(np.int16),
+                          np.array([word.relation for word in sentence.words]),
                           np.stack([may[words, tree], may[tree, words]])))   # entries of roots are not used
             size += looked.nbytes
             LIMITS.refuse_above("choices_bytes", size, "the answer", "take fewer sentences")
     none = np.zeros(0, np.int64)
     empty = (none, none, none, np.zeros((len(heads), 0), np.int16), none.astype(bool), none.astype(np.int16),
              none.astype(str), np.zeros((2, 0), bool))
-    return Choices(heads, *(np.concatenate(each, -1) for each in zip(empty, *parts, strict=True)), not_found, too_long)
+    numbers, units, lengths, looked, placed, tree, relations, possible = (
+        np.concatenate(each, -1) for each in zip(empty, *parts, strict=True))
+    return Choices(heads, numbers, units, lengths, looked, placed, tree, relations, possible, not_found, too_long)
 
 
 def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -401,7 +404,8 @@ def _counted(choices: Choices, relations: tuple[str, ...]) -> tuple[Counts, Pair
 def merge(*parts: Counts) -> Counts:
     """Merge counts of one model, in any order."""
     names = tuple(sorted({name for part in parts for name in part.names}))
-    tables = {name: np.zeros((len(names), *getattr(parts[0], name).shape[1:]), np.int64) for name in TABLES}
+    tables: dict[str, Any] = {name: np.zeros((len(names), *getattr(parts[0], name).shape[1:]), np.int64)
+                              for name in TABLES}
     for part in parts:
         for name, table in tables.items():
             table[np.searchsorted(names, part.names)] += getattr(part, name)
