@@ -10,7 +10,8 @@ from benchmarks import families_models
 from clearhead.model.capture.transformers_internals import made_of
 from clearhead.model.core import pictures
 from clearhead.model.core.query import Kind, Query
-from clearhead.model.core.record import AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.tokens import Tokens
 
 # mappings of transformers whose types read pictures
 LISTS = ("IMAGE_CLASSIFICATION", "IMAGE", "MASKED_IMAGE_MODELING", "BACKBONE", "ZERO_SHOT_IMAGE_CLASSIFICATION",

@@ -11,7 +11,8 @@ from clearhead.model.core import heads
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.models import OpenModel
 from clearhead.model.core.query import HeadId, Item, Kind, UserError, quoted
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification, number_of
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification
+from clearhead.model.core.tokens import number_of
 from clearhead.model.core.view import View, checked_view
 from clearhead.model.studies import circuits
 from clearhead.model.studies.contributions import CosineQuery, Lens, LensQuery, Writes, WritesQuery

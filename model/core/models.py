@@ -32,7 +32,8 @@ from clearhead.model.core.query import (
     text_only,
     with_arrays,
 )
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Card, Omission, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Card, Omission
+from clearhead.model.core.tokens import Tokens
 
 if TYPE_CHECKING:
     from torch import Tensor

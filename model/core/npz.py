@@ -8,8 +8,9 @@ from typing import BinaryIO
 import numpy as np
 
 from clearhead.model.core import files, heads
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.record_file import plain
+from clearhead.model.core.tokens import Tokens
 
 
 def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance: str | None = None) -> None:

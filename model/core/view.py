@@ -21,7 +21,8 @@ from clearhead.model.core.query import (
     slices,
     with_arrays,
 )
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Reported
+from clearhead.model.core.tokens import Tokens
 
 LENSES = ("matrix", "lines", "text", "picture")
 SCALES = ("linear", "root", "log")

@@ -21,16 +21,8 @@ import numpy as np
 from clearhead.model.core.attention import Causal, Full
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import Kind, NotFinite, Query, UserError, first_line, with_arrays
-from clearhead.model.core.record import (
-    ROW_SUM_TOLERANCE,
-    AttentionMap,
-    AttentionRecord,
-    Card,
-    Reported,
-    Tokens,
-    Verification,
-    tokens_of_texts,
-)
+from clearhead.model.core.record import ROW_SUM_TOLERANCE, AttentionMap, AttentionRecord, Card, Reported, Verification
+from clearhead.model.core.tokens import Tokens, tokens_of_texts
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError, NotImplementedError, OSError,
           OverflowError, SyntaxError, MemoryError, SystemError, tokenize.TokenError)

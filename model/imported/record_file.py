@@ -10,17 +10,9 @@ import numpy as np
 from clearhead.model.core import pictures
 from clearhead.model.core.limits import LIMITS, parse_json
 from clearhead.model.core.query import Kind, Query, UserError, described, first_line
-from clearhead.model.core.record import (
-    AttentionMap,
-    AttentionRecord,
-    Card,
-    Layer,
-    Omission,
-    Prediction,
-    Tokens,
-    Verification,
-)
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Card, Layer, Omission, Prediction, Verification
 from clearhead.model.core.record_file import FORMAT, TOO_LARGE, Reader
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.imported.reading import ImportedFile
 
 SAVE_AGAIN = "save the record again with record.save"

@@ -9,7 +9,8 @@ import numpy as np
 from clearhead.model.core import heads
 from clearhead.model.core.models import Block, FeedForwardTrace, Models, Trace
 from clearhead.model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
-from clearhead.model.core.record import Card, Tokens
+from clearhead.model.core.record import Card
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.studies.predictions import NextWord, NextWordQuery, distribution
 
 

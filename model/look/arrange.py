@@ -6,7 +6,8 @@ import numpy as np
 
 from clearhead.model.core.attention import Causal, Full
 from clearhead.model.core.query import MOST_STREAMS, Kind, UserError, frozen, with_arrays
-from clearhead.model.core.record import AttentionMap, Layer, Reported, Tokens, tokens_of_texts
+from clearhead.model.core.record import AttentionMap, Layer, Reported
+from clearhead.model.core.tokens import Tokens, tokens_of_texts
 
 
 def numbered(count: int) -> Tokens:

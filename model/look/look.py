@@ -11,15 +11,8 @@ import numpy as np
 from clearhead.model.capture.signature import signature
 from clearhead.model.core.memory import count_parameters
 from clearhead.model.core.query import Query, UserError, first_line, frozen
-from clearhead.model.core.record import (
-    ROW_SUM_TOLERANCE,
-    AttentionRecord,
-    Card,
-    Layer,
-    Tokens,
-    Verification,
-    tokens_of_texts,
-)
+from clearhead.model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Layer, Verification
+from clearhead.model.core.tokens import Tokens, tokens_of_texts
 from clearhead.model.look.arrange import Arranged, arrange
 from clearhead.model.look.inputs import Inputs, given
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from clearhead.model.core.models import ModelInput
 from clearhead.model.core.query import Progress, Query, UserError, frozen, with_arrays
-from clearhead.model.core.record import Omission, special_ids
+from clearhead.model.core.record import Omission
+from clearhead.model.core.tokens import special_ids
 from clearhead.model.pretrained.files import in_one_line, is_fault
 from clearhead.model.pretrained.tokens import Piece, align, continuation, readable
 

@@ -25,15 +25,8 @@ from clearhead.model.core.query import (
     text_only,
     with_arrays,
 )
-from clearhead.model.core.record import (
-    SHOWN_SPACES,
-    AttentionMap,
-    AttentionRecord,
-    Prediction,
-    Tokens,
-    Verification,
-    spoken,
-)
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Prediction, Verification
+from clearhead.model.core.tokens import SHOWN_SPACES, Tokens, spoken
 from clearhead.model.pretrained import files
 from clearhead.model.pretrained.accounting import MODULES
 from clearhead.model.pretrained.files import blame

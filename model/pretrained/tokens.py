@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from clearhead.model.capture.transformers_internals import vocabulary_files
 from clearhead.model.core.query import JOINER, NON_JOINER, Span, UserError, frozen, need, word_numbers
-from clearhead.model.core.record import Tokens
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.pretrained.files import blame
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import hashlib
 from functools import cached_property
 
 from clearhead.model.core.query import APOSTROPHES, Span, frozen, sort_of, word_spans
-from clearhead.model.core.record import Tokens
+from clearhead.model.core.tokens import Tokens
 
 PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 SPECIALS = ("[PAD]", "[UNK]", "[BOS]", "[EOS]")

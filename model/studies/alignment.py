@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from clearhead.model.core.query import Kind, Span, frozen
-from clearhead.model.core.record import AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.tokens import Tokens
 
 IDEOGRAMS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"   # written without spaces: each character is compared on its own
 WORD = re.compile(rf"[{IDEOGRAMS}]|[^\W{IDEOGRAMS}]+|[^\w\s]")

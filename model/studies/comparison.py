@@ -25,8 +25,9 @@ from clearhead.model.core.query import (
     quoted,
     with_arrays,
 )
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.statistics import interval_columns, jensen_shannon, mean_intervals
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.view import MAX_UNPOOLED, AxisItem, DisplayedHead
 from clearhead.model.studies.alignment import Group, align
 

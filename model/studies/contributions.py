@@ -26,8 +26,9 @@ from clearhead.model.core.query import (
     quoted,
     with_arrays,
 )
-from clearhead.model.core.record import AttentionRecord, number_of
+from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import entropy
+from clearhead.model.core.tokens import number_of
 from clearhead.model.studies.circuits import BEFORE, BIAS, Stream, Walk
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from clearhead.model.core.query import (
     quoted,
     with_arrays,
 )
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.statistics import (
     HeldOut,
     Luck,
@@ -48,6 +48,7 @@ from clearhead.model.core.statistics import (
     numbered,
     too_few,
 )
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.view import PRONOUNS, SUBJECTS
 from clearhead.model.studies import corpus
 from clearhead.model.studies.predictions import log_probability

@@ -13,8 +13,9 @@ import numpy as np
 from clearhead.model.core import heads
 from clearhead.model.core.models import MapQuestion, Models
 from clearhead.model.core.query import HeadId, Kind, Progress, UserError, frozen, with_arrays
-from clearhead.model.core.record import AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import entropy
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.studies.rollout import passed_weights, rollout, with_residual
 
 if TYPE_CHECKING:

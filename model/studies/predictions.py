@@ -16,7 +16,8 @@ from clearhead.model.core.query import (
     frozen,
     with_arrays,
 )
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord
+from clearhead.model.core.tokens import Tokens
 
 NAMED = 50   # number of most probable tokens to store with their text
 

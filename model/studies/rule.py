@@ -38,7 +38,7 @@ from clearhead.model.core.query import (
     with_arrays,
     word_spans,
 )
-from clearhead.model.core.record import AttentionRecord, is_whole, spoken
+from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import (
     HeldOut,
     Luck,
@@ -50,6 +50,7 @@ from clearhead.model.core.statistics import (
     numbered,
     too_few,
 )
+from clearhead.model.core.tokens import is_whole, spoken
 from clearhead.model.studies.coreference import map_of, occurrences
 from clearhead.model.studies.corpus import rows, texts
 from clearhead.model.studies.syntax import SUFFIX, Sentence, pieces_of, read_treebank, spans_of, word_weights

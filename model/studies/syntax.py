@@ -47,7 +47,7 @@ from clearhead.model.core.query import (
     slices,
     with_arrays,
 )
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Reported
 from clearhead.model.core.statistics import (
     DRAWS,
     SEED,
@@ -57,6 +57,7 @@ from clearhead.model.core.statistics import (
     accuracy_intervals,
     on_other_half,
 )
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.studies.coreference import map_of
 from clearhead.model.studies.corpus import lines
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from clearhead.model.core.models import ModelInput, OpenModel
 from clearhead.model.core.query import Hide, KindHeadId, Progress, Query, UserError, batches, check_finite, frozen
-from clearhead.model.core.record import Tokens
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.torch_runs import for_this_thread
 from clearhead.model.studies.contributions import token_id
 from clearhead.model.studies.predictions import pronoun_of

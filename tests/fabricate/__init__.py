@@ -8,7 +8,8 @@ import numpy as np
 from clearhead.model.core.attention import Causal, Dense, Full
 from clearhead.model.core.heads import Overview, overview
 from clearhead.model.core.query import Hide, Kind, Query
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification, patch_tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Card, Layer, Verification
+from clearhead.model.core.tokens import Tokens, patch_tokens
 from clearhead.model.core.view import DisplayedHead, View, displayed_head
 
 # a different number for every axis, so that transposed axes are detected

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from clearhead.model.core.query import frozen
-from clearhead.model.core.record import Tokens
+from clearhead.model.core.tokens import Tokens
 from clearhead.viz.style.text import strings
 
 

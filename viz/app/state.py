@@ -6,7 +6,8 @@ import numpy as np
 
 from clearhead.model.core import heads, pictures
 from clearhead.model.core.query import HeadId, Kind, frozen
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.view import SCALES, View, links_from, telling_token
 from clearhead.viz.app.examples import Example, example_for, examples, token_of
 from clearhead.viz.style import glow

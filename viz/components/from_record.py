@@ -11,7 +11,8 @@ from clearhead.model.core.heads import BY_NAME, Overview, measure
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.memory import ByteCache
 from clearhead.model.core.query import Hide, Kind, UserError, isolated
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.view import View, allowed_keys, displayed_head, displayed_rows, overlaid_heads
 from clearhead.viz.components.picture import SMALL, Grid, GridPicture, Head, Image, Patches, PatchValues
 from clearhead.viz.style import glow

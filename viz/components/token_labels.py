@@ -1,7 +1,7 @@
 """Describe tokens in the header of a component's message: text, position and type."""
 from collections.abc import Sequence
 
-from clearhead.model.core.record import Tokens
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.view import AxisItem, axis_items
 from clearhead.viz.style.format import visible_token
 

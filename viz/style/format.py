@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from clearhead.model.core.query import head_label as head_label
-from clearhead.model.core.record import Tokens
+from clearhead.model.core.tokens import Tokens
 from clearhead.viz.style import theme
 from clearhead.viz.style.text import escape_markdown
 from clearhead.viz.style.text import true_minus as true_minus

@@ -8,7 +8,7 @@ import streamlit as st
 
 from clearhead.model.core.files import name_for
 from clearhead.model.core.query import isolated
-from clearhead.model.core.record import Tokens
+from clearhead.model.core.tokens import Tokens
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.session import Kept
 from clearhead.viz.components.chart import chart

@@ -10,7 +10,7 @@ import numpy as np
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.capture.trace import close
 from clearhead.model.core.query import frozen
-from clearhead.model.core.record import CLS, Tokens, patch_tokens
+from clearhead.model.core.tokens import CLS, Tokens, patch_tokens
 from clearhead.model.core.torch_runs import for_this_thread
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ import pytest
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Causal, Dense, Full, Relative
 from clearhead.model.core.query import Box, Kind, NotFinite, UserError
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Reported, Tokens, patch_tokens, tokens_of_texts
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Reported
+from clearhead.model.core.tokens import Tokens, patch_tokens, tokens_of_texts
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record
 
 

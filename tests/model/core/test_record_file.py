@@ -12,15 +12,8 @@ from clearhead.model.core import heads
 from clearhead.model.core.attention import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
 from clearhead.model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, described
 from clearhead.model.core.query import Window as WindowEdit
-from clearhead.model.core.record import (
-    AttentionMap,
-    AttentionRecord,
-    Omission,
-    Prediction,
-    Reported,
-    Verification,
-    patch_tokens,
-)
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Omission, Prediction, Reported, Verification
+from clearhead.model.core.tokens import patch_tokens
 from clearhead.model.core.view import View
 from clearhead.viz.export import provenance
 from tests import fabricate

@@ -10,7 +10,8 @@ from scipy.spatial.distance import jensenshannon
 from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.core.query import Kind, Patch, Silence, Temper, UserError, quiet
-from clearhead.model.core.record import Prediction, patch_tokens
+from clearhead.model.core.record import Prediction
+from clearhead.model.core.tokens import patch_tokens
 from clearhead.model.studies import comparison
 from clearhead.model.studies.comparison import ComparisonQuery, cosine, same_heads
 from clearhead.model.studies.silencing import SilencingQuery, change

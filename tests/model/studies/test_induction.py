@@ -6,7 +6,8 @@ from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.core.attention import Causal
 from clearhead.model.core.query import Kind, UserError, quiet
-from clearhead.model.core.record import AttentionMap, Reported, Tokens
+from clearhead.model.core.record import AttentionMap, Reported
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.studies import induction
 from tests.model import tiny
 

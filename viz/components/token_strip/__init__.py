@@ -1,7 +1,7 @@
 """A sentence as a strip of tokens: one click focuses a token, and a second click completes a pair."""
 from collections.abc import Callable
 
-from clearhead.model.core.record import Tokens
+from clearhead.model.core.tokens import Tokens
 from clearhead.viz.components.component import Selection, constants, parse_selection, show_here
 from clearhead.viz.components.token_labels import token_axis
 

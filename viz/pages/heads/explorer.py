@@ -10,7 +10,8 @@ import streamlit as st
 from clearhead.model.core import heads
 from clearhead.model.core.heads import BY_NAME, HeadMeasures, OverviewQuery, head_ids
 from clearhead.model.core.query import HeadId, Kind
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.view import (
     LENSES,
     QUADRANTS,

@@ -6,7 +6,8 @@ import streamlit as st
 from clearhead.model.ask import desk
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, KindHeadId
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.view import View
 from clearhead.model.lessons.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
 from clearhead.model.sources import open_query

@@ -5,7 +5,8 @@ import streamlit as st
 
 from clearhead.model.core.models import Block, Norm, Trace, TraceQuery
 from clearhead.model.core.query import Kind, UserError
-from clearhead.model.core.record import AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.lessons import block
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Number, counted, stepped

@@ -10,8 +10,9 @@ import streamlit as st
 from clearhead.model import sources
 from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import Hide, Kind, Query, isolated
-from clearhead.model.core.record import AttentionRecord, Tokens
+from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import relative_changes
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.lessons import families
 from clearhead.model.studies.predictions import LikelihoodQuery, SequenceLikelihood
 from clearhead.viz.app.page import Page, PageContext

@@ -8,7 +8,8 @@ import numpy as np
 
 from clearhead.model.core.attention import Causal, Full
 from clearhead.model.core.query import Kind
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Reported, Tokens
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Reported
+from clearhead.model.core.tokens import Tokens
 from tests.fabricate import record, tokens
 
 ASKED = SimpleNamespace(model="fake", revision="r")

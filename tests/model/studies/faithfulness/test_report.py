@@ -4,7 +4,7 @@ import pytest
 from scipy import stats
 
 from clearhead.model.core.query import Kind, Query
-from clearhead.model.core.record import Tokens
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling
 from clearhead.model.studies.faithfulness import by_head, by_layer, held_out, report
 

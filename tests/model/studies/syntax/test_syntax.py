@@ -6,7 +6,8 @@ import pytest
 
 from clearhead.model.core.attention import Full
 from clearhead.model.core.query import Kind, quiet
-from clearhead.model.core.record import AttentionMap, Omission, Reported, Tokens
+from clearhead.model.core.record import AttentionMap, Omission, Reported
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.studies import syntax
 from clearhead.model.studies.syntax import NOTHING, Choices, Multiword, Sentence, Word
 from tests import fabricate
