@@ -1,5 +1,5 @@
-"""The scaffold of a lesson page. A lesson consists of viz/pages/NAME.py, its prose assets/text/en/lessons/NAME.toml
-and its title in assets/text/en/menu.toml.
+"""The scaffold of a lesson page. A lesson consists of viz/pages/lessons/NAME.py, its prose in
+assets/text/en/lessons/NAME.toml and its title in assets/text/en/menu.toml.
 
 The page:
 

@@ -11,7 +11,7 @@ const COMMANDS = { p: "leave", escape: "leave", b: "dark", ".": "dark", f5: "ful
 const TYPED = "input:not([type=range], [type=radio], [type=checkbox]), textarea, select, [contenteditable=true]";
 const MOVED = "[role=application], [role=slider], [role=radio], [role=radiogroup], input[type=range], "
   + "input[type=radio]";
-const PRESSED = "button, a, input[type=checkbox], summary, [role=switch]";
+const PRESSED = "button, a, input[type=checkbox], summary, [role=switch], [role=button]";
 
 // Return whether the focused element needs the key. An element focused by a mouse click does not claim the arrow keys.
 function taken(event, on) {
