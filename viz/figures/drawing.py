@@ -1,21 +1,18 @@
 """Build figures as plain dictionaries in plotly's vocabulary, and return their numbers as table rows.
 
 plotly's Figure validates every property on each change, which takes tens of milliseconds per figure and would delay
-pages with several figures. Figures are therefore built without validation, and plotly only reads them for export. The
-tests validate every figure with plotly.
+pages with several figures. Figures are therefore built without validation; the tests validate every figure with
+plotly.
 """
 import base64
 import html
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from clearhead.viz.style.format import visible_token
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure, Layout
 
 # properties whose strings appear in the drawing
 TEXTS = frozenset({"text", "hovertext", "customdata", "ticktext", "labelalias", "name"})
@@ -160,22 +157,6 @@ class FigureSpec:
     def to_plotly_json(self) -> dict:
         """Return the JSON for the browser, with arrays as base64 and matrices in float32."""
         return {"data": _sent(_drawn(self._traces)), "layout": _sent(_drawn(self._layout))}
-
-    def plotly(self) -> "Figure":
-        """Return the figure as plotly's validated Figure. Raises ValueError for an unknown property or value."""
-        import plotly.graph_objects as go
-
-        return go.Figure(data=_drawn(self._traces), layout=_drawn(self._layout) | {"template": "none"})
-
-    @property
-    def data(self) -> tuple:
-        """The traces as plotly objects."""
-        return self.plotly().data
-
-    @property
-    def layout(self) -> "Layout":
-        """The layout as a plotly object."""
-        return self.plotly().layout
 
 
 def _nested(properties: Mapping[str, object]) -> dict:

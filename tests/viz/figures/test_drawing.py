@@ -39,6 +39,7 @@ from clearhead.viz.figures.matrix import importance, matrix, tiles
 from clearhead.viz.figures.vector_plane import Points, vector_plane
 from clearhead.viz.pages.corpus.head_map import HeadDots, atlas_scatter
 from clearhead.viz.style.format import visible_token
+from tests.plotly_figure import plotly_of
 
 TOKENS = ("<s>", "</s>", "a<b", "&amp;", "&#36;", "<b>x</b>", "<br>", "<a href='x'>y</a>", "$x$", "$$",
           "x_1^2", "\\frac{a}", "{y}", "%{x}", "%{y:.2f}", "{0}", "", " ", "  ", " the", "\n", "\t", "\u200b", "\u202e",
@@ -124,7 +125,7 @@ def draw(browser):
     page = browser.new_page(viewport={"width": 2400, "height": 900})
     page.set_content("<body></body>")
     page.add_script_tag(content=get_plotlyjs())
-    yield lambda figure: page.evaluate(DRAW, json.loads(figure.plotly().to_json()))
+    yield lambda figure: page.evaluate(DRAW, json.loads(plotly_of(figure).to_json()))
     page.close()
 
 
@@ -173,7 +174,7 @@ def unpacked(value):
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
 def test_plotly_knows_every_property_and_reads_what_is_sent(figure):
     made = FIGURES[figure]()
-    sent, read = unpacked(made.to_plotly_json()), unpacked(made.plotly().to_dict())
+    sent, read = unpacked(made.to_plotly_json()), unpacked(plotly_of(made).to_dict())
     sent["layout"] = {name: each for name, each in sent["layout"].items() if each != []}
     np.testing.assert_equal(sent, read)
 
@@ -182,4 +183,4 @@ def test_plotly_refuses_what_it_does_not_know():
     figure = FigureSpec(height=300)
     figure.add_scatter(y=np.arange(3), lien_width=2)
     with pytest.raises(ValueError, match="lien"):
-        figure.plotly()
+        plotly_of(figure)

@@ -14,6 +14,7 @@ from clearhead.viz.figures.heads import LARGEST, SMALLEST, agreement, by_layer, 
 from clearhead.viz.figures.lines import Line, PowerSeries, lines, loss_surface, power_law, standing, training
 from clearhead.viz.figures.matrix import CellStyle, matrix
 from tests.grey import alike_in_grey
+from tests.plotly_figure import plotly_of
 
 X = np.geomspace(0.1, 10, 5)
 PLACES = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
@@ -33,15 +34,16 @@ def test_table_has_the_numbers_of_a_matrix():
 
 
 def test_weights_run_from_0_to_1_and_differences_are_symmetric():
-    cells = weights().data[0]
+    cells = plotly_of(weights()).data[0]
     assert (cells.zmin, cells.zmax) == (0, 1)
-    signed = matrix("light", NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"], style=CellStyle("signed")).data[0]
+    signed = plotly_of(matrix("light", NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"],
+                              style=CellStyle("signed"))).data[0]
     assert signed.zmin == -signed.zmax == -0.375
 
 
 def test_means_by_layer():
-    figure = by_layer("light", PLACES, X, axes=("layer", "bits"), names=("heads", "means"), line=("even", X / 2),
-                      marked=(1, 0))
+    figure = plotly_of(by_layer("light", PLACES, X, axes=("layer", "bits"), names=("heads", "means"),
+                                line=("even", X / 2), marked=(1, 0)))
     assert list(figure.data[1].y) == pytest.approx([X[:2].mean(), X[2:4].mean(), X[4]])
     assert list(figure.data[2].y)[2] == X[4] / 2
     assert figure.data[0].customdata[3] == "layer 1 · head 1" and figure.data[3].y[0] == X[2]
@@ -49,13 +51,14 @@ def test_means_by_layer():
 
 def test_curves_are_told_apart_without_their_colours():
     curves = [Line(f"key {place}", X ** place, place) for place in range(8)] + [Line("the rest", X, None, "dot")]
-    styles = [trace.line.dash for trace in lines("light", X, curves, axes=("T", "p")).data]
+    styles = [trace.line.dash for trace in plotly_of(lines("light", X, curves, axes=("T", "p"))).data]
     assert len(set(styles[:8])) == 8 and styles[0] == "solid" and styles[8] == "dot"
     said = [Line("theory", X, 0), Line("the same, measured", X, 0, "dash")]
-    assert [trace.line.dash for trace in lines("light", X, said, axes=("T", "p")).data] == ["solid", "dash"]
+    dashes = [trace.line.dash for trace in plotly_of(lines("light", X, said, axes=("T", "p"))).data]
+    assert dashes == ["solid", "dash"]
     mixed = [Line("plain", X, 1), Line("divided", X, 0), Line("mean", X, 1, "dash"), Line("dots", X, 2, "dots"),
              Line("more dots", X, 3, "dots")]
-    traces = lines("light", X, mixed, axes=("T", "p")).data
+    traces = plotly_of(lines("light", X, mixed, axes=("T", "p"))).data
     assert [trace.line.dash for trace in traces[:3]] == ["solid", "dot", "dash"], "what dashes say is kept"
     assert traces[3].marker.symbol != traces[4].marker.symbol
 
@@ -81,7 +84,7 @@ SERIES = {
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", list(SERIES))
 def test_series_are_told_apart_on_grey_paper(name, theme):
-    spec = json.loads(SERIES[name](theme).plotly().to_json())
+    spec = json.loads(plotly_of(SERIES[name](theme)).to_json())
     assert len(spec["data"]) > 1 and alike_in_grey(spec) == []
     assert spec["layout"]["paper_bgcolor"] == {"light": "#ffffff", "dark": "#0e1117"}[theme]
     for trace in spec["data"]:   # what tells them apart taken away, they are not
@@ -98,7 +101,7 @@ def test_every_curve_has_a_dot(here):
     drawn = [Line("one", STANDING, 0), Line("other", 2 * STANDING, 1)][:len(here)]
     figure = standing("light", STANDING, drawn, (7.0, here), axes=("x", "y"), marks=[(7.0, "x = 7")],
                       y_range=(1e-4, 40))
-    traces = figure.plotly().data
+    traces = plotly_of(figure).data
     dots = [trace for trace in traces if trace.name == "here"]
     assert [(float(dot.x[0]), float(dot.y[0])) for dot in dots] == [(7.0, value) for value in here.values()]
     assert sum(trace.name == "apart" for trace in traces) == (len(here) == 2)
@@ -111,7 +114,7 @@ BEST = head_frame([(0, 0), (0, 1), (2, 0), (2, 1)],
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_grid_has_every_head_once_at_its_place(theme):
-    figure = pattern_grid(theme, BEST, TITLES, axes=("head", "layer"))
+    figure = plotly_of(pattern_grid(theme, BEST, TITLES, axes=("head", "layer")))
     points = {(x, y): (trace.name, size) for trace in figure.data
               for x, y, size in zip(trace.x, trace.y, trace.marker.size, strict=True)}
     assert {place: name for place, (name, _) in points.items()} == {

@@ -5,6 +5,7 @@ import pytest
 from clearhead.viz.figures.drawing import FigureSpec
 from clearhead.viz.figures.matrix import CellStyle, importance, matrix
 from clearhead.viz.style import theme as colours
+from tests.plotly_figure import plotly_of
 
 SHADES = np.linspace(0, 1, 144).reshape(12, 12)
 PLACES = [str(place) for place in range(12)]
@@ -31,7 +32,7 @@ def cell_colour(trace, row: int, column: int) -> np.ndarray:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["weights", "signed", "importance"])
 def test_numbers_stand_out_from_their_cells(theme, name):
-    cells, over = numbered(theme)[name].data
+    cells, over = plotly_of(numbered(theme)[name]).data
     found = {(trace.textfont.color, row, column) for trace in (cells, over)
              for row, texts in enumerate(trace.text) for column, text in enumerate(texts) if text.strip()}
     assert len({place[1:] for place in found}) == len(found) > 100
@@ -46,7 +47,7 @@ GROUPS = [[("deleted", np.array([9.0, -2.0, 1.0, np.nan]))],
 
 
 def test_row_is_coloured_by_its_own_largest():
-    figure = importance("light", GROUPS, TOKENS, APART, title="token", apart_title="apart")
+    figure = plotly_of(importance("light", GROUPS, TOKENS, APART, title="token", apart_title="apart"))
     trace, over = figure.data
     np.testing.assert_allclose(np.asarray(trace.z, float), [
         [1, 0.5, np.nan, np.nan, 4.5], [np.nan] * 5, [0.004, 1, 0.5, np.nan, 2], [0, 0, 0, np.nan, 0]])
@@ -66,7 +67,8 @@ def test_row_is_coloured_by_its_own_largest():
     ([123, -99.4, 0.4, 1], "x", ["123", "−99", "", "1"]),
     ([1e-13, 0, 0, 0], "x · 10⁻⁹", ["", "", "", ""]), ([0, 0, 0, 0], "x", ["", "", "", ""])])
 def test_numbers_of_a_small_row_are_scaled(numbers, label, texts):
-    figure = importance("light", [[("x", np.array(numbers))]], list("abcd"), [False] * 4, title="", apart_title="")
+    figure = plotly_of(importance("light", [[("x", np.array(numbers))]], list("abcd"), [False] * 4, title="",
+                                  apart_title=""))
     written = [(light + dark).strip() for light, dark in zip(*(trace.text[0] for trace in figure.data), strict=True)]
     assert (figure.layout.yaxis.ticktext[0], written) == (label, texts)
     assert max(map(len, texts)) <= 6

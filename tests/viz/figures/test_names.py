@@ -4,6 +4,7 @@ import pytest
 
 from clearhead.viz.figures.base import BEYOND, LETTER, SIDES, fitting_name, name_sides, text_width
 from clearhead.viz.figures.heads import twins
+from tests.plotly_figure import plotly_of
 
 RNG = np.random.default_rng(0)
 ROOM, AT = np.array([300.0, 300.0]), RNG.uniform(20, 280, (40, 2))
@@ -46,7 +47,8 @@ HEAD_NAMES = [f"{layer}·{head}" for layer in range(6) for head in range(12)]
 def test_twins_draw_every_head_at_its_numbers():
     draw = np.random.default_rng(0)
     here, there = draw.dirichlet([0.3, 0.3, 2], (2, 72))[..., :2].astype(np.float32)
-    trace = twins("light", HEAD_NAMES, here, there, 40, axes=("x", "y"), corners=("a", "b", "c", "d")).data[-1]
+    trace = plotly_of(twins("light", HEAD_NAMES, here, there, 40, axes=("x", "y"),
+                            corners=("a", "b", "c", "d"))).data[-1]
     assert trace.hovertext[-1] == HEAD_NAMES[40] and sorted(trace.hovertext) == sorted(HEAD_NAMES)
     for place, name in enumerate(trace.hovertext):
         head = HEAD_NAMES.index(name)

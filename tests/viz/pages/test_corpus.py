@@ -7,6 +7,7 @@ from clearhead.model.studies.rule import RuleReport
 from clearhead.viz.pages.corpus.card import strip
 from clearhead.viz.pages.corpus.head_map import LARGE, SMALL, HeadDots, atlas_scatter, span
 from clearhead.viz.pages.corpus.own_rule import claims
+from tests.plotly_figure import plotly_of
 
 NAMES = ["0·0", "0·1", "1·0"]
 
@@ -19,7 +20,7 @@ def dots(**changes) -> HeadDots:
 
 def drawn(**changes) -> dict:
     figure = atlas_scatter("light", dots(**changes), axes=("a", "b"), colour="c")
-    return {"data": figure.data}   # as plotly's own check reads it
+    return {"data": plotly_of(figure).data}   # as plotly's own check reads it
 
 
 def test_dots_are_at_their_numbers():
