@@ -17,7 +17,7 @@ from tools.pictures import PATIENCE, RESTS, WIDE, browser
 
 SIZE = 480, 270
 SHOWN = "?show=1"
-TOOLS = ".clearhead-tools, [class*=st-key-keep-], .modebar { visibility: hidden; }"
+TOOLS = ".clearhead-tools, .modebar { visibility: hidden; }"
 # the first large drawing of the page, below its title; a component's controls are not part of it
 FIGURE = """() => {
     const wanted = '[data-testid=stPlotlyChart], .clearhead-chart, [data-testid^=stBidiComponent], '

@@ -7,7 +7,9 @@ from tests.browser.watch import soon
 
 
 def add(page, key: str, count: int) -> None:
-    page.locator(f".st-key-add-screen-{key} button, .st-key-keep-{key} button, .st-key-chart-{key} button.keep").click()
+    if not page.locator(".st-key-add-screen- button").count():
+        page.locator(".st-key-to-list button").first.click()
+    page.locator(f".st-key-add-screen-{key} button").click()
     page.get_by_text(f"Added: {count} entr").wait_for(timeout=30_000)
 
 
@@ -24,14 +26,12 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     page.bring_to_front()
     page.wait_for_selector(".ch.view[data-drawn]", timeout=90_000)
     rest()
-    page.locator(".st-key-to-list button").first.click()
     add(page, "head", 1)
     add(page, "grid", 2)
     page.goto(f"{seen.address}/softmax?guess=c&t=0.5")
-    page.locator(".st-key-chart-softmax-curves button.keep").wait_for(timeout=60_000)
+    page.locator(".st-key-chart-softmax-curves").wait_for(timeout=60_000)
     rest()
-    add(page, "softmax-curves", 3)
-    page.locator(".st-key-to-list button").first.click()
+    add(page, "chart-softmax-curves", 3)
     add(page, "", 4)
     page.goto(f"{seen.address}/handout")
     page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)

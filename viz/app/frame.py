@@ -107,7 +107,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     if left and (leave := pages()[now.page][0].leave) is not None:
         leave()
     now.page = name
-    if left:
+    if left:   # the menu *Add* is drawn before the page
         OFFERED.value = {}
     if left or went_back():
         pause()
@@ -133,6 +133,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
         if not now.state.present:
             page_bar(context)
             share_button(context)
+    OFFERED.value = {}
     draw(context, render)
     if not now.state.present:
         if name != "glossary":

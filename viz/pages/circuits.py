@@ -22,7 +22,7 @@ from clearhead.viz.style.format import format_change, format_number, format_shar
 from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import choice_for, select, text_for
 from clearhead.viz.widgets.fragment import asked_on_click, folded, fragment, source_listing
-from clearhead.viz.widgets.handout_button import data_table, table_button
+from clearhead.viz.widgets.handout_button import data_table, offer_table
 from clearhead.viz.widgets.head_table import clickable_table, clicked_head, coloured_grid
 from clearhead.viz.widgets.layout import flex_row, heading, note, opening, prose, split
 from clearhead.viz.widgets.measured import measured_line
@@ -117,8 +117,8 @@ def _pairs(page: PageContext, found: Mechanisms) -> None:
             page.open_head(head=place)
 
     data_table(shown, words["pairs_alt"], titles, key="circuits-pairs", on_select=clicked,
-               selection_mode="single-cell", formats=dict.fromkeys(("score", "excess"), "%.3f"),
-               beside=lambda: st.caption(words["pairs_about"]))
+               selection_mode="single-cell", formats=dict.fromkeys(("score", "excess"), "%.3f"))
+    st.caption(words["pairs_about"])
 
 
 def _clicked_column(event: Any) -> str:
@@ -216,8 +216,8 @@ def _known(page: PageContext) -> None:
         st.markdown(markdown_table(f"| {' | '.join(titles_of[1:])} |", [
             (f"**{model}** · {says}", *others) for model, says, *others in rows]))
     last = max(measured.values(), key=lambda each: each.measured)
-    table_button("circuits-known-table", DataFrame(rows, columns=titles_of), words["title"], lambda: st.caption(
-        words("measured", day=last.measured, machine=last.machine)))
+    offer_table("circuits-known-table", DataFrame(rows, columns=titles_of), words["title"])
+    st.caption(words("measured", day=last.measured, machine=last.machine))
     if page.model in measured:
         measured_line(KnownCircuitsQuery(page.model, page.revision), "known", "mechanisms")
     note(words["sources"])

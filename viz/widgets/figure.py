@@ -18,7 +18,7 @@ from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import visible_token
 from clearhead.viz.style.text import Texts, strings
 from clearhead.viz.widgets.fields import toggle
-from clearhead.viz.widgets.handout_button import add_item, show_result
+from clearhead.viz.widgets.handout_button import offer
 from clearhead.viz.widgets.layout import flex_row
 
 WORDS = strings("lesson")
@@ -47,11 +47,8 @@ def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, 
     if _IMAGE.value and _IMAGE.value[0] == key:
         (_, image), _IMAGE.value = _IMAGE.value, None
 
-    def use(tool: str) -> None:
-        if tool == "keep":
-            add_item(lambda where, link: _kept(light(), alt, where, link))
-        else:
-            _SAVING.value = saving ^ {key}
+    def open_save() -> None:
+        _SAVING.value = saving ^ {key}
 
     def pick(points: list[int]) -> None:
         if on_pick is not None:
@@ -59,13 +56,13 @@ def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, 
             on_pick(points)
 
     chart(draw(page_theme(), *given, **options).to_plotly_json(), key=f"chart-{key}", alt=alt,
-          saving=key in saving, image=image, on_tool=use, on_pick=None if on_pick is None else pick)
+          saving=key in saving, image=image, on_save=open_save, on_pick=None if on_pick is None else pick)
     if _PICKED.value == key:   # rerun the surrounding page, too
         _PICKED.value = ""
         st.rerun()
     if key in saving:
         _save(light, key, name)
-    show_result()
+    offer(f"chart-{key}", alt, lambda where, link: _kept(light(), alt, where, link))
 
 
 def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:

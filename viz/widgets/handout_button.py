@@ -1,4 +1,4 @@
-"""“Add to My lesson”, the button under every picture and table, and the session's handout.
+"""What a page offers to add to My lesson, in its menu *Add*, and the session's handout.
 
 The server stores the handout (viz/export/handout/store.py) under a random name kept in a browser cookie, so that it
 survives a reload. The name is not in the URL, so a shared link shows the state but not the sender's handout.
@@ -22,7 +22,6 @@ from clearhead.viz.components.picture import Grid, Head, Image
 from clearhead.viz.export.handout.files import Handout, Item
 from clearhead.viz.export.handout.store import HandoutStore, Stored
 from clearhead.viz.style.text import escape_markdown, strings
-from clearhead.viz.widgets.layout import flex_row
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -37,6 +36,7 @@ COOKIE = "clearhead_handout"
 BETWEEN = " · "   # separates the parts of a figure's origin: page title, model, text
 # {key: (label, make)}: the figures that the page's menu *Add* offers
 OFFERED = Kept[dict[str, tuple[str, MakeItem]]]({})
+LONGEST_LABEL = 60   # most characters of a label in the menu
 TABLE_HEIGHT = 460   # most pixels of a table; a longer one scrolls
 STORE = HandoutStore(folder=desk.handout_folder)
 
@@ -87,23 +87,12 @@ def page_and_link() -> tuple[str, str]:
     return page.title, address(own_address(), plain, name, page.controls, named=False)
 
 
-def add_to_handout(key: str, make: MakeItem, sign: bool = False) -> None:
-    """Draw the button, or only its icon if `sign`. make(where, link) creates the item on click. The button is a
-    fragment, so the page does not rerun."""
-    with st.container(width="content"):
-        _button(key, make, sign)
-
-
-@st.fragment
-def _button(key: str, make: MakeItem, sign: bool) -> None:
-    st.button("" if sign else WORDS["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:",
-              on_click=add_item, args=(make,), help=WORDS["add"] if sign else None)
-    show_result()
-
-
 def offer(key: str, label: str, make: MakeItem) -> None:
-    """Offer a figure in the page's menu *Add* instead of below the figure. make: see `add_to_handout`."""
-    OFFERED.value = OFFERED.value | {key: (label, make)}
+    """Offer a figure or table in the page's menu *Add*. key: names it on the page. make(where, link) creates the item
+    when it is added."""
+    label = label.partition(". ")[0].rstrip(".")
+    label = label if len(label) <= LONGEST_LABEL else label[:LONGEST_LABEL - 1].rstrip() + "…"
+    OFFERED.value = OFFERED.value | {key: (escape_markdown(label), make)}
 
 
 def add_item(make: MakeItem) -> None:
@@ -131,47 +120,35 @@ def show_result() -> None:
         _TOAST.value = ""
 
 
-def picture_button(key: str, value: Head | Grid | Image, records: tuple[AttentionRecord, ...],
-                   view: View | None = None) -> None:
-    """Draw the button under a picture. key: of its component. records, view: see `item_maker`."""
-    _button_row(key, item_maker(value, records, view), None)
-
-
-def item_maker(value: Head | Grid | Image, records: tuple[AttentionRecord, ...], view: View | None = None) -> MakeItem:
-    """Return a function that creates a picture's item, for `add_to_handout`. The item states the question itself, so
-    only the page's title is kept from `where`. records: the records shown in the picture. view: the view shown."""
+def offer_picture(key: str, value: Head | Grid | Image, records: tuple[AttentionRecord, ...],
+                  view: View | None = None) -> None:
+    """Offer a picture in the menu *Add*. The item states the question itself, so only the page's title is kept from
+    `where`. key: of its component. records: the records shown in the picture. view: the view shown."""
     def make(where: str, link: str) -> Item:
         from clearhead.viz.export.handout.build import picture_item
 
         return picture_item(value, records, view, where=where.split(BETWEEN)[0], link=link)
-    return make
+
+    offer(key, value.caption(), make)
 
 
-def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], object] | None = None) -> None:
-    """Draw the button under a table, whose index is omitted. beside: draws what is to the left of the
-    button."""
+def offer_table(key: str, table: "DataFrame", alt: str) -> None:
+    """Offer a table, whose index is omitted, in the menu *Add*."""
     def make(where: str, link: str) -> Item:
         from clearhead.viz.export.handout.build import table_item
 
         return table_item(table, alt, where=where, link=link)
 
-    _button_row(key, make, beside)
+    offer(key, alt, make)
 
 
 def data_table(table: "DataFrame", alt: str, titles: Mapping[str, str], *, key: str, formats: Mapping[str, str] = {},
-               beside: Callable[[], object] | None = None, **options: Any) -> None:
-    """Draw a table without its index, and its button. titles: {column: title}, in order; missing columns are skipped.
+               **options: Any) -> None:
+    """Draw a table without its index, and offer it. titles: {column: title}, in order; missing columns are skipped.
     formats: {column of numbers: format}. options: for st.dataframe."""
     table = table[[name for name in titles if name in table]].rename(columns=titles)
     table = table.loc[:, ~table.columns.duplicated()]   # two columns may have the same title
     config = {titles[name]: st.column_config.NumberColumn(format=wanted) for name, wanted in formats.items()}
     st.dataframe(table, hide_index=True, key=key, height=min(38 + 35 * len(table), TABLE_HEIGHT), column_config=config,
                  **options)
-    table_button(key, table, alt, beside)
-
-
-def _button_row(key: str, make: MakeItem, beside: Callable[[], object] | None) -> None:
-    with flex_row("center", horizontal_alignment="distribute" if beside else "right"):
-        if beside:
-            beside()
-        add_to_handout(key, make)
+    offer_table(key, table, alt)

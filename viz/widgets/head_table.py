@@ -18,7 +18,7 @@ from clearhead.viz.export import provenance
 from clearhead.viz.style.format import head_label, paper_head_label
 from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import pills
-from clearhead.viz.widgets.handout_button import TABLE_HEIGHT, data_table, picture_button, table_button
+from clearhead.viz.widgets.handout_button import TABLE_HEIGHT, data_table, offer_picture, offer_table
 from clearhead.viz.widgets.layout import heading
 
 if TYPE_CHECKING:   # not imported at the start, which would delay the first page
@@ -42,9 +42,9 @@ def measures_table(page: PageContext, measures: HeadMeasures, fits: "HeadFits", 
     table = head_table(measures, fits, silencing)
     record, view, link = page.record(), page.view(), page.link()
     clickable_table(page, table, column_config(table, silencing), key="head-table",
-                    alt=f"{WORDS['table']}. {WORDS['kept_about']}", beside=lambda: st.download_button(
-        WORDS["csv"], lambda: head_table_csv(measures, fits, silencing, provenance.dumps(record, view, link)),
-        "clearhead-heads.csv", "text/csv", on_click="ignore", key="head-table-csv"))
+                    alt=f"{WORDS['table']}. {WORDS['kept_about']}")
+    st.download_button(WORDS["csv"], lambda: head_table_csv(measures, fits, silencing, provenance.dumps(
+        record, view, link)), "clearhead-heads.csv", "text/csv", on_click="ignore", key="head-table-csv")
 
 
 def column_config(table: "DataFrame", silencing: "Silencing | None" = None) -> dict[str, Any]:
@@ -68,10 +68,10 @@ def column_config(table: "DataFrame", silencing: "Silencing | None" = None) -> d
     return columns
 
 
-def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str, Any], *, key: str, alt: str,
-                    beside: Callable[[], object] | None = None) -> None:
+def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str, Any], *, key: str,
+                    alt: str) -> None:
     """Draw a table indexed by (layer, head) with a column of patterns; a click on a cell opens its head on the page
-    Heads. alt: the table in words. beside: draws what is next to "Add to My lesson"."""
+    Heads. alt: the table in words."""
     heads = table.index.tolist()
 
     def clicked() -> None:
@@ -83,8 +83,7 @@ def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str,
     shown = table.assign(**named_patterns).reset_index()
     st.dataframe(shown, hide_index=True, column_config=dict(columns), key=key, on_select=clicked,
                  selection_mode=("single-row", "single-cell"), height=min(38 + 35 * len(shown), TABLE_HEIGHT))
-    table_button(key, shown.rename(columns={name: column["label"] or name for name, column in columns.items()}), alt,
-                 beside)
+    offer_table(key, shown.rename(columns={name: column["label"] or name for name, column in columns.items()}), alt)
 
 
 def clicked_head(event: Any, heads: Sequence[HeadId]) -> HeadId | None:
@@ -112,7 +111,7 @@ def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: I
     badges = [(*head, place) for place, (head, _) in enumerate(offered, 1)]
     grid = Grid(overview, view.head_id, rank_badges=badges, values=values)
     head_grid(grid, height=height, key=key, on_event=lambda event: choose(head=event.head))
-    picture_button(key, grid, records, view)
+    offer_picture(key, grid, records, view)
     if offered:
         pills(WORDS["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],
               choose, "head", None, f"rank_{key}")

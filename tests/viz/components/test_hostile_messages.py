@@ -13,7 +13,7 @@ from clearhead.model.core.view import View, displayed_head
 from clearhead.viz import components
 from clearhead.viz.app.page_controls import Numbers
 from clearhead.viz.components.arrows import parse_event as read_arrows
-from clearhead.viz.components.chart import TOOLS, picked_points, tool_from_event
+from clearhead.viz.components.chart import picked_points
 from clearhead.viz.components.component import Selection, parse_selection
 from clearhead.viz.components.diagram import Box
 from clearhead.viz.components.diagram import parse_event as read_box
@@ -83,7 +83,6 @@ def test_events_are_offered_options_or_none(message):
         if event is not None:
             given_places = [each for each in (event.token, *(event.pair or ())) if each is not None]
             assert type(event) is Selection and all(type(each) is int and 0 <= each < 7 for each in given_places)
-    assert tool_from_event(message) in (None, *TOOLS)
     patch = parse_selection(message, range(7))
     assert patch is None or patch.token is None or (type(patch.token) is int and 0 <= patch.token < 7)
     assert patch is None or patch.pair is None, "without keys there are no pairs"

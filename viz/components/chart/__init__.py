@@ -12,18 +12,17 @@ from clearhead.viz.style.text import strings
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
 # plotly buttons that are not useful here
 REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]
-TOOLS = ("keep", "save")                                                     # tools of charts that can be saved
 
 
 def chart(spec: Mapping[str, object], *, key: str, alt: str = "", saving: bool = False,
-          image: Mapping[str, object] | None = None, on_tool: Callable[[str], None] | None = None,
+          image: Mapping[str, object] | None = None, on_save: Callable[[], None] | None = None,
           on_pick: Callable[[list[int]], None] | None = None) -> None:
     """Draw a plotly chart, {"data", "layout"}, which scales with the page while presenting.
 
     alt: alternative text. saving: whether *Save* is open. image: what to download now (plotly's downloadImage), with an
-    id, because the browser may receive it several times. on_tool: receives the name of a pressed tool (TOOLS) before
-    the page reruns; without it, no tools are drawn. on_pick: receives the indices of clicked points
-    of the first series, or of selected ones if the layout's dragmode is "select".
+    id, because the browser may receive it several times. on_save: called when its button is pressed,
+    before the page reruns; without it, the button is not drawn. on_pick: receives the indices of clicked points of the
+    first series, or of selected ones if the layout's dragmode is "select".
     """
     from clearhead.viz.components.files import PLOTLY, address  # not needed to read an event
 
@@ -32,25 +31,19 @@ def chart(spec: Mapping[str, object], *, key: str, alt: str = "", saving: bool =
         picked = picked_points(value)
         if picked and on_pick is not None:
             on_pick(picked)
-        tool = tool_from_event(value)
-        if tool is not None and on_tool is not None:
-            on_tool(tool)
+        if value == "save" and on_save is not None:
+            on_save()
 
     text = {"full": strings("lesson")["full_screen"], "files_missing": strings("frame")["files_missing"]}
-    if on_tool:
-        text |= {"keep": strings("handout")["add"], "save": strings("lesson")["save"]}
-    removed = [*REMOVED, *(["toImage"] if on_tool else [])]   # *Save* has it
+    if on_save:
+        text["save"] = strings("lesson")["save"]
+    removed = [*REMOVED, *(["toImage"] if on_save else [])]   # *Save* has it
     settings = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": removed}
     data = {**spec, "config": settings, "alt": alt, "text": text, "saving": saving, "image": image,
             "picks": on_pick is not None}
     drawing = registered("chart", "chart/chart.js", f"module.chart({json.dumps(address(PLOTLY))})", None,
                          isolate_styles=False)
     drawing(key=key, data=data, on_event_change=hand_on)
-
-
-def tool_from_event(value: object) -> str | None:
-    """Parse a browser event and return the tool's name; None for anything else."""
-    return value if isinstance(value, str) and value in TOOLS else None
 
 
 def picked_points(value: object) -> list[int]:

@@ -112,10 +112,7 @@ function begin(address, parent) {
 
   function update(call) {
     ({ data, setTriggerValue: tell } = call);
-    if (data.text.keep && !saves) {
-      const row = div(parent, "clearhead-tools");
-      [, saves] = ["keep", "save"].map((name) => button(row, name, data.text[name], () => tell("event", name)));
-    }
+    if (data.text.save) saves ??= button(div(parent, "clearhead-tools"), "save", data.text.save, () => tell("event", "save"));
     if (saves) saves.ariaExpanded = data.saving;
     if (data.image && data.image.id !== downloaded) {
       downloaded = data.image.id;

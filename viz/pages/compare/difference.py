@@ -45,7 +45,7 @@ from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.export_menu import Made, save_choice
 from clearhead.viz.widgets.fields import segments
 from clearhead.viz.widgets.figure import figure
-from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.handout_button import offer_picture
 from clearhead.viz.widgets.head_table import coloured_grid
 from clearhead.viz.widgets.layout import bullets, flex_row, heading, prose, split
 from clearhead.viz.widgets.picture import named_patches, picture_name
@@ -202,7 +202,7 @@ def matrices(page: PageContext, records: Pair, view: View, found: OpenHead, plac
             _title(found.titles[place])
             key = f"compare-{SIDES[place]}"
             head_view(heads[place], height=height if column else HIGH[2], key=key, on_event=take)
-            picture_button(key, heads[place], records[place:place + 1] or records)
+            offer_picture(key, heads[place], records[place:place + 1] or records)
 
 
 def over_pictures(records: Pair) -> bool:
@@ -258,7 +258,7 @@ def _three_over_pictures(page: PageContext, records: Pair, shown: tuple[Image, .
         with column:
             _title(titles[place] if place < 2 else titles[place][:1])
             picture_view(shown[place], height=HIGH[0], key=f"compare-over-{name}", on_event=take)
-            picture_button(f"compare-over-{name}", shown[place], records[place:place + 1] or records)
+            offer_picture(f"compare-over-{name}", shown[place], records[place:place + 1] or records)
 
 
 def _title(title: list[str]) -> None:

@@ -46,7 +46,7 @@ from clearhead.viz.style.theme import READABLE_WIDE
 from clearhead.viz.widgets.fields import bind, choice_for, toggle_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded_formula, says_why
-from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.handout_button import offer_picture
 from clearhead.viz.widgets.head_table import plain_table
 from clearhead.viz.widgets.layout import flex_row, heading, note, opening, prose, split
 from clearhead.viz.widgets.vocabulary import vocabulary
@@ -168,7 +168,7 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
             grid = Grid(overview, twins.heads[place][1:], values=colours)
             head_grid(grid, tooltips=numbers, height=GRID, key=f"coref_{side}",
                       on_event=lambda event: page.set(head=event.head))
-            picture_button(f"coref_{side}", grid, (page.ask(query),))
+            offer_picture(f"coref_{side}", grid, (page.ask(query),))
     note(words("same", reach=format_weight(reach), **bold))
     with flex_row("center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")

@@ -31,7 +31,7 @@ from clearhead.viz.widgets.fragment import (
     model_button,
     repeat,
 )
-from clearhead.viz.widgets.handout_button import OFFERED, item_maker, offer
+from clearhead.viz.widgets.handout_button import OFFERED, offer_picture
 from clearhead.viz.widgets.layout import flex_row, heading, split
 from clearhead.viz.widgets.vocabulary import vocabulary
 
@@ -150,7 +150,7 @@ def _picture(page: PageContext) -> None:
     left, right = split(11, 13)
     # the open head is drawn first, because it is what a click requests
     with right, st.container(key="heads-open"):
-        offer("head", WORDS["add_head"], item_maker(explorer.open_head(page, record, view, measures), (record,), view))
+        offer_picture("head", explorer.open_head(page, record, view, measures), (record,), view)
         explorer.gate(record, view)
         if page["predict"] == "shown":
             score_panel(page, record, view)

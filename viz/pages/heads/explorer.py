@@ -49,7 +49,7 @@ from clearhead.viz.style.format import (
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.export_menu import export_menu
 from clearhead.viz.widgets.fields import bind, pills, segments, select, slider_for, toggle, toggle_for
-from clearhead.viz.widgets.handout_button import item_maker, offer
+from clearhead.viz.widgets.handout_button import offer_picture
 from clearhead.viz.widgets.head_picker import kind_choice
 from clearhead.viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
 from clearhead.viz.widgets.layout import flex_row, heading
@@ -157,7 +157,7 @@ def grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadM
     head_grid(shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1, tooltips=said, figure=view.overlay,
               silence=record.verification.status in ("verified", "computed"), key="grid",
               on_event=lambda event: _take(page, event, view))
-    offer("grid", WORDS["add_grid"], item_maker(shown, (record,), view))
+    offer_picture("grid", shown, (record,), view)
 
 
 def _take(page: PageContext, event: GridEvent, view: View) -> None:

@@ -31,7 +31,7 @@ from clearhead.viz.style.format import format_number, format_share, head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, slider_for
 from clearhead.viz.widgets.figure import figure
-from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.handout_button import offer_picture
 from clearhead.viz.widgets.layout import note, prose, split
 from clearhead.viz.widgets.picture import named_patches
 
@@ -74,7 +74,7 @@ def _map(page: PageContext, record: AttentionRecord, view: View, name: str, valu
     shown, key = Image(named_patches(record, view), values, token, page["opacity"], **state), f"picture-{name}"
     picture_view(shown, height=HIGH, key=key, frozen=not choose,
                  on_event=(lambda event: page.set(**{choose: event.token})) if choose else None)
-    picture_button(key, shown, (record,), view)
+    offer_picture(key, shown, (record,), view)
 
 
 def _beside(page: PageContext, record: AttentionRecord, view: View, name: str, values: PatchValues, token: int | None,

@@ -20,7 +20,7 @@ from clearhead.viz.export.handout.files import Item
 from clearhead.viz.style.format import format_weight, markdown_table, token_markdown
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import segments
-from clearhead.viz.widgets.handout_button import BETWEEN, add_to_handout
+from clearhead.viz.widgets.handout_button import BETWEEN, offer
 from clearhead.viz.widgets.head_picker import real_head
 from clearhead.viz.widgets.layout import flex_row, heading, split
 
@@ -85,8 +85,7 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
         head_view(Head((cover(shown, may),), replace(_plain(view), pair=None)), height=HIGH,
                   guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
                   on_event=lambda event: _take(page, _name(record, view), event))
-        with flex_row(horizontal_alignment="right"):
-            add_to_handout("covered", partial(_covered_item, record, view))
+        offer("covered", WORDS["title"], partial(_covered_item, record, view))
 
 
 def _covered_item(record: AttentionRecord, view: View, where: str, link: str) -> Item:

@@ -27,7 +27,7 @@ from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import bind, segments, select
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import PLAYING, pause
-from clearhead.viz.widgets.handout_button import picture_button
+from clearhead.viz.widgets.handout_button import offer_picture
 from clearhead.viz.widgets.layout import bullets, flex_row, heading, split
 
 WORDS = strings("training")
@@ -204,13 +204,13 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     grid = Grid(page.ask(OverviewQuery(query, kind)), (layer, head))
     head_grid(grid, height=190, key="film_grid",
               on_event=lambda event: page.set(open=f"{kind}.{event.head[0]}.{event.head[1]}"))
-    picture_button("film_grid", grid, (record,))
+    offer_picture("film_grid", grid, (record,))
     heading(WORDS("head", layer=layer, head=head, step=step))
     row, pair = pair_of(record, kind)
     view = View(kind, layer, head, row, pair)
     shown = head_of(record, view)
     head_view(shown, height=400, key="film_head")
-    picture_button("film_head", shown, (record,), view)
+    offer_picture("film_head", shown, (record,), view)
     _answer(record, row)
 
 
