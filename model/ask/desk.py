@@ -6,9 +6,9 @@ own `CachedModels`, without this queue.
 """
 import os
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clearhead.model import sources
 from clearhead.model.ask import kept
@@ -20,13 +20,14 @@ from clearhead.model.core.models import A, Models, Question
 from clearhead.model.core.query import Progress, Query, UserError, frozen
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.scratch import source as scratch
-from clearhead.model.scratch import vocabulary as scratch_vocabulary
-from clearhead.model.scratch.vocabulary import Swap
 from clearhead.model.sources import Cache
 from clearhead.model.training import processes as training_film
 from clearhead.model.training.processes import Film
 
-__all__ = ["Swap", "shipped"]
+if TYPE_CHECKING:
+    from clearhead.model.scratch.vocabulary import Swap as Swap
+
+__all__ = ["shipped"]
 
 
 def delay_of(question: object) -> float:
@@ -76,8 +77,27 @@ def scores(model: str) -> dict[str, float]:
     return found
 
 
-# a small model's vocabulary as {group: phrases}, phrases joined into a text, and the swaps in a small-world sentence
-vocabulary, join_phrases, swap = scratch_vocabulary.groups, scratch_vocabulary.join_phrases, scratch_vocabulary.swap
+def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
+    """Return a small model's vocabulary as {group: phrases}; empty for a model that reads any word."""
+    if not scratch.is_scratch(model):
+        return {}
+    return _small_world().groups(model)
+
+
+def join_phrases(model: str, phrases: Sequence[str]) -> str:
+    """Join phrases of a small model's vocabulary into a text."""
+    return _small_world().join_phrases(model, phrases)
+
+
+def swap(text: str) -> "Swap | None":
+    """Return the adjectives that a small-world sentence can have; None for another text."""
+    return _small_world().swap(text)
+
+
+def _small_world() -> Any:
+    from clearhead.model.scratch import vocabulary  # not needed for a model that reads any word
+
+    return vocabulary
 
 
 def text_set(model: str, kind: str, chosen: str) -> str:

@@ -22,10 +22,8 @@ from clearhead.viz.widgets.fragment import OPENED, errors_as_sentences, pause, r
 from clearhead.viz.widgets.handout_button import OFFERED, share_name
 from clearhead.viz.widgets.head_picker import show_badge
 from clearhead.viz.widgets.layout import flex_row
-from clearhead.viz.widgets.page_bar import page_bar
+from clearhead.viz.widgets.page_bar import listen_for_keys, page_bar, prepare
 from clearhead.viz.widgets.picture import fit_question
-from clearhead.viz.widgets.presentation import listen_for_keys, prepare
-from clearhead.viz.widgets.share import share_button
 from clearhead.viz.widgets.sidebar import ask_widgets, fetch_model, require_texts
 
 HOME = "heads"
@@ -132,7 +130,6 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
         st.html(f"<h1>{page.title}</h1>", width="stretch")
         if not now.state.present:
             page_bar(context)
-            share_button(context)
     OFFERED.value = {}
     draw(context, render)
     if not now.state.present:

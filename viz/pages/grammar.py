@@ -27,14 +27,14 @@ from clearhead.viz.app.page_controls import Choice, position
 from clearhead.viz.figures.diagrams import Look, dependency_tree, sentence_width
 from clearhead.viz.style.format import head_label, visible_token
 from clearhead.viz.style.text import escape_markdown, strings
-from clearhead.viz.widgets.fields import choice_for, select
+from clearhead.viz.widgets.fields import choice_for, most_megabytes, select
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded
 from clearhead.viz.widgets.handout_button import data_table
 from clearhead.viz.widgets.layout import bullets, flex_row, heading, note, opening, prose
 from clearhead.viz.widgets.lesson import source_listing
 from clearhead.viz.widgets.measured import measured_line
-from clearhead.viz.widgets.upload import most_megabytes, uploader
+from clearhead.viz.widgets.upload import uploader
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -26,11 +26,11 @@ from clearhead.viz.export.handout.values import SPOKEN, Chart, Table
 from clearhead.viz.export.provenance import opens_elsewhere
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
-from clearhead.viz.widgets.fields import bind, text_value
+from clearhead.viz.widgets.fields import bind, most_megabytes, text_value
 from clearhead.viz.widgets.handout_button import handout, stored, update
 from clearhead.viz.widgets.layout import flex_row, heading
 from clearhead.viz.widgets.my_lesson import draw_again, present
-from clearhead.viz.widgets.upload import most_megabytes, take
+from clearhead.viz.widgets.upload import take
 from clearhead.viz.widgets.worksheet import worksheet_maker
 
 WORDS = strings("handout")

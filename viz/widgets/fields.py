@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 import streamlit as st
 
+from clearhead.model.core.limits import MB
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.streamlit_patch import is_written
 from clearhead.viz.components.slider import slider
@@ -111,3 +112,9 @@ def toggle_for(page: PageContext, name: str, label: str, help: str | None = None
 def button_setting(page: PageContext, words: str, key: str, **changes: Any) -> None:
     """Draw a button that sets several controls at once."""
     st.button(words, key=key, on_click=lambda: page.set(**changes))
+
+
+def most_megabytes(limit: int) -> int:
+    """Return the whole megabytes that an uploader states as the limit for `limit` bytes, at most what the server
+    accepts."""
+    return max(1, min(math.ceil(limit / MB), st.get_option("server.maxUploadSize")))

@@ -4,14 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from clearhead.model.core.heads import BY_NAME, MEASURES, HeadMeasures, Overview
-from clearhead.model.core.query import HeadId, Kind, with_arrays
+from clearhead.model.core.heads import BY_NAME, HeadMeasures, Overview
+from clearhead.model.core.query import HeadId
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
-from clearhead.model.studies.atlas.measured import FIT
 from clearhead.model.studies.patterns import PATTERNS, TITLES, named
 from clearhead.viz.app.page import PageContext
-from clearhead.viz.app.session import Kept
 from clearhead.viz.components.head_grid import head_grid
 from clearhead.viz.components.picture import Grid, HeadValues
 from clearhead.viz.export import provenance
@@ -24,7 +22,6 @@ from clearhead.viz.widgets.layout import heading
 if TYPE_CHECKING:   # not imported at the start, which would delay the first page
     from pandas import DataFrame
 
-    from clearhead.model.studies.atlas.summary import Averages
     from clearhead.model.studies.patterns import HeadFits
     from clearhead.model.studies.silencing import Silencing
 
@@ -115,30 +112,3 @@ def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: I
     if offered:
         pills(WORDS["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],
               choose, "head", None, f"rank_{key}")
-
-
-# {name: title}
-AVERAGES = {each.name: each.title for each in MEASURES} | {FIT + each.name: f"fit: {each.title}" for each in PATTERNS}
-FROM_FILE = "file_"   # prefix of a corpus average shown beside one text's measure
-
-
-@with_arrays
-class CorpusResult:
-    """The measures of every head, averaged over a file of texts."""
-
-    name: str             # name of the file
-    model: str
-    revision: str         # the model's revision
-    averages: "Averages"  # averages so far
-    total: int            # number of texts in the file
-
-
-CORPUS = Kept[CorpusResult | None](None)   # the result for the last file of texts
-
-
-def saved_corpus(model: str, revision: str, kind: Kind) -> CorpusResult | None:
-    """Return the last file's measures if they are for this model and kind."""
-    corpus = CORPUS.value
-    if corpus is None or (corpus.model, corpus.revision, corpus.averages.kind) != (model, revision, kind):
-        return None
-    return corpus

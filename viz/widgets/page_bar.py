@@ -1,17 +1,37 @@
-"""The menus in the top right corner of every page: presenting with its keys, and adding to My lesson."""
+"""The row of a page's title, with the menus *Present*, *Add* and *Share*, and the keys of a presentation.
+
+Presenting is large type for an audience. P toggles it on every page; present=1 in the URL turns it on. A page becomes a
+sequence of screens for arrow keys and clickers (viz/components/js/screens.js). A lesson has several screens, including
+its controls; any other page is one picture. When a list is presented (viz/widgets/my_lesson.py), the step after an
+entry's last screen opens the next entry.
+"""
+import re
+from dataclasses import replace
+from typing import Any
+
+import segno
 import streamlit as st
 
+from clearhead.viz.app.link import SCREEN, left_out
 from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.page_controls import Control, Numbers
 from clearhead.viz.app.session import Kept
-from clearhead.viz.components.component import registered
+from clearhead.viz.app.state import State
+from clearhead.viz.app.streamlit_patch import went_back
+from clearhead.viz.components.component import component_value, registered
+from clearhead.viz.export.provenance import opens_elsewhere, opens_here_alone
 from clearhead.viz.style.text import strings
+from clearhead.viz.style.theme import STYLES
 from clearhead.viz.widgets.fields import bind
-from clearhead.viz.widgets.my_lesson import HOME, add_screens, present
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.my_lesson import HOME, add_screens, place_of, present, step
 
-WORDS = strings("present")
+WORDS, SHARE = strings("present"), strings("share")
 
 COOKIE, OFF = "clearhead_shortcuts", "off"
 _SHORTCUTS = Kept("")   # the reader's setting in this session; "" for the browser's stored one
+FINEST = 20   # QR version (97 modules wide) that a camera at the back of a room can still read
+_WHOSE = Kept("view")   # the kind of link last chosen
 
 
 def shortcuts() -> bool:
@@ -32,6 +52,7 @@ def page_bar(page: PageContext) -> None:
                         on_change="rerun") as opened:
             if opened.open:
                 add_screens(page)
+    share_button(page)
 
 
 def _keys() -> None:
@@ -40,3 +61,121 @@ def _keys() -> None:
         lambda shortcuts: _SHORTCUTS.put("on" if shortcuts else OFF), "shortcuts", shortcuts(), "shortcuts"))
     if _SHORTCUTS.value:
         registered("cookie", "js/cookie.js", "module.cookie")(key="shortcuts-kept", data=[COOKIE, _SHORTCUTS.value])
+
+
+def share_button(page: PageContext) -> None:
+    """Draw the button that opens the *Share* dialog."""
+
+    @st.fragment
+    def button() -> None:
+        if st.button(SHARE["share"], key="share", type="tertiary", icon=":material/qr_code_2:"):
+            st.dialog(SHARE("title", page=page.about.title), width="large")(_share)(page)
+
+    button()
+
+
+def _share(page: PageContext) -> None:
+    """Draw the dialog: the link, what it shows, its limits, and its QR code."""
+    whose = _WHOSE.value if asks(page) else "view"
+    left, right = split(4, 5, gap="large")
+    with left:
+        if asks(page):
+            st.radio(SHARE["who"], list(SHARE["whose"]), format_func=SHARE["whose"].get,
+                     **bind(_WHOSE.put, "value", whose, "share-whose"))
+            st.caption(SHARE["about"][whose])
+        state = page.state if whose == "view" else for_class(page, whose == "show")
+        link = page.link(state)
+        st.code(link, language=None, wrap_lines=True)
+        if opens_here_alone(link):
+            st.warning(SHARE["alone"])
+        elif not opens_elsewhere(link):
+            st.caption(SHARE["network"])
+        if page.about.asks and left_out(state, page.name, page.about.controls):
+            st.caption(strings("frame")["too_long"])
+    with right, st.container(key="share-code"):
+        drawing = qr_code(link)
+        if drawing is None:
+            st.info(SHARE["dense"])
+        else:
+            st.image(drawing, width="stretch", alt=SHARE["code"])
+
+
+def qr_code(link: str) -> str | None:
+    """Return the link's QR code as SVG, black on white in any theme; None if it would be too fine to scan."""
+    try:
+        code = segno.make_qr(link, error="l")
+    except segno.DataOverflowError:
+        return None
+    return code.svg_inline(omitsize=True, border=4, light="#fff") if int(code.version) <= FINEST else None
+
+
+def is_answer(control: Control) -> bool:
+    """Return whether a control stores a reader's answer: a letter, a drawn curve, marked cells."""
+    return (control.name.startswith(("guess", "check_")) or control.name == "marks"
+            or (control.name == "drawn" and isinstance(control, Numbers)))
+
+
+def asks(page: PageContext) -> bool:
+    """Return whether the page currently has questions: lessons always, Heads while a head is to be predicted."""
+    return any(is_answer(control) for control in page.about.controls) and page.controls.get("predict") != ""
+
+
+def for_class(page: PageContext, show: bool) -> State:
+    """Return the state without answers, not presented. show: reveal every answer, else cover them; a
+    predicted head is revealed or covered accordingly."""
+    answers: dict[str, str | None] = {control.name: None for control in page.about.controls if is_answer(control)}
+    if "predict" in page.controls:
+        answers |= {"predict": None if show else "cover"}
+    return replace(page.state.with_control_values(page.name, **answers), present=False, screen="", show=show)
+
+
+def prepare(lesson: bool) -> None:
+    """Set the enlarged layout before anything is drawn: a lesson as screens with its controls, any other page as its
+    picture alone."""
+    st.html(STYLES / "present.css")
+    if not lesson:
+        st.html(STYLES / "present_picture.css")
+
+
+def listen_for_keys(page: PageContext, lesson: bool) -> None:
+    """Listen for keys. Call it last, because its element takes up a line. lesson: whether the page has several screens.
+    This is a fragment, so changing the screen does not rerun the page."""
+    turned = False
+
+    def hand_on() -> None:
+        nonlocal turned
+        event = parse_event(component_value("presentation"))
+        if event is None:
+            return
+        kind, said = event
+        turned = kind != "screen"
+        if kind == "screen":
+            page.set(screen=said)
+        else:
+            (present if kind == "on" else step)(page, said)
+
+    @st.fragment
+    def listen() -> None:
+        if turned:
+            st.rerun()
+        state, (place, only) = page.state, place_of(page)
+        words = {"id": f"{page.name} {only} {place}", "title": page.about.title, "screen": state.screen,
+                 "lesson": lesson, "only": only, "place": place, "back": went_back(),
+                 "text": WORDS} if state.present else {}
+        # data must be in a list, like the slider's message
+        keys = registered("keys", "js/presentation.js", "module.keys", isolate_styles=False)
+        keys(key="presentation", data=[{"on": state.present, "letters": shortcuts()} | words], on_event_change=hand_on)
+
+    listen()
+
+
+def parse_event(value: object) -> tuple[str, Any] | None:
+    """Parse a browser event: {"on": true or false}, {"step": 1 or -1} or {"screen": name}. Return None if it is
+    invalid."""
+    if value in ({"on": True}, {"on": False}) and isinstance(value["on"], bool):
+        return "on", value["on"]
+    if value in ({"step": 1}, {"step": -1}) and type(value["step"]) is int:
+        return "step", value["step"]
+    if isinstance(value, dict) and set(value) == {"screen"} and isinstance(value["screen"], str):
+        return ("screen", value["screen"]) if re.fullmatch(SCREEN, value["screen"], re.ASCII) else None
+    return None

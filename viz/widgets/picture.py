@@ -21,9 +21,9 @@ from clearhead.viz.components.picture import Image, Patches, PatchValues
 from clearhead.viz.components.picture_view import picture_view
 from clearhead.viz.style import glow
 from clearhead.viz.style.text import escape_markdown, strings
-from clearhead.viz.widgets.fields import bind
+from clearhead.viz.widgets.fields import bind, most_megabytes
 from clearhead.viz.widgets.fragment import is_here
-from clearhead.viz.widgets.upload import most_megabytes, take
+from clearhead.viz.widgets.upload import take
 from clearhead.viz.widgets.vocabulary import example_of
 
 WORDS = strings("pictures")

@@ -13,10 +13,10 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.session import Kept, session
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.style.text import escape_markdown, strings
-from clearhead.viz.widgets.fields import bind, text_value
+from clearhead.viz.widgets.fields import bind, most_megabytes, text_value
 from clearhead.viz.widgets.fragment import FETCHING, errors_as_sentences, is_here, show_fetching
 from clearhead.viz.widgets.picture import picture_widgets, what_it_reads
-from clearhead.viz.widgets.upload import most_megabytes, take
+from clearhead.viz.widgets.upload import take
 
 WORDS = strings("frame")
 

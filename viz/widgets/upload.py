@@ -1,6 +1,5 @@
 """Files and texts that a visitor uploads, read in batches that can be stopped."""
 import io
-import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import islice, takewhile
@@ -9,7 +8,6 @@ from typing import Any
 import streamlit as st
 
 from clearhead.model.ask import desk
-from clearhead.model.core.limits import MB
 from clearhead.model.core.models import Question
 from clearhead.model.core.query import UserError
 from clearhead.model.studies.corpus import FIELD, SUFFIXES, columns, texts
@@ -17,6 +15,7 @@ from clearhead.viz.app.session import Kept
 from clearhead.viz.app.streamlit_patch import forget_upload, is_dropped
 from clearhead.viz.app.waiting import ask_each
 from clearhead.viz.style.text import strings
+from clearhead.viz.widgets.fields import most_megabytes
 from clearhead.viz.widgets.layout import note, split
 
 WORDS = strings("measures")
@@ -28,12 +27,6 @@ Texts = tuple[tuple[int, str], ...]   # (line, text) of each
 
 _READ = Kept[dict[str, str]]({})   # the last file from each uploader, until it is read
 _STOPPED = Kept(frozenset[str]())  # keys of runs waiting to be resumed
-
-
-def most_megabytes(limit: int) -> int:
-    """Return the whole megabytes that an uploader states as the limit for `limit` bytes, at most what the server
-    accepts."""
-    return max(1, min(math.ceil(limit / MB), st.get_option("server.maxUploadSize")))
 
 
 def take(key: str) -> tuple[bytes, str] | None:

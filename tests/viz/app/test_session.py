@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from clearhead.model.core import pictures
 from clearhead.model.core.query import Kind, UserError
 from clearhead.viz.app.session import Session
-from clearhead.viz.widgets.head_table import CORPUS, CorpusResult, saved_corpus
+from clearhead.viz.widgets.measured import CORPUS, CorpusResult, saved_corpus
 from tests.conftest import ROOT
 from tests.uploads import packed
 
@@ -34,7 +34,7 @@ def test_kept_value_lasts_between_runs_and_belongs_to_one_visitor():
 
 
 def test_measures_of_a_file_belong_to_model_and_kind(monkeypatch):
-    corpus, visitor = CorpusResult("texts.txt", "minilm", "r1", SimpleNamespace(kind=Kind.SELF), 20), Session()
+    corpus, visitor = CorpusResult("texts.txt", "minilm", "r1", SimpleNamespace(kind=Kind.SELF), 20, {}), Session()
     monkeypatch.setattr("clearhead.viz.app.session.session", lambda: visitor)
     assert saved_corpus("minilm", "r1", Kind.SELF) is None
     CORPUS.value = corpus

@@ -32,7 +32,7 @@ from clearhead.viz.components.story import parse_event as read_story
 from clearhead.viz.pages.lessons.inside import HAND
 from clearhead.viz.style.format import visible_token
 from clearhead.viz.widgets.head_table import clicked_head
-from clearhead.viz.widgets.presentation import parse_event as read_presentation
+from clearhead.viz.widgets.page_bar import parse_event as read_presentation
 from clearhead.viz.widgets.progress import parse_event as read_progress
 from tests.fabricate import record
 from tests.hostile import JSON, TEXTS, examples

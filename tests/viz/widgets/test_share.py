@@ -11,7 +11,7 @@ from clearhead.viz.app.session import Session
 from clearhead.viz.app.state import State
 from clearhead.viz.export.handout.files import Handout, make_words
 from clearhead.viz.widgets import my_lesson
-from clearhead.viz.widgets.share import for_class, qr_code
+from clearhead.viz.widgets.page_bar import for_class, qr_code
 
 
 @pytest.mark.parametrize("show", [False, True])

@@ -8,26 +8,24 @@ from clearhead.model.core.heads import MEASURES
 from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.record import unread
 from clearhead.model.studies.atlas.build import Item, TextsQuery
+from clearhead.model.studies.atlas.measured import FIT
 from clearhead.model.studies.atlas.summary import Averages, as_csv
+from clearhead.model.studies.patterns import PATTERNS
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.export.provenance import public_name, versions
 from clearhead.viz.style.text import escape_markdown, strings
-from clearhead.viz.widgets.head_table import (
-    AVERAGES,
-    CORPUS,
-    FROM_FILE,
-    CorpusResult,
-    clickable_table,
-    column_config,
-    saved_corpus,
-)
+from clearhead.viz.widgets.head_table import clickable_table, column_config
 from clearhead.viz.widgets.layout import flex_row, note
+from clearhead.viz.widgets.measured import CORPUS, FROM_FILE, CorpusResult, saved_corpus
 from clearhead.viz.widgets.upload import answers_over_texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 WORDS = strings("measures")
+
+# {name: title}
+AVERAGES = {each.name: each.title for each in MEASURES} | {FIT + each.name: f"fit: {each.title}" for each in PATTERNS}
 
 
 def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None:
@@ -38,7 +36,8 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
             model, revision, kind, tuple(Item(line, name, line, text) for line, text in texts)))
         if found is not None and found[2]:
             name, total, answers = found
-            CORPUS.value = CorpusResult(name, model, revision, functools.reduce(Averages.merge, answers), total)
+            CORPUS.value = CorpusResult(name, model, revision, functools.reduce(Averages.merge, answers), total,
+                                        AVERAGES)
     except UserError as error:
         st.error(escape_markdown(error))
     result = saved_corpus(model, revision, kind)
@@ -67,7 +66,7 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
                       "versions": versions()}
         st.download_button(WORDS["many_csv"], lambda: as_csv(averages, provenance),
                            "clearhead-heads-over-texts.csv", "text/csv", on_click="ignore", key="many-csv")
-        colour = st.selectbox(WORDS["many_colour"], averages.names, format_func=lambda name: AVERAGES[name],
+        colour = st.selectbox(WORDS["many_colour"], averages.names, format_func=result.titles.__getitem__,
                               key="many-colour", width=320)
         if st.button(WORDS["many_open"], key="many-open"):
             page.open_page("heads", colour=FROM_FILE + colour)

@@ -25,7 +25,7 @@ from clearhead.model.core.view import (
 from clearhead.viz.app.examples import Example, token_of
 from clearhead.viz.app.glossary import term_link, terms
 from clearhead.viz.app.page import PageContext
-from clearhead.viz.app.page_controls import Choice, Number, Switch
+from clearhead.viz.app.page_controls import Number, Switch, Words
 from clearhead.viz.app.state import complete_view, tenth_weight
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.components.from_record import head_of, patch_name, picture_behind, rows_overview
@@ -51,13 +51,13 @@ from clearhead.viz.widgets.export_menu import export_menu
 from clearhead.viz.widgets.fields import bind, pills, segments, select, slider_for, toggle, toggle_for
 from clearhead.viz.widgets.handout_button import offer_picture
 from clearhead.viz.widgets.head_picker import kind_choice
-from clearhead.viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
 from clearhead.viz.widgets.layout import flex_row, heading
+from clearhead.viz.widgets.measured import FROM_FILE, saved_corpus
 from clearhead.viz.widgets.picture import open_picture, patch_strip
 
 WORDS = strings("heads")
 
-CONTROLS = (Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES))),   # colours of the grid
+CONTROLS = (Words("colour", "", 40),     # of the grid: a measure of this text, or its average over a file
             Number("opacity", glow.OPACITY, 0, 1),     # of the colours over a picture
             Switch("written"), Switch("stepping"))     # of a translation: rows by the word they write, up to the focus
 PICTURE = 465   # height in pixels that fits below the sentence, with its text, on a screen of 900
@@ -192,13 +192,13 @@ def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> tu
     options = {"": WORDS["sorts"][""]} | {name: WORDS["sorts"][name] for name in (measures.values if measures else ())}
     result = saved_corpus(query.model, query.revision, kind)
     if result is not None:
-        options |= {FROM_FILE + name: WORDS("colour_file", title=WORDS["sorts"].get(name, AVERAGES[name]),
+        options |= {FROM_FILE + name: WORDS("colour_file", title=WORDS["sorts"].get(name, result.titles[name]),
                                             name=result.name) for name in result.averages.names}
     if not chosen or chosen not in options:
         return options, None
     if result is not None and chosen.startswith(FROM_FILE):
         name = chosen.removeprefix(FROM_FILE)
-        return options, HeadValues(result.averages.by_head(name), f"{AVERAGES[name]}, {result.name}")
+        return options, HeadValues(result.averages.by_head(name), f"{result.titles[name]}, {result.name}")
     return options, None if measures is None else HeadValues(measures.by_head(chosen), BY_NAME[chosen].title)
 
 

@@ -47,12 +47,12 @@ def words(page: PageContext, record: AttentionRecord, view: View) -> None:
         _probabilities(record, word)
 
 
-def _swap(page: PageContext) -> desk.Swap | None:
+def _swap(page: PageContext) -> "desk.Swap | None":
     """Return the adjectives that our translator's sentence can have, if it is of this kind."""
     return desk.swap(page.text) if page.model == OURS else None
 
 
-def _twins(page: PageContext, swap: desk.Swap) -> None:
+def _twins(page: PageContext, swap: "desk.Swap") -> None:
     """Draw the choice of adjectives, and the twins' translations below each other."""
     prose(WORDS["lead"])
     records = page.record(), page.ask(open_query(page.model, swap.twin))
