@@ -1,6 +1,6 @@
 """The page on circuits: each head's function, pairs of heads that compose, path patching, and known circuits."""
-import dataclasses
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,6 @@ import streamlit as st
 from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.ask.shipped import Shipped
-from clearhead.model.core.heads import OverviewQuery
 from clearhead.model.core.query import HeadId, Kind, UserError
 from clearhead.model.studies import head_weights, known_circuits, mechanisms
 from clearhead.model.studies.known_circuits import Finding, KnownCircuitsQuery
@@ -77,11 +76,10 @@ def _heads(page: PageContext, found: Mechanisms) -> None:
 
 def _grid(page: PageContext, values: dict[HeadId, float], label: str, key: str) -> None:
     """Draw the grid coloured by one number per head; a click opens the head on the page Heads."""
-    view = page.view()
-    kind = Kind.CAUSAL if Kind.CAUSAL in page.record().kinds else Kind.SELF
-
-    coloured_grid(page.ask(OverviewQuery(page.query(), kind), height=0), view, HeadValues(values, label, signed=True),
-                  key=key, choose=partial(page.open_head, kind=kind), height=TALL)
+    record = page.record()
+    kind = Kind.CAUSAL if Kind.CAUSAL in record.kinds else Kind.SELF
+    coloured_grid(page, (record,), replace(page.view(), kind=kind), HeadValues(values, label, signed=True), key=key,
+                  choose=partial(page.open_head, kind=kind), height=TALL)
 
 
 def _pairs(page: PageContext, found: Mechanisms) -> None:
@@ -231,7 +229,7 @@ def _shipped(model: str) -> Shipped | None:
     need not be on this disk."""
     asked = KnownCircuitsQuery(model, "")
     try:
-        asked = dataclasses.replace(asked, revision=sources.revision(model))
+        asked = replace(asked, revision=sources.revision(model))
     except UserError:
         return desk.shipped(asked)
     known = desk.shipped(asked)

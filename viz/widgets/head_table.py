@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from clearhead.model.core.heads import BY_NAME, HeadMeasures, Overview
+from clearhead.model.core.heads import BY_NAME, HeadMeasures, OverviewQuery
 from clearhead.model.core.query import HeadId
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
@@ -99,16 +99,18 @@ def plain_table(table: "DataFrame", alt: str, titles: Mapping[str, str], **optio
                             paper=[paper_head_label(*head) for head in table.index]), alt, titles, **options)
 
 
-def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: Iterable[tuple[HeadId, float]] = (),
-                  write: Callable[[float], str] = str, *, key: str, choose: Callable[..., None], height: int = 300,
-                  records: tuple[AttentionRecord, ...] = ()) -> None:
-    """Draw the grid of heads coloured by `values`, with ranks on the offered heads and a button for each of them. A
-    click calls choose(head=…). height: pixels."""
+def coloured_grid(page: PageContext, records: tuple[AttentionRecord, ...], view: View, values: HeadValues,
+                  offered: Iterable[tuple[HeadId, str]] = (), *, key: str, choose: Callable[..., None],
+                  height: int = 300, tooltips: Mapping[str, Mapping[HeadId, float]] | None = None) -> None:
+    """Draw the heads of the view's kind coloured by `values`, with ranks on the offered heads and a button for each of
+    them, with its value in words. records: what the values are about; the heads are those of the first. A click calls
+    choose(head=…). height: pixels. tooltips: as in `head_grid`."""
     offered = list(offered)
     badges = [(*head, place) for place, (head, _) in enumerate(offered, 1)]
+    overview = page.ask(OverviewQuery(records[0].query, view.kind), height=0)
     grid = Grid(overview, view.head_id, rank_badges=badges, values=values)
-    head_grid(grid, height=height, key=key, on_event=lambda event: choose(head=event.head))
+    head_grid(grid, tooltips=tooltips, height=height, key=key, on_event=lambda event: choose(head=event.head))
     offer_picture(key, grid, records, view)
     if offered:
-        pills(WORDS["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],
+        pills(WORDS["open"], [(head, f"{head_label(*head)}  {value}") for head, value in offered],
               choose, "head", None, f"rank_{key}")

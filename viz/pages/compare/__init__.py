@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from clearhead.model import sources
-from clearhead.model.core.heads import OverviewQuery
+from clearhead.model.core.heads import OverviewQuery as OverviewQuery
 from clearhead.model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, frozen
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
@@ -18,11 +18,12 @@ from clearhead.viz.app.page_controls import Choice, Number, Words, position
 from clearhead.viz.components.component import Selection
 from clearhead.viz.pages.compare.difference import (
     EQUAL,
+    as_matrices,
     both_section,
     change_section,
+    draw_sides,
     grid_section,
     map_beside_grid,
-    matrices,
     open_head,
     patching_section,
 )
@@ -79,7 +80,6 @@ def render(page: PageContext) -> None:
     records = record, second
     found = open_head(page, records, view, (other.kind, other.head),
                       page.ask(AlignmentQuery(record.query, other.query, kinds)))
-    overview = page.ask(OverviewQuery(record.query, view.kind))
     edited = _edited(page, record, view) if page["versus"] == "edit" else None
     compared = page.ask(ComparisonQuery(record.query, other.query, kinds, None if other.counterpart else other.head))
     heard = [edit for edit in other.query.edits if isinstance(edit, Silence | Patch) and page["edit_layer"] < 0]
@@ -90,7 +90,7 @@ def render(page: PageContext) -> None:
         st.rerun()
     left, right = split(gap="large")
     with left:
-        grid_section(page, overview, view, compared, records, found.names,
+        grid_section(page, view, compared, records, found.names,
                      _taker(page, edited) if other.counterpart else None)
         if page["versus"] == "model":
             st.caption(words["same_heads" if same_heads(*records, kinds) else "other_heads"], width=READABLE)
@@ -102,14 +102,14 @@ def render(page: PageContext) -> None:
                 _gone(page, record, view, edit)
     if beside:
         with right:
-            matrices(page, records, view, found, (2,))
+            draw_sides(page, records, found, as_matrices(view, found), (2,))
     for edit in other.query.edits:
         if isinstance(edit, Patch):
-            patching_section(records, overview, view, page.ask(PatchQuery(record.query, edit.from_query, edit.kind)),
+            patching_section(page, records, view, page.ask(PatchQuery(record.query, edit.from_query, edit.kind)),
                              _taker(page, None))
     both_section(page, records, view, found, (0, 1) if beside else (0, 1, 2))
     if page["versus"] == "model" and record.picture is None and same_heads(*records, kinds):
-        many_section(page, records, overview, view, _taker(page, None))
+        many_section(page, records, view, _taker(page, None))
     folded_formula(words["formula"], _proof, key="compare-formula")
 
 

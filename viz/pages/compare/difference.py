@@ -1,14 +1,13 @@
 """The sections of the page Compare: the heads that changed most, or that change the answer when patched; both answers;
 and the open head on both sides with the difference, as matrices or over pictures."""
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import streamlit as st
 
-from clearhead.model.core.heads import Overview
 from clearhead.model.core.query import Edit, HeadId, Hide, Kind, Patch, Silence, Window, with_arrays
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import SCALES, DisplayedHead, View
@@ -162,11 +161,10 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, 
     shown: tuple[Head, ...] | tuple[Image, ...]
     if over:
         shown = rows_over_pictures(records, view, found.shown, found.aligned)
-        _three_over_pictures(page, records, shown, found.titles)
         found.titles[2][1:] = [WORDS("bound", bound=shown[2].values.high)]   # the largest change in this row
     else:
         shown = as_matrices(view, found)
-        matrices(page, records, view, found, places)
+    draw_sides(page, records, found, shown, places)
     st.caption(WORDS["over_about" if over else "picture_about"])
     if alone := alone_claim(found.aligned):
         st.caption(alone)
@@ -182,27 +180,26 @@ def as_matrices(view: View, found: OpenHead) -> tuple[Head, ...]:
                  for place, head in enumerate(found.shown))
 
 
-def matrices(page: PageContext, records: Pair, view: View, found: OpenHead, places: tuple[int, ...]) -> None:
-    """Draw some of the three matrices (two heads and their difference): side by side for short texts, with a larger
-    difference below for longer ones. Choosing a row in one focuses it in all of them, and on the page Heads."""
-    aligned, few = found.aligned, max(len(found.aligned.rows), len(found.aligned.columns)) <= FEW
-    in_a_row = few and not page.present
+def draw_sides(page: PageContext, records: Pair, found: OpenHead, shown: tuple[Head, ...] | tuple[Image, ...],
+               places: Sequence[int] = (0, 1, 2)) -> None:
+    """Draw some of the three (two heads and their difference): side by side over pictures and for short texts, with a
+    larger difference below for longer ones. Choosing a row in one focuses it in all of them, and on the page Heads."""
+    aligned, over = found.aligned, isinstance(shown[0], Image)
+    in_a_row = over or (max(len(aligned.rows), len(aligned.columns)) <= FEW and not page.present)
     columns = [*st.columns(len(places) if in_a_row else min(len(places), 2), gap="small", vertical_alignment="bottom"),
                None]
     height = HIGH[0] if in_a_row else HIGH[1]
-    heads = as_matrices(view, found)
 
     def take(event: Selection) -> None:
-        first = aligned.rows[event.token].first if event.token is not None else ()
-        if first:
+        if event.token is not None and (first := (event.token,) if over else aligned.rows[event.token].first):
             page.set(token=first[0])
 
     for column, place in zip(columns, places):
         with column or st.container():
             _title(found.titles[place])
-            key = f"compare-{SIDES[place]}"
-            head_view(heads[place], height=height if column else HIGH[2], key=key, on_event=take)
-            offer_picture(key, heads[place], records[place:place + 1] or records)
+            key, value, draw = f"compare-{SIDES[place]}", shown[place], picture_view if over else head_view
+            draw(value, height=height if column else HIGH[2], key=key, on_event=take)
+            offer_picture(key, value, records[place:place + 1] or records)
 
 
 def over_pictures(records: Pair) -> bool:
@@ -244,21 +241,6 @@ def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ..
             values = PatchValues(numbers, name, even=even, high=most)
         images.append(Image(named_patches(record, view), values, focus, hidden=hidden_tokens(record)))
     return tuple(images)
-
-
-def _three_over_pictures(page: PageContext, records: Pair, shown: tuple[Image, ...],
-                         titles: list[list[str]]) -> None:
-    """Draw the row in focus over the first picture, over the second, and its change. Choosing a patch in one focuses it
-    in all of them."""
-    def take(event: Selection) -> None:
-        if event.token is not None:
-            page.set(token=event.token)
-
-    for place, (column, name) in enumerate(zip(st.columns(3, gap="small"), SIDES, strict=True)):
-        with column:
-            _title(titles[place] if place < 2 else titles[place][:1])
-            picture_view(shown[place], height=HIGH[0], key=f"compare-over-{name}", on_event=take)
-            offer_picture(f"compare-over-{name}", shown[place], records[place:place + 1] or records)
 
 
 def _title(title: list[str]) -> None:
@@ -307,7 +289,7 @@ def alone_claim(aligned: Alignment) -> str:
                  of_columns=len(aligned.columns)) if rows or columns else ""
 
 
-def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison, records: Pair, names: Names,
+def grid_section(page: PageContext, view: View, compared: Comparison, records: Pair, names: Names,
                  choose: Callable[..., None] | None) -> None:
     """Draw the grid of the first record's heads, coloured by their change, or by their similarity to the second's open
     head. choose(head=…) opens a head together with its counterpart; None if heads have no counterparts."""
@@ -324,7 +306,7 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
     offered = (ranked[ranked > EQUAL] if counterpart else values)[:SHOWN]
     colours = HeadValues(values.clip(lower=0).to_dict(), WORDS["grid_value" if counterpart else "grid_likeness"],
                          bound=max(values.abs().max(), EQUAL), ranked=True)
-    coloured_grid(overview, view, colours, offered.items(), format_number, key="compare-grid", records=records,
+    coloured_grid(page, records, view, colours, offered.map(format_number).items(), key="compare-grid",
                   choose=choose or page.set)
 
 
@@ -355,7 +337,7 @@ def _share(number: float, written: Callable[[float], str] = format_weight) -> st
     return "–" if math.isnan(number) else written(number)
 
 
-def patching_section(records: Pair, overview: Overview, view: View, patches: PatchEffects,
+def patching_section(page: PageContext, records: Pair, view: View, patches: PatchEffects,
                      choose: Callable[..., None]) -> None:
     """Draw the heads that change the answer when patched from the other sentence: all heads as a grid, and whole
     layers. records: of the first text, unedited and edited. choose(head=…) selects another head."""
@@ -368,7 +350,7 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
         st.caption(words("grid", unit=words["logits_unit"] if patches.words else words["cosine_unit"]))
         bound = max(FAINT * abs(patches.other - patches.plain), effects.abs().max(), EQUAL)
         colours = HeadValues(effects.to_dict(), words["effect"], signed=True, bound=bound, ranked=True)
-        coloured_grid(overview, view, colours, strongest.items(), format_change, key="compare-patched", records=records,
+        coloured_grid(page, records, view, colours, strongest.map(format_change).items(), key="compare-patched",
                       choose=choose)
     with right:
         names = [*patches.layers, words["all"]]

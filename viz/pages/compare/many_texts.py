@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from clearhead.model.core.heads import Overview
 from clearhead.model.core.record import AttentionRecord, unread
 from clearhead.model.core.statistics import FEWEST
 from clearhead.model.core.view import View
@@ -30,7 +29,7 @@ def table_over(answers: tuple[Divergences, ...]) -> "DataFrame":
     return Divergences.joined(answers).frame().sort_values("divergence", ascending=False, kind="stable")
 
 
-def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], overview: Overview, view: View,
+def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
                  choose: Callable[..., None]) -> None:
     """Draw the fields for texts, and the grid and table of every head's difference over them. choose(head=…) opens a
     head on both sides."""
@@ -57,8 +56,8 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
     with left:
         colours = HeadValues(table["divergence"].to_dict(), strings("compare")["grid_value"],
                              bound=max(first["divergence"], EQUAL), ranked=True)
-        coloured_grid(overview, view, colours, table["divergence"][:SHOWN].items(), format_number, key="compare-many",
-                      records=records, choose=choose)
+        coloured_grid(page, records, view, colours, table["divergence"][:SHOWN].map(format_number).items(),
+                      key="compare-many", choose=choose)
     with right:
         alt = words("table", one=records[0].card.title, other=records[1].card.title, name=name)
         plain_table(table, alt, words["columns"], key="compare-many-table", formats=dict.fromkeys(table, "%.4f"))

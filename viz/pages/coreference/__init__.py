@@ -7,10 +7,12 @@ import numpy as np
 import streamlit as st
 
 from clearhead.model import sources
-from clearhead.model.core.heads import OverviewQuery, by_head, head_frame, head_ids
+from clearhead.model.core.heads import OverviewQuery as OverviewQuery
+from clearhead.model.core.heads import by_head, head_frame, head_ids
 from clearhead.model.core.query import Kind, KindHeadId, Silence, UserError, with_arrays
 from clearhead.model.core.record import AttentionMap
 from clearhead.model.core.statistics import accuracy_intervals, max_statistic_null
+from clearhead.model.core.view import View
 from clearhead.model.studies.coreference import (
     Answers,
     AnswersQuery,
@@ -33,8 +35,9 @@ from clearhead.viz.app.examples import example_for, other_twin
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Switch, Words
 from clearhead.viz.components.component import Selection
-from clearhead.viz.components.head_grid import head_grid
-from clearhead.viz.components.picture import Grid, HeadValues
+from clearhead.viz.components.head_grid import head_grid as head_grid
+from clearhead.viz.components.picture import Grid as Grid
+from clearhead.viz.components.picture import HeadValues
 from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.base import fitting_name
@@ -46,8 +49,8 @@ from clearhead.viz.style.theme import READABLE_WIDE
 from clearhead.viz.widgets.fields import bind, choice_for, toggle_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded_formula, says_why
-from clearhead.viz.widgets.handout_button import offer_picture
-from clearhead.viz.widgets.head_table import plain_table
+from clearhead.viz.widgets.handout_button import offer_picture as offer_picture
+from clearhead.viz.widgets.head_table import coloured_grid, plain_table
 from clearhead.viz.widgets.layout import flex_row, heading, note, opening, prose, split
 from clearhead.viz.widgets.vocabulary import vocabulary
 
@@ -163,12 +166,9 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
             numbers = {noun: by_head(heads, column) for noun, column in zip((a, b), weights.T, strict=True)}
             values = by_head(heads, weights[:, 0] - weights[:, 1])
             query = sources.open_query(page.model, side_case.sentence)
-            overview = page.ask(OverviewQuery(query, attention_map.kind))
-            colours = HeadValues(values, f"{a} − {b}", signed=True, bound=reach)
-            grid = Grid(overview, twins.heads[place][1:], values=colours)
-            head_grid(grid, tooltips=numbers, height=GRID, key=f"coref_{side}",
-                      on_event=lambda event: page.set(head=event.head))
-            offer_picture(f"coref_{side}", grid, (page.ask(query),))
+            coloured_grid(page, (page.ask(query),), View(*twins.heads[place]),
+                          HeadValues(values, f"{a} − {b}", signed=True, bound=reach), tooltips=numbers, height=GRID,
+                          key=f"coref_{side}", choose=page.set)
     note(words("same", reach=format_weight(reach), **bold))
     with flex_row("center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")

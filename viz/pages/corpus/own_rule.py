@@ -9,7 +9,6 @@ from typing import Any
 import streamlit as st
 
 from clearhead.model import sources
-from clearhead.model.core.heads import OverviewQuery
 from clearhead.model.core.query import UserError
 from clearhead.model.core.statistics import FEWEST
 from clearhead.model.studies import corpus, rule
@@ -119,10 +118,9 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
     with left:
         heading(WORDS["grid"])
         accuracy = table["accuracy"]
-        coloured_grid(page.ask(OverviewQuery(page.query(), view.kind)), view,
+        coloured_grid(page, (page.record(),), view,
                       HeadValues(accuracy.to_dict(), WORDS["accuracy"], bound=1.0, ranked=True),
-                      accuracy[:SHOWN].items(), format_share, key="rule", records=(page.record(),),
-                      choose=partial(page.open_head, text=text))
+                      accuracy[:SHOWN].map(format_share).items(), key="rule", choose=partial(page.open_head, text=text))
     with right:
         heading(WORDS["table"])
         shares = ["accuracy", "low", "high"]

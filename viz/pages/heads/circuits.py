@@ -1,8 +1,9 @@
 """Sections on why the open head attends to a token and on what it writes, computed when opened."""
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
-from clearhead.model.core.heads import OverviewQuery
 from clearhead.model.core.query import Kind, isolated
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
@@ -171,17 +172,18 @@ def _cosine(page: PageContext, view: View) -> None:
 
 def _attribution(page: PageContext, view: View, found: Writes, label: str, axis: str, claim: str) -> None:
     """Draw the parts of a logit difference or cosine as the grid's colours and as bars per layer."""
-    words, query = WORDS["writes"], page.query()
+    words = WORDS["writes"]
     prose(claim + " " + words("sums", total=format_number(found.total, 4),
                               error=format_difference(abs(found.total - found.difference))))
     left, right = split(11, 13)
     with left:
         kind = Kind.CAUSAL if view.kind is Kind.CROSS else view.kind
-        overview = page.ask(OverviewQuery(query, kind), height=0)
-        values = {(layer, head): float(found.heads[place, head]) for place, layer in enumerate(overview.layers)
+        record = page.record()
+        layers = [layer.index for layer in record[kind].layers]
+        values = {(layer, head): float(found.heads[place, head]) for place, layer in enumerate(layers)
                   for head in range(found.heads.shape[1])}
-        coloured_grid(overview, view, HeadValues(values, label, signed=True), key="writes-grid", height=430,
-                      choose=lambda head: page.set(kind=kind, head=head))
+        coloured_grid(page, (record,), replace(view, kind=kind), HeadValues(values, label, signed=True),
+                      key="writes-grid", height=430, choose=lambda head: page.set(kind=kind, head=head))
     with right:
         sums = {words["heads"]: found.heads.sum(1) + (found.cross.sum(1) if found.cross.size else 0),
                 words["feed_forward"]: found.feed_forward}
@@ -189,6 +191,6 @@ def _attribution(page: PageContext, view: View, found: Writes, label: str, axis:
             ("embedding", found.embedding), ("bias", found.bias), ("rest", found.rest), ("others", found.others),
             ("heads", float(sum(sums[words["heads"]]))), ("feed_forward", float(found.feed_forward.sum())),
             ("difference", found.difference))}
-        figure(bars, overview.layers, sums, axes=(words["layers_axis"], axis),
+        figure(bars, layers, sums, axes=(words["layers_axis"], axis),
                height=400, key="writes-layers", alt=words("alt_layers", axis=axis, **facts))
         st.caption(words("rest", **facts) + (words("others", **facts) if found.others else ""))
