@@ -384,21 +384,18 @@ class Figure:
         """Write the figure as .pdf, .svg or .png with embedded provenance. zoom: pixels per point. Raises Error for any
         other format."""
         from clearhead.model.core import files
-        from clearhead.viz.export.paper.sheet import SUFFIXES
 
         place = Path(path)
-        if place.suffix.lower() not in SUFFIXES:
-            raise UserError(f"{place.name} has no suffix of a known format; end the name in {', '.join(SUFFIXES)}.")
-        if not zoom > 0:
-            raise UserError(f"zoom is {zoom!r} but must be a number above 0; choose the pixels per point.")
-        files.write(place, self.content(place.suffix.lower().removeprefix("."), zoom))
+        if not 1 <= zoom <= 8:
+            raise UserError(f"zoom is {zoom!r} but must be a number from 1 to 8; choose the pixels per point.")
+        files.write(place, self.content(place.suffix, zoom))
         return place
 
-    def content(self, kind: str, zoom: int = 4) -> bytes:
-        """Return the bytes of the figure as "png", "svg" or "pdf"."""
-        from clearhead.viz.export import formats
+    def content(self, suffix: str, zoom: int = 4) -> bytes:
+        """Return the bytes of the figure as ".png", ".svg" or ".pdf"."""
+        from clearhead.viz.export.formats import Options, export
 
-        return formats.columns(self.data, self.view, kind, self.layout, zoom=zoom)
+        return export(suffix, self.data, self.view, Options(zoom=zoom, layout=self.layout))
 
     def _repr_png_(self) -> bytes:
-        return self.content("png", 3)
+        return self.content(".png", 3)

@@ -12,10 +12,9 @@ from clearhead.model.core.files import refuse_overwriting, write
 from clearhead.model.core.query import HeadId, Query, UserError, Window
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import LENSES, SCALES, View, checked_view
-from clearhead.viz.export.formats import FORMATS, Options, caption, columns
+from clearhead.viz.export.formats import FORMATS, Options, caption
 from clearhead.viz.export.formats import export as make_file
 from clearhead.viz.export.paper.columns import Layout
-from clearhead.viz.export.paper.sheet import SUFFIXES
 from clearhead.viz.export.provenance import stated_address
 
 
@@ -85,16 +84,12 @@ def export(out: Path, **asked: Any) -> None:
     record = answer_to(_query(*(asked[name] for name in names)))
     several = _heads(asked)
     view = _view(record, asked, several)
-    if asked["width"] or len(several) > 1:
-        if out.suffix.lower() not in SUFFIXES:
-            raise UserError(f"A figure for a paper is a {', '.join(SUFFIXES)} file, but {out.name} is not.")
-        layout = Layout(() if asked["grid"] else several or (view.head_id,), asked["width"] or "two-column",
-                        asked["title"])
-        content = columns(record, view, out.suffix.lower()[1:], layout, zoom=asked["zoom"], paths=asked["paths"])
+    layout = Layout(() if asked["grid"] else several or (view.head_id,), asked["width"] or "two-column",
+                    asked["title"]) if asked["width"] or len(several) > 1 else None
+    content = make_file(out.suffix, record, view, Options(asked["grid"], asked["zoom"], not asked["no_caption"],
+                                                          paths=asked["paths"], layout=layout))
+    if layout:
         click.echo(caption(record, view, layout))
-    else:
-        content = make_file(out.suffix, record, view, Options(asked["grid"], asked["zoom"], not asked["no_caption"],
-                                                                paths=asked["paths"]))
     write(out, content)
     click.echo(f"{out}: {len(content):,} bytes")
 

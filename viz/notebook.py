@@ -41,7 +41,7 @@ def png(record: AttentionRecord, view: View, heads: tuple[HeadId, ...]) -> bytes
     """Return the heads, or all if there are none, as they are drawn for a paper, for viewers without scripts such as
     GitHub, VS Code and PDF. None if they do not fit on paper, or without the extra `paper`."""
     with suppress(UserError):
-        return formats.columns(record, view, "png", Layout(heads), zoom=2)
+        return formats.export(".png", record, view, formats.Options(layout=Layout(heads)))
     return None
 
 

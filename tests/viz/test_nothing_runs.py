@@ -15,8 +15,7 @@ from clearhead.model.core.query import Silence, UserError
 from clearhead.model.core.record import Prediction
 from clearhead.model.core.view import View
 from clearhead.viz.components.picture import Head
-from clearhead.viz.export.comparison import SavedComparison, comparison_picture
-from clearhead.viz.export.formats import FORMATS, Options, export
+from clearhead.viz.export.formats import FORMATS, Options, comparison, export
 from clearhead.viz.export.handout.build import chart_item, record_item, table_item
 from clearhead.viz.export.handout.files import Handout, load, save
 from clearhead.viz.export.handout.page import page
@@ -160,8 +159,7 @@ def files() -> dict[str, bytes]:
     produced |= {f"picture{suffix}": export(suffix, over, View(token=9, lens="picture"), options[at])
                  for at, suffix in enumerate((".svg", ".html")) if "picture" in FORMATS[suffix].subjects}
     shown = tuple(Head((fabricate.shown(made),), View(), bound) for bound in (None, None, 1.0))
-    comparison = SavedComparison(shown, View(), tuple(LOUD[:3]), (made, made), f"{LOCAL}?text={TEXT}")
-    produced["comparison.svg"] = comparison_picture(comparison, "svg")
+    produced["comparison.svg"] = comparison(".svg", shown, View(), LOUD[:3], (made, made), f"{LOCAL}?text={TEXT}")
     produced["handout.html"] = page(handout())
     for name, shown in {"notebook": show(made), "notebook, one head": show(made, layer=0, head=0, token=1),
                         "notebook, picture": show(over, layer=0, head=0, token=9)}.items():

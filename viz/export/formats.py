@@ -1,7 +1,9 @@
-"""Export a record and a view as a file with its provenance inside: PNG, SVG, PDF, HTML, CSV or NPZ."""
+"""Export a record and a view as a file with its provenance inside: PNG, SVG, PDF, HTML, CSV or NPZ. A format is one row
+of FORMATS."""
 import io
+import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from clearhead.model.core.files import name_for
@@ -9,14 +11,17 @@ from clearhead.model.core.npz import write_npz
 from clearhead.model.core.query import UserError, frozen
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
+from clearhead.viz.components.picture import Head, Image
 from clearhead.viz.export import provenance
 from clearhead.viz.export.paper import figure
 from clearhead.viz.export.paper.columns import Layout, heading, reading
 from clearhead.viz.export.paper.columns import figure as paper_figure
+from clearhead.viz.export.paper.page import WORDS, whole_page
 from clearhead.viz.export.paper.sheet import pen, save
 from clearhead.viz.export.tables import head_csv
 
-PICTURES = ("matrix", "lines", "text", "picture", "grid")
+ON_PAGES = ("matrix", "lines", "text", "picture", "grid")
+PICTURES = (*ON_PAGES, "paper", "comparison")
 LIMIT = 512 * 2**20   # largest size of the weights in an NPZ, in bytes, because it is created in memory
 
 
@@ -24,11 +29,12 @@ LIMIT = 512 * 2**20   # largest size of the weights in an NPZ, in bytes, because
 class Options:
     """Options of an export. Raises ValueError for an invalid zoom."""
 
-    grid: bool = False     # export all heads instead of the open one
-    zoom: int = 2          # pixels per point, for PNG
-    caption: bool = True   # print the provenance below
-    link: str = ""         # URL of the view
-    paths: bool = False    # include full paths of folders on this machine
+    grid: bool = False              # export all heads instead of the open one
+    zoom: int = 2                   # pixels per point, for PNG
+    caption: bool = True            # print the provenance below
+    link: str = ""                  # URL of the view
+    paths: bool = False             # include full paths of folders on this machine
+    layout: Layout | None = None    # draw a figure for a paper, as this says, without a caption
 
     def __post_init__(self) -> None:
         if not 1 <= self.zoom <= 8:
@@ -51,6 +57,11 @@ class Format:
 PLAIN = Options()
 
 
+def formats_of(subject: str) -> list[Format]:
+    """Return the formats of a subject: one of PICTURES or "numbers"."""
+    return [form for form in FORMATS.values() if subject in form.subjects]
+
+
 def export(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
     """Return the exported file for a file extension such as ".png". Raises UserError if the format is unknown or cannot
     contain the requested picture."""
@@ -58,30 +69,23 @@ def export(suffix: str, record: AttentionRecord, view: View, options: Options = 
     if form is None:
         raise UserError(f"There is no export to {suffix or 'a file without an extension'}; choose one of "
                         f"{', '.join(sorted(FORMATS))}.")
-    if options.grid and "grid" not in form.subjects:
-        drawn = sorted(name for name, each in FORMATS.items() if "grid" in each.subjects)
-        raise UserError(f"{form.name} holds numbers and cannot show the grid; choose one of "
-                        f"{', '.join(drawn)}.")
+    wanted = "paper" if options.layout else "grid" if options.grid else ""
+    if wanted and wanted not in form.subjects:
+        what = "figures for a paper" if options.layout else "the grid"
+        drawn = ", ".join(sorted(each.suffix for each in formats_of(wanted)))
+        raise UserError(f"{form.name} cannot show {what}; choose one of {drawn}.")
     return form.make(record, view, options)
 
 
 def filename(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> str:
     """Return a descriptive file name that is valid on all systems, whatever the model's name."""
+    if options.layout:
+        return "-".join(["clearhead", *(f"{layer}.{head}" for layer, head in options.layout.heads)]) + suffix
     model = name_for(provenance.public_name(record.asked.model), "model")
     if options.grid or suffix == ".npz":
         return f"{model}-{view.kind}-all-heads{suffix}"
     lens = "" if "numbers" in FORMATS[suffix].subjects else f"-{view.lens}"
     return f"{model}-{view.kind}-layer{view.layer}-head{view.head}{lens}{suffix}"
-
-
-def columns(record: AttentionRecord, view: View, kind: str, layout: Layout, *, zoom: int = 4,
-            paths: bool = False) -> bytes:
-    """Return a figure for a paper as png, svg or pdf. The provenance is embedded in the file, without a caption. Raises
-    UserError if the figure cannot be drawn."""
-    with pen():
-        drawn = paper_figure(record, view, layout, raster=kind == "png")
-        return save(drawn, kind, zoom, provenance.dumps(record, view, paths=paths, heads=layout.heads),
-                    heading(record, view, layout.heads))
 
 
 def caption(record: AttentionRecord, view: View, layout: Layout) -> str:
@@ -92,10 +96,27 @@ def caption(record: AttentionRecord, view: View, layout: Layout) -> str:
         return " ".join([*reading(record, view, layout), *texts, "; ".join([*lines, provenance.stamp()]) + "."])
 
 
+def comparison(suffix: str, shown: Sequence[Head | Image], view: View, titles: Sequence[str],
+               records: tuple[AttentionRecord, AttentionRecord], link: str = "") -> bytes:
+    """Return the first head, the second head and their difference on one page as .png, .svg or .pdf, with their
+    provenance. titles: of the three. link: URL of the page. Raises UserError if a PNG would be too large."""
+    kind, sentences = suffix.removeprefix("."), [provenance.sentences(record, link) for record in records]
+    source = json.dumps([json.loads(provenance.dumps(record, view, link)) for record in records])
+    words = [" · ".join(part) for texts, lines in sentences for part in (texts, lines) if part]
+    with pen():
+        plans = [each.plan(kind == "png") for each in shown]
+        drawn = whole_page(plans, titles, WORDS["comparison"], [], list(dict.fromkeys(words)))
+        return save(drawn, kind, 3, source)
+
+
 def _picture(kind: str, record: AttentionRecord, view: View, options: Options) -> bytes:
     with pen():
-        drawn = figure(record, view, kind == "png", all_heads=options.grid, caption=options.caption, link=options.link)
-        shown = () if options.grid else (view.head_id,)
+        if options.layout:
+            drawn, shown = paper_figure(record, view, options.layout, raster=kind == "png"), options.layout.heads
+        else:
+            shown = () if options.grid else (view.head_id,)
+            drawn = figure(record, view, kind == "png", all_heads=options.grid, caption=options.caption,
+                           link=options.link)
         return save(drawn, kind, options.zoom, provenance.dumps(record, view, options.link, options.paths, shown),
                     heading(record, view, shown))
 
@@ -128,7 +149,7 @@ def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
 
 FORMATS = {form.suffix: form for form in (
     Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's weights, for spreadsheets", _csv),
-    Format("HTML", ".html", "text/html", PICTURES, "an interactive page that works offline", _html),
+    Format("HTML", ".html", "text/html", ON_PAGES, "an interactive page that works offline", _html),
     Format("NPZ", ".npz", "application/octet-stream", ("numbers",), "the weights of all heads, for numpy", _npz),
     Format("PDF", ".pdf", "application/pdf", PICTURES, "vector graphics with embedded fonts, for papers",
            partial(_picture, "pdf")),

@@ -1,6 +1,7 @@
 """The export menu: one choice of what to save in which format, and one button."""
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -12,6 +13,9 @@ from clearhead.viz.components.slider import slider
 from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fragment import says_why
+
+if TYPE_CHECKING:
+    from clearhead.viz.export.formats import Format, Options
 
 WORDS = strings("heads")
 
@@ -39,27 +43,32 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
 @says_why   # a lens of one token, with none in focus
 def _choices(page: PageContext, record: AttentionRecord, view: View) -> None:
     # imports what would delay the first page
-    from clearhead.viz.export.comparison import KINDS
-    from clearhead.viz.export.formats import FORMATS, Options, caption, columns, export, filename
+    from clearhead.viz.export.formats import Options, caption, formats_of
     from clearhead.viz.export.paper.columns import WIDTHS, Layout
 
     files: dict[str, Made] = {}
     with_caption = st.toggle(WORDS["export_caption"], value=True, key="export_caption")
     for subject in (view.lens, "grid", "numbers"):
         options = Options(subject == "grid", _ZOOM.value, with_caption, page.link())
-        files |= {f"{WORDS['subjects'][subject]}: {form.name}, {form.about}": (
-            partial(export, form.suffix, record, view, options), filename(form.suffix, record, view, options),
-            form.mime) for form in FORMATS.values() if subject in form.subjects}
-    layouts = {width: Layout((view.head_id, *view.overlay), width) for width in WIDTHS}
-    stem = "-".join(["clearhead", *(f"{layer}.{head}" for layer, head in (view.head_id, *view.overlay))])
-    of_paper = {WORDS["columns_widths"](width, millimetres=WIDTHS[width], kind=kind.upper()): (width, kind)
-                for width in WIDTHS for kind in KINDS}
-    files |= {label: (partial(columns, record, view, kind, layouts[width]), f"{stem}.{kind}", KINDS[kind])
-              for label, (width, kind) in of_paper.items()}
+        files |= {f"{WORDS['subjects'][subject]}: {form.name}, {form.about}": _file(form, record, view, options)
+                  for form in formats_of(subject)}
+    layouts = {}
+    for width, millimetres in WIDTHS.items():
+        for form in formats_of("paper"):
+            label = WORDS["columns_widths"](width, millimetres=millimetres, kind=form.name)
+            layouts[label] = Layout((view.head_id, *view.overlay), width)
+            files[label] = _file(form, record, view, Options(zoom=4, layout=layouts[label]))
     chosen = save_choice("export", files)
-    if "PNG" in chosen and chosen not in of_paper:
+    if "PNG" in chosen and chosen not in layouts:
         slider(WORDS["export_zoom"], (1, 2, 3, 4), _ZOOM.value, key="slider-zoom", turn=_ZOOM.put)
-    if chosen in of_paper:
+    if chosen in layouts:
         st.caption(WORDS("columns", heads=", ".join(head_label(*head) for head in (view.head_id, *view.overlay))))
         st.caption(WORDS["columns_caption"])
-        st.code(caption(record, view, layouts[of_paper[chosen][0]]), language=None, wrap_lines=True)
+        st.code(caption(record, view, layouts[chosen]), language=None, wrap_lines=True)
+
+
+def _file(form: "Format", record: AttentionRecord, view: View, options: "Options") -> Made:
+    from clearhead.viz.export.formats import export, filename
+
+    return (partial(export, form.suffix, record, view, options), filename(form.suffix, record, view, options),
+            form.mime)

@@ -40,7 +40,6 @@ SIDE = 65_535         # largest side of a PNG in pixels, the limit of matplotlib
 CODE_POINT = re.compile("U\\+[0-9A-F]{4}")
 LONGEST = 24          # characters of a token's label; longer labels end with …
 SEAM = 0.1            # points by which adjacent cells overlap, so that no gap is visible
-SUFFIXES = (".pdf", ".svg", ".png")
 _LOCK = threading.Lock()
 
 

@@ -27,7 +27,7 @@ from clearhead.viz.components.from_record import hidden_tokens, patch_name, scal
 from clearhead.viz.components.head_view import head_view
 from clearhead.viz.components.picture import Head, HeadValues, Image, PatchValues
 from clearhead.viz.components.picture_view import picture_view
-from clearhead.viz.export.comparison import KINDS, SavedComparison, comparison_picture
+from clearhead.viz.export.formats import comparison, formats_of
 from clearhead.viz.export.tables import SIDES, comparison_csv
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.style.format import (
@@ -170,7 +170,13 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, 
         st.caption(alone)
     saved = [" · ".join(title) for title in found.titles]
     looked = replace(view, token=shown[0].focus if over else _row_in_focus(found.aligned, view), pair=None)
-    _save_menu(SavedComparison(shown, looked, tuple(saved), records, page.link()), found.shown)
+    with st.popover(WORDS["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
+        if opened.open:
+            files: dict[str, Made] = {form.name: (
+                partial(comparison, form.suffix, shown, looked, saved, records, page.link()),
+                f"clearhead-compare{form.suffix}", form.mime) for form in formats_of("comparison")}
+            numbers = partial(comparison_csv, found.shown), "clearhead-compare.csv", "text/csv"
+            save_choice("compare", files | {"CSV": numbers})
 
 
 def as_matrices(view: View, found: OpenHead) -> tuple[Head, ...]:
@@ -247,17 +253,6 @@ def _title(title: list[str]) -> None:
     """Draw a picture's title, its first part bold."""
     first, *parts = map(escape_markdown, title)
     st.markdown(" · ".join([f"**{first}**", *parts]))
-
-
-def _save_menu(comparison: SavedComparison, shown: tuple[DisplayedHead, ...]) -> None:
-    """Draw the menu that saves the three pictures in one file, or the numbers."""
-    with st.popover(WORDS["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
-        if not opened.open:
-            return
-        files: dict[str, Made] = {kind.upper(): (partial(comparison_picture, comparison, kind),
-                                                 f"clearhead-compare.{kind}", mime) for kind, mime in KINDS.items()}
-        save_choice("compare", files | {
-            "CSV": (lambda: comparison_csv(shown), "clearhead-compare.csv", "text/csv")})
 
 
 def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only: int | None = None) -> str:

@@ -20,7 +20,6 @@ from clearhead.model.core.view import View, displayed_head
 from clearhead.viz.components.picture import Image as Shown
 from clearhead.viz.components.picture import Patches, PatchValues
 from clearhead.viz.export.formats import Options, caption, export
-from clearhead.viz.export.formats import columns as exported
 from clearhead.viz.export.paper import columns, figure, picture, sheet
 from clearhead.viz.export.paper.columns import Layout
 from clearhead.viz.export.paper.head import pooled
@@ -123,14 +122,14 @@ def test_figure_for_a_paper_fits_its_column_and_its_page(heads, lens, texts, wid
 
 def test_caption_and_file_name_heads_rows_and_what_is_left_out():
     made, layout = record(("a", "b") * 30), Layout(((0, 1), (1, 2)), 84)
-    said = caption(made, View(), layout)
+    said, options = caption(made, View(), layout), Options(layout=layout)
     for part in ("heads 0·1, 1·2", "row = the token that looks (query), column = what it looks at (key)",
                  "each row sums to 1", "weight, linear scale", "Of 60 tokens, every"):
         assert part in said
-    with Image.open(io.BytesIO(exported(made, View(), "png", layout))) as image:
+    with Image.open(io.BytesIO(export(".png", made, View(), options))) as image:
         assert "heads 0·1, 1·2" in image.text["Title"]
         assert json.loads(image.text["provenance"])["heads"] == [[0, 1], [1, 2]]
-    assert "heads 0·1, 1·2" in pypdf.PdfReader(io.BytesIO(exported(made, View(), "pdf", layout))).metadata.title
+    assert "heads 0·1, 1·2" in pypdf.PdfReader(io.BytesIO(export(".pdf", made, View(), options))).metadata.title
     one = export(".svg", made, View(layer=1, head=2)).decode()
     assert re.search("<dc:title>[^<]*layer 1 · head 2</dc:title>", one)
     assert "72 heads" not in said and f"all {LAYERS * HEADS} heads" in caption(made, View(), Layout())
