@@ -7,7 +7,7 @@ import { mountOnce, styles } from "../js/lifecycle.js";
 import { button, div, heightFor, node, zoomOf } from "../js/shared.js";
 
 const STRIP = 36;       // pixels below a full-screen chart, for plotly's buttons (chart.css)
-const SHARE = 0.5;      // share of the window's height while presenting
+const SHARE = 0.5;      // share of the window's height that must be left for a chart alone on its page
 const REST = 0.6;       // share of its own height that must fit on the screen; otherwise the chart gets the next screen
 // while presenting: largest enlargement of the height; font size relative to the page's
 const MOST = 1.2, LETTERS = 0.96;
@@ -30,12 +30,13 @@ function begin(address, parent) {
   const root = div(parent, "clearhead-chart");
   let data, tell, sent, config, times = 1, width, height, waits, seen, later, ended, listens, saves;
 
-  const presented = () => +getComputedStyle(root).getPropertyValue("--present");
+  const looked = (name) => parseFloat(getComputedStyle(root).getPropertyValue(name)) || 0;
+  const presented = () => looked("--present"), most = () => MOST * data.layout.height * presented();
+  const alone = () => looked("--picture-below");   // not set in lessons
   const tall = () => {
-    const own = data.layout.height, most = MOST * own * presented(), half = SHARE * innerHeight;
-    const alone = getComputedStyle(root).getPropertyValue("--picture-below");   // not set in lessons
-    if (!most) return own * times;
-    return Math.min(most, heightFor(root, alone ? innerHeight : half, Math.min(half, REST * own * presented())));
+    if (!presented()) return data.layout.height * times;
+    if (!alone()) return Math.min(most(), looked("--chart-share") * innerHeight);
+    return Math.min(most(), heightFor(root, innerHeight, Math.min(SHARE * innerHeight, REST * most() / MOST)));
   };
   const filled = () => (document.fullscreenElement === root ? innerHeight - STRIP : tall());
   const enlarged = () => LETTERS * presented() || zoomOf(parent);
@@ -82,7 +83,8 @@ function begin(address, parent) {
     const zoom = zoomOf(parent);
     times = enlarged();
     root.style.zoom = zoom === 1 ? "" : `${1 / zoom}`;
-    root.style.height = `${tall()}px`;
+    // in a lesson it follows the share at once, so that a screen can be fitted before it is drawn
+    root.style.height = presented() && !alone() ? `min(${most()}px, 100vh * var(--chart-share))` : `${tall()}px`;
   }
 
   async function draw() {

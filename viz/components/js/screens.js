@@ -1,5 +1,5 @@
 // A presented page: a sequence of screens, one of them visible. In a lesson, each question and section is a
-// screen; a section first shows its lead and then its notices below the figure, one at a time. Other pages have a
+// screen; a section first shows its lead and then its notices below the picture, one at a time. Other pages have a
 // single screen. Elements are not moved: this module marks the visible ones, and present.css hides the rest.
 import { clamp, inWindow, mainOf } from "./shared.js";
 
@@ -14,6 +14,8 @@ const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before e
 const WHOLE = 0.88;             // scale of a page that is not split into screens
 const SETTLED = 500;            // ms until charts have settled
 const EDGE = 0.04;              // share of a screen's height: overhang of a shadow or of a slider's label
+const MOST = 0.6, LEAST = 0.3;  // share of the window's height that a lesson's charts take
+const SMALLEST = 0.64;          // smallest enlargement of a screen that would not fit otherwise
 const LINE = 26;                // height of the bottom line in pixels
 const PARTS = "[data-testid=stElementContainer]";
 
@@ -70,9 +72,7 @@ export function mark(name, wanted) {
  *   first: () => void, last: () => void}}
  */
 export function present(start, { lesson, only }, tell) {
-  const main = mainOf(), scales = new Map();
-  // smallest enlargement of a screen that would not fit otherwise: a lesson's prose stays readable from the last row
-  const least = lesson ? 1 : 0.64;
+  const main = mainOf(), fits = new Map(), style = document.documentElement.style;
   let name, step, proof, later, place = 0, waiting = 0, screens = [];
 
   const within = (screen, what) => screen.seen.flatMap((each) => [...each.querySelectorAll(what)]);
@@ -91,31 +91,38 @@ export function present(start, { lesson, only }, tell) {
     if (!screen) return;
     const said = texts(screen), at = clamp(step, 0, said.length - 1), proofs = within(screen, PROOF);
     mark("seen", proof && proofs.length ? [proofs[0]] : screen.seen);   // a formula needs the whole screen
+    fit(said);
     mark("said", said.slice(at, at + 1));
-    enlarge(at === 0);
     const shown = found < 0 ? undefined : at ? `${name}.${at}` : name;
     tell({ proof: proofs.length > 0, name: shown, place: place + 1, of: screens.length });
   }
 
-  // Scale the screen to fit the window; if it would become too small, it scrolls instead.
-  function enlarge(fit) {
-    const enlarged = (by) => document.documentElement.style.setProperty("--present",
-      `${Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE) * by}`);
-    const key = `${screens[place].name} ${proof} ${innerWidth} ${innerHeight}`;
+  // Fit the screen with each of its texts to the window: its charts become lower first, then everything smaller. If it
+  // would become too small, it scrolls instead.
+  function fit(said) {
+    const key = `${screens[place].name} ${proof} ${innerWidth} ${innerHeight}`, first = { share: MOST, scale: 1 };
     // figures then also take the rest of the window, and the screen is fitted again to their final height
-    if (!scales.has(key)) later = setTimeout(() => {
-      if (!step) scales.set(key, 1);
+    if (!fits.has(key)) later = setTimeout(() => {
+      fits.set(key, first);
       dispatchEvent(new Event("resize"));
     }, SETTLED);
-    let scale = scales.get(key) ?? 1;   // 0: too small to fit, so it scrolls and is not fitted again
-    enlarged(scale || 1);
-    for (let tries = 0; fit && scale && tries < 3; tries++) {
-      const share = main.clientHeight / main.scrollHeight;
-      if (share > 1 - EDGE / 2) break;   // what hangs over is a margin
-      scale = tries === 2 || scale * share < least ? 0 : scale * share;
-      enlarged(scale || 1);
+    let { share, scale } = fits.get(key) ?? first;   // scale 0: too small to fit, so it scrolls and is not fitted again
+    const high = () => {
+      const whole = Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE);
+      style.setProperty("--present", `${whole * (scale || 1)}`);
+      style.setProperty("--chart-share", `${share}`);
+      return Math.max(...(said.length ? said : [undefined]).map((text) => {
+        mark("said", text ? [text] : []);
+        return main.scrollHeight / main.clientHeight;
+      }));
+    };
+    let over = high();
+    for (; lesson && over > 1 && share > LEAST; over = high()) share -= 0.05;
+    for (let tries = 0; scale && tries < 3 && over > 1 + EDGE / 4; tries++) {
+      scale = tries === 2 || scale / over < SMALLEST ? 0 : scale / over;
+      over = high();
     }
-    scales.set(key, scale);
+    fits.set(key, { share, scale });
   }
 
   const soon = () => { waiting ||= requestAnimationFrame(show); };
@@ -174,7 +181,7 @@ export function present(start, { lesson, only }, tell) {
     clearTimeout(later);
     cancelAnimationFrame(waiting);
     waiting = -1;
-    document.documentElement.style.removeProperty("--present");
+    for (const each of ["--present", "--chart-share"]) style.removeProperty(each);
     for (const each of ["seen", "said"]) mark(each, []);
   };
   return { move, turn, end, prove, first: () => go(0, 0), last: () => go(screens.length - 1, 0) };

@@ -78,12 +78,14 @@ export function listeners() {
 export const framed = (name, create) => (element, bytes, send) => {
   const root = div(element, `ch ${name}`), { on, stop } = listeners();
   let waiting = 0, body, incomplete = true;
+  root.style.visibility = "hidden";   // until the first drawing gives pictures their labels
   const draw = () => {
     waiting ||= requestAnimationFrame(() => {
       waiting = 0;
       if (!root.clientWidth || incomplete) return;
       const colours = palette(root, body.colours);   // also sets the style sheet's colours
       redraw?.(colours);
+      root.style.visibility = "";
     });
   };
   const sizes = new ResizeObserver(draw);
