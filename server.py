@@ -6,7 +6,7 @@ guarantees. Behind a proxy under a path: `streamlit run server.py --server.baseU
 /_stcore/health returns 200. SIGTERM or Ctrl-C stops the server and its training runs.
 
 To run several processes behind one address, give each its own port and all of them the same path. Use a proxy that
-forwards WebSockets and keeps each visitor on one process, which holds the session's state, imported files, handout and
+forwards WebSockets and keeps each visitor on one process, which holds the session's state, imported files and
 training runs. The proxy's cookie should identify the server, like HAProxy's, not the visitor: a visitor whose server
 stopped then stays on the next one when the first restarts.
 
@@ -21,8 +21,8 @@ stopped then stays on the next one when the first restarts.
         server b 127.0.0.1:8502 cookie b
 
 If a process stops, its visitors' pages connect to another within seconds and show the same text and head, which are in
-the URL. Data that was only in its memory is lost: imported files (the page says so), handouts and training runs.
-CLEARHEAD_HOME, the folder of the models, can be shared, because it is only read. The server does not log requests; a
+the URL. Data that was only in its memory is lost: imported files (the page says so) and training runs. CLEARHEAD_HOME
+can be shared: models in it are only read, and visitors' lists are written under a lock. The server does not log requests; a
 proxy should log without query strings (HAProxy's %HP, nginx's $uri), because they contain typed text. Pages tell
 browsers not to send a referrer.
 """
@@ -36,7 +36,6 @@ settings.put({
     "CLEARHEAD_TRAININGS": "1",         # simultaneous training runs
     "CLEARHEAD_MEASURE_MB": "256",      # memory per measurement on the page *Cost*
     "CLEARHEAD_RECORDS": "0",           # visitors' texts are not stored on disk
-    "CLEARHEAD_HANDOUTS": "0",          # in memory only: visitors' collections are not written to disk
     "CLEARHEAD_FILE_MB": "32",          # one uploaded file; --server.maxUploadSize takes precedence
     "CLEARHEAD_IMPORT_MB": "64",        # attention in an imported file
     # uploaded files per visitor, and the same amount for imported files; the oldest are dropped

@@ -200,6 +200,23 @@ def test_log_is_bounded_and_has_no_typed_text(strangers):
     assert MARKER not in told and len(told) - before < 20_000
 
 
+def test_own_lesson_survives_a_restart(browser, strangers):
+    with browser.new_context() as visitor:
+        page = visitor.new_page()
+        page.goto(strangers.address + "/handout")
+        page.get_by_role("button", name="Add a text").click(timeout=PATIENCE)
+        page.get_by_role("textbox", name="Text").fill(MARKER)
+        page.get_by_test_id("stPopoverBody").get_by_role("button", name="Add", exact=True).click()
+        expect(page.locator("[class*=st-key-item-] textarea")).to_have_value(MARKER, timeout=PATIENCE)
+        page.keyboard.press("Escape")
+        page.goto(strangers.address + "/handout?present=1&entry=1")
+        strangers.stop()
+        strangers.start().wait()
+        page.reload()
+        expect(page.get_by_text(MARKER, exact=True)).to_be_visible(timeout=PATIENCE)
+        expect(page.get_by_text("1 of 1")).to_be_visible()
+
+
 def test_server_stops_when_told(strangers):
     strangers.process.terminate()
     assert strangers.process.wait(20) in (0, -signal.SIGTERM)   # uvicorn sends itself the signal again at its end
