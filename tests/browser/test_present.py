@@ -12,18 +12,32 @@ from tests.browser.watch import PATIENCE, Watch, soon
 
 WORDS = strings("present")
 TOLD = 350              # ms: the server hears 300 ms later which screen is seen
-PROSE, LABEL = 40, 28   # pixels that a hall of 200 reads on a screen of 1,080
-# letters as they are on the screen, of prose, of the answers and of charts; and what sticks out
-LETTERS = """() => {
+WINDOWS = (1280, 720), (1024, 768), (1920, 1080)
+FITTED = 600            # ms: a screen is fitted again once its charts have settled
+# what an audience could not read: text under 14 pixels (hints, thinned labels and exponents apart), prose under a 36th
+# of the window; what is not on the screen; and charts, but for matrices, that together are narrower than half of it
+UNREAD = """() => {
     const zoom = (at) => at ? getComputedStyle(at).zoom * zoom(at.parentElement ?? at.getRootNode().host) : 1;
-    const sizes = (name) => [...document.querySelectorAll(name)]
-        .filter((each) => each.getClientRects().length && each.textContent.trim())
-        .map((each) => [parseFloat(getComputedStyle(each).fontSize) * zoom(each), each.textContent.slice(0, 40)]);
-    const main = document.querySelector("[data-testid=stMain]");
-    return { prose: sizes("h2, h3, [data-said], [data-said] p, [class*=st-key-predict-] p, .st-key-screen-remember li"),
-             // but for the numbers in cells and between the powers of ten of an axis, which plotly makes smaller
-             labels: sizes(".clearhead-chart text:not(.heatmap-label *)").filter(([, text]) => !/^[2-9]$/.test(text)),
-             sideways: main.scrollWidth - main.clientWidth, below: main.scrollHeight - main.clientHeight };
+    const size = (at) => parseFloat(getComputedStyle(at).fontSize) * zoom(at);
+    const main = document.querySelector("[data-testid=stMain]"), roots = [main], found = [];
+    const apart = ".hint, .why, .unseen, .clearhead-line, .heatmap-label, .mtight, .katex-mathml";
+    const prose = "h2, h3, [data-said], [data-said] p, [class*=st-key-predict-] p, .st-key-screen-remember li";
+    while (roots.length) for (const each of roots.pop().querySelectorAll("*")) {
+        if (each.shadowRoot) roots.push(each.shadowRoot);
+        const text = [...each.childNodes].map(({ data = "" }) => data).join("").trim();
+        const least = each.matches(prose) ? innerHeight / 36 : /^[−\\d\\u200b]?$/.test(text) ? 0 : 14;
+        if (text && each.checkVisibility() && !each.closest(apart) && size(each) < least - 0.1) {
+            found.push(`${size(each).toFixed(1)}: ${text.slice(0, 30)}`);
+        }
+    }
+    for (const way of ["Width", "Height"]) {
+        if (main[`scroll${way}`] > main[`client${way}`] * 1.01) found.push(`${way} ${main[`scroll${way}`]}`);
+    }
+    const charts = [...main.querySelectorAll(".clearhead-chart")].filter((each) => each.checkVisibility());
+    const boxes = charts.map((each) => each.getBoundingClientRect());
+    const wide = Math.max(...boxes.map(({ right }) => right)) - Math.min(...boxes.map(({ left }) => left));
+    if (wide < innerWidth / 2 && charts.some((each) => !each.querySelector(".heatmaplayer *"))) found.push("narrow");
+    return found;
 }"""
 
 
@@ -59,15 +73,12 @@ def questions(seen: Watch) -> dict:
     return {"answered": answered, "open": waiting, "screen": place(seen)[0], "address": guessed(seen)}
 
 
-def unread(seen: Watch) -> list:
-    """Return the visible texts that cannot be read from the last row."""
-    found = seen.page.evaluate(LETTERS)
-    return [*(each for each in found["prose"] if each[0] < PROSE - 0.1),
-            *(each for each in found["labels"] if each[0] < LABEL), *["sideways"] * (found["sideways"] > 0)]
-
-
-def audience_can_read(seen: Watch) -> None:
-    soon(lambda: unread(seen), [])   # a screen is fitted in the frame after it was drawn
+def audience_can_read(seen: Watch, *windows: tuple[int, int]) -> None:
+    for width, height in windows:
+        seen.page.set_viewport_size({"width": width, "height": height})
+        seen.page.wait_for_timeout(FITTED)
+        soon(lambda: seen.page.evaluate(UNREAD), [])
+    soon(lambda: seen.page.evaluate(UNREAD), [])
     assert urlsplit(seen.page.url).path != "/handout"
 
 
@@ -76,8 +87,8 @@ def audience_can_read(seen: Watch) -> None:
 def test_audience_can_read_every_screen(watch, name, most):
     seen, visited = presented(watch, f"/{name}?present=1"), list[int]()
     for how in itertools.islice(itertools.cycle(["PageDown", "ArrowRight", "click"]), 200):
-        audience_can_read(seen)
         at, screens = place(seen)
+        audience_can_read(seen, *(() if at in visited else WINDOWS))
         visited.append(at)
         if at == (most or screens):
             break

@@ -11,11 +11,12 @@ const PROOF = "[class*='st-key-about-']", REVEAL = "[class*='st-key-reveal-'] bu
 /** @type {string} */
 export const TITLE = "title";
 const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before enlarging
-const WHOLE = 0.88;             // scale of a page that is not split into screens
+const SINGLE = 0.88;            // scale of a page that is not split into screens
 const SETTLED = 500;            // ms until charts have settled
 const EDGE = 0.04;              // share of a screen's height: overhang of a shadow or of a slider's label
-const MOST = 0.6, LEAST = 0.36;  // share of the window's height that a lesson's charts take
+const MOST = 0.6, LEAST = 0.32; // share of the window's height that a lesson's charts take
 const SMALLEST = 0.64;          // smallest enlargement of a screen that would not fit otherwise
+const WHOLE = 1.01;             // height of what hangs over at most: a margin
 const LINE = 26;                // height of the bottom line in pixels
 const PARTS = "[data-testid=stElementContainer]";
 
@@ -82,6 +83,7 @@ export function present(start, { lesson, only }, tell) {
     if (waiting < 0) return;   // ended
     waiting = 0;
     const page = document.querySelector(BLOCK);
+    if (page) sizes.observe(page);   // does nothing if it is observed
     screens = !page ? [] : lesson ? screensOf(page) : [{ name: TITLE, seen: [] }];
     if (screens.some((screen) => screen.name === only)) screens = screens.filter((screen) => screen.name === only);
     const found = screens.findIndex((each) => each.name === name);
@@ -108,7 +110,7 @@ export function present(start, { lesson, only }, tell) {
     }, SETTLED);
     let { share, scale } = fits.get(key) ?? first;   // scale 0: too small to fit, so it scrolls and is not fitted again
     const high = () => {
-      const whole = Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE);
+      const whole = Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : SINGLE);
       style.setProperty("--present", `${whole * (scale || 1)}`);
       style.setProperty("--chart-share", `${share}`);
       return Math.max(...(said.length ? said : [undefined]).map((text) => {
@@ -118,10 +120,9 @@ export function present(start, { lesson, only }, tell) {
     };
     let over = high();
     for (; lesson && over > 1 && share > LEAST; over = high()) share -= 0.04;
-    for (let tries = 0; scale && tries < 3 && over > 1 + EDGE / 4; tries++) {
-      scale = tries === 2 || scale / over < SMALLEST ? 0 : scale / over;
-      over = high();
-    }
+    for (; over > WHOLE && scale > SMALLEST; over = high()) scale = Math.max(SMALLEST, scale / over);
+    if (over > WHOLE) scale = 0;
+    if (!scale) high();
     fits.set(key, { share, scale });
   }
 
@@ -168,7 +169,7 @@ export function present(start, { lesson, only }, tell) {
     return true;
   }
 
-  const inside = new MutationObserver((changes) => {
+  const sizes = new ResizeObserver(soon), inside = new MutationObserver((changes) => {
     if (changes.some((/** @type {MutationRecord & {target: Element}} */ { target }) => !target.closest?.(`${CHART}, ${KEYS}`))) soon();
   });
   inside.observe(main, { childList: true, subtree: true });
@@ -176,7 +177,7 @@ export function present(start, { lesson, only }, tell) {
   turn(start);
   show();
   const end = () => {
-    inside.disconnect();
+    for (const each of [inside, sizes]) each.disconnect();
     removeEventListener("resize", soon);
     clearTimeout(later);
     cancelAnimationFrame(waiting);

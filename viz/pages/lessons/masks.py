@@ -87,13 +87,14 @@ def _methods(page: PageContext, words: Section, texts: list[str], allowed: np.nd
     by_method = {name: masking.masked_weights(scores, allowed, name) for name in masking.METHODS}
     if words.hidden():
         return
-    words.choice("method", "names")
+    with controls_row():
+        words.choice("method", "names")
+        words.slider("row", say=lambda place: f"{place}: {texts[place]}")
     words.tell(name=words["names"][method], least=np.nan_to_num(by_method[method].sum(1)).min())
     left, right = split()
     with left:
         words.figure(matrix, by_method[method], texts, texts, height=400)
     with right:
-        words.slider("row", say=lambda place: f"{place}: {texts[place]}")
         _leak(words, texts, allowed, scores, row)
     if not allowed.any():
         st.info(words["all_blind"])
