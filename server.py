@@ -22,9 +22,9 @@ stopped then stays on the next one when the first restarts.
 
 If a process stops, its visitors' pages connect to another within seconds and show the same text and head, which are in
 the URL. Data that was only in its memory is lost: imported files (the page says so) and training runs. CLEARHEAD_HOME
-can be shared: models in it are only read, and visitors' lists are written under a lock. The server does not log requests; a
-proxy should log without query strings (HAProxy's %HP, nginx's $uri), because they contain typed text. Pages tell
-browsers not to send a referrer.
+can be shared: models in it are only read, and visitors' lists are written under a lock. The server does not log
+requests; a proxy should log without query strings (HAProxy's %HP, nginx's $uri), because they contain typed text. Pages
+tell browsers not to send a referrer.
 """
 from clearhead.viz.server import settings
 
