@@ -217,8 +217,8 @@ class PageContext:
         st.switch_page(self.menu[name])
 
     def open_next(self, name: str, **controls: object) -> None:
-        """Request another page in a callback, which cannot open it itself; the frame or a caller of `follow` opens
-        it."""
+        """Request another page in a callback, which cannot open it itself; the frame, or the fragment that the callback
+        reruns, opens it."""
         session().next_page = name, controls
 
     def open_head(self, **changes: Any) -> None:

@@ -52,7 +52,6 @@ def render(page: PageContext) -> None:
 
 def _heads(page: PageContext, found: Mechanisms) -> None:
     """Draw every head's measures as a table, and one of them as the colours of the grid."""
-    page.follow()
     words, table = WORDS["page"], found.frame()
     heading(words["heads"])
     named = {name: words["measures"][name] for name in MEASURES if name in table}
@@ -84,7 +83,6 @@ def _grid(page: PageContext, values: dict[HeadId, float], label: str, key: str) 
 
 def _pairs(page: PageContext, found: Mechanisms) -> None:
     """Draw the pairs whose composition exceeds that of pairs in the impossible order; a click opens either head."""
-    page.follow()
     words, by = WORDS["page"], page["by"]
     heading(words["pairs"])
     choice_for(page, "by", words["by"], words["by_names"])
@@ -129,7 +127,6 @@ def _clicked_column(event: Any) -> str:
 
 def _paths(page: PageContext, found: Mechanisms) -> None:
     """Draw path patching from one head or all heads into one receiver, and the effect of ablating the same heads."""
-    page.follow()
     words, turned = WORDS["paths"], page.controls
     prose(f"##### {words['title']}\n\n{words['lead']}")
     if Kind.CAUSAL not in page.record().kinds:

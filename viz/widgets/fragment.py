@@ -152,7 +152,7 @@ PLAYING = Kept(False)   # whether an animation or a translation is playing
 def fragment(page: PageContext, draw: Callable[..., None], *given: object) -> None:
     """Draw draw(page, *given) as a fragment, with an error shown as one sentence. Its controls rerun only the fragment,
     so everything they change must be inside, except for the question: a new one, or a page that begins or stops to use
-    one, reruns the page. `given` keeps the values of the page's last full run."""
+    one, reruns the page, and a button may open another page. `given` keeps the values of the page's last full run."""
     def asked() -> list[object]:
         return [page.about.asks_with(page.controls), *(getattr(page.state, field) for field in QUESTION)]
 
@@ -160,6 +160,7 @@ def fragment(page: PageContext, draw: Callable[..., None], *given: object) -> No
 
     @st.fragment
     def part() -> None:
+        page.follow()
         if asked() != before:
             st.rerun()
         with errors_as_sentences(page, draw.__name__):

@@ -179,7 +179,7 @@ class Lesson:
             yield prose
 
     def further(self, draw: Callable[..., None], *given: object, opened_by: Sequence[str] = (),
-                alone: bool = False) -> None:
+                alone: bool = True) -> None:
         """Draw the optional section that is named like `draw`, with draw(page, lesson, *given), in an expander that is
         opened by hand or by a link that sets one of the controls `opened_by`. While presenting it is an ordinary
         screen. alone: whether its controls rerun only it, as in `fragment`."""

@@ -5,8 +5,6 @@ from clearhead.model.core.query import frozen
 from clearhead.viz.app.page_controls import Numbers
 from clearhead.viz.components.component import constants, show_here, sole
 
-MODES = ("bars", "shares", "points")
-
 
 @frozen
 class HandleSet:

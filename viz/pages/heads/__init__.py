@@ -132,7 +132,6 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
 
 def _picture(page: PageContext) -> None:
     """Draw the sentence, all heads and the open head, or the covered head to predict; then the sections."""
-    page.follow()
     OFFERED.value = {}
     record, view = displayed(page)
     covered = is_covered(page, record, view)

@@ -45,10 +45,10 @@ def render(page: PageContext, lesson: Lesson) -> None:
         tokens = record[this_block.kind].queries
         lesson.fragment(_norm, this_block, tokens)
         _feed_forward(page, lesson, trace, this_block, record.card.title)
-    lesson.further(_bend, opened_by=("units", "fit"), alone=True)
+    lesson.further(_bend, opened_by=("units", "fit"))
     if opened is not None:
-        lesson.further(_dropout, this_block, tokens, opened_by=("drop", "draw"), alone=True)
-    lesson.further(_depth, opened_by=("depth",), alone=True)
+        lesson.further(_dropout, this_block, tokens, opened_by=("drop", "draw"))
+    lesson.further(_depth, opened_by=("depth",))
 
 
 def _see(page: PageContext, lesson: Lesson) -> tuple[Trace, AttentionRecord] | None:

@@ -69,8 +69,8 @@ def render(page: PageContext, lesson: Lesson) -> None:
         else:
             lesson.covered("measured")
     lesson.fragment(_tiles)
-    lesson.further(_paths, opened_by=("from", "to"), alone=True)
-    lesson.further(_types, opened_by=("column", *SIZES), alone=True)
+    lesson.further(_paths, opened_by=("from", "to"))
+    lesson.further(_types, opened_by=("column", *SIZES))
 
 
 @section

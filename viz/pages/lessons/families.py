@@ -53,8 +53,8 @@ def render(page: PageContext, lesson: Lesson) -> None:
             offer_smollm2("three")
         lesson.fragment(_who_sees_what, words)
     lesson.fragment(_hidden)
-    lesson.further(_factors, opened_by=("whose", "french"), alone=True)
-    lesson.further(_steps, opened_by=("upto",), alone=True)
+    lesson.further(_factors, opened_by=("whose", "french"))
+    lesson.further(_steps, opened_by=("upto",))
     with lesson.section("open") as words:
         with st.expander(words["claims"]):
             words.table(words["rows"], "head", numbers=False)

@@ -60,8 +60,8 @@ def render(page: PageContext, lesson: Lesson) -> None:
     lesson.fragment(_copying)
     _regression(page, lesson)
     lesson.fragment(_relabel)
-    lesson.further(_scores, opened_by=("dk", "train"), alone=True)
-    lesson.further(_memory, opened_by=("pairs", "noise", "t", "asked"), alone=True)
+    lesson.further(_scores, opened_by=("dk", "train"))
+    lesson.further(_memory, opened_by=("pairs", "noise", "t", "asked"))
 
 
 @functools.cache

@@ -55,10 +55,10 @@ def render(page: PageContext, lesson: Lesson) -> None:
 
 def _optimiser(page: PageContext, lesson: Lesson) -> None:
     """Draw label smoothing, Adam and the learning rate, and a training with these settings."""
-    lesson.further(_smoothing, opened_by=("eps", "size", "where"))
-    lesson.further(_adam, opened_by=("signal", "b2", "ae"))
-    lesson.further(_rate, opened_by=("rate", "warm", "decay"))
-    lesson.further(_cliff, opened_by=("start", "limit"), alone=True)
+    lesson.further(_smoothing, opened_by=("eps", "size", "where"), alone=False)
+    lesson.further(_adam, opened_by=("signal", "b2", "ae"), alone=False)
+    lesson.further(_rate, opened_by=("rate", "warm", "decay"), alone=False)
+    lesson.further(_cliff, opened_by=("start", "limit"))
     _run(page, lesson)
 
 

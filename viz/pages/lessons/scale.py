@@ -40,7 +40,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
         _softmax(page, lesson)
         _reasons(page, lesson)
         lesson.fragment(_training)
-        lesson.further(_temperature)
+        lesson.further(_temperature, alone=False)
     else:
         lesson.covered("rest")
     lesson.fragment(_real)

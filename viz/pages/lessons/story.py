@@ -51,7 +51,6 @@ def _decoder(page: PageContext, lesson: Lesson) -> None:
     only the verdict stays there, and the explanations are below the figure. Presenting has one screen for the
     picture and one for the question.
     """
-    page.follow()   # opens the lesson chosen in the figure
     words, present = lesson.prose["widgets"], page.present
     if present:
         lesson.header()
