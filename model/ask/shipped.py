@@ -49,7 +49,9 @@ def path_of(question: Any) -> Path:
 
 def find(question: Any) -> Shipped | None:
     """Return the shipped answer to a question, or None."""
-    return _read(path_of(question), type(question).answer, question) if dataclasses.is_dataclass(question) else None
+    if not hasattr(question, "__dataclass_fields__"):
+        return None
+    return _read(path_of(question), type(question).answer, question)
 
 
 @functools.lru_cache(64)

@@ -1,7 +1,7 @@
 """Keep visitors' files in memory, with limits in bytes per session and in total."""
 import threading
 from collections import OrderedDict, deque
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from clearhead.model.core.limits import MB
 from clearhead.model.core.query import UserError
@@ -18,13 +18,6 @@ class Sized(Protocol):
 File = TypeVar("File", bound=Sized)
 
 
-class Held(NamedTuple, Generic[File]):
-    """A file in memory."""
-
-    file: File
-    sessions: frozenset[str]   # those that uploaded or opened it
-
-
 class SessionStore(Generic[File]):
     """A thread-safe store of files by fingerprint. It evicts the least recently used files, first those of a session
     above its own limit.
@@ -36,7 +29,8 @@ class SessionStore(Generic[File]):
     def __init__(self, session_bytes: int, total_bytes: int, gone: str) -> None:
         self.session_bytes, self.total_bytes = session_bytes, total_bytes
         self._gone = gone.format(session=session_bytes // MB, total=total_bytes // MB)
-        self._files: OrderedDict[str, Held[File]] = OrderedDict()   # by fingerprint, least recently used first
+        # by fingerprint, with the sessions that uploaded or opened it; the least recently used first
+        self._files: OrderedDict[str, tuple[File, set[str]]] = OrderedDict()
         self._ended: deque[str] = deque()   # sessions whose files are to be dropped
         self._lock = threading.Lock()
 
@@ -44,23 +38,19 @@ class SessionStore(Generic[File]):
         """Store a file, evicting others to make room."""
         with self._lock:
             self._drop_ended()
-            held = self._files.get(fingerprint)
-            self._files[fingerprint] = Held(file, (held.sessions if held else frozenset()) | {session})
-            self._files.move_to_end(fingerprint)
-            self._drop(self.session_bytes, self._of(session))
-            self._drop(self.total_bytes, list(self._files))
-
-    def _of(self, session: str) -> list[str]:
-        return [key for key, held in self._files.items() if session in held.sessions]
+            _, sessions = self._files.pop(fingerprint, (file, set[str]()))
+            self._files[fingerprint] = file, sessions | {session}
+            self._drop(self.session_bytes, [key for key, (_, each) in self._files.items() if session in each])
+            self._drop(self.total_bytes, [*self._files])
 
     def _drop(self, most: int, among: list[str]) -> None:
         """Evict the files `among`, in order, until the rest fit into `most` bytes. The newest stays, since its size was
         already checked."""
-        size = sum(self._files[key].file.nbytes for key in among)
+        size = sum(self._files[key][0].nbytes for key in among)
         for key in among[:-1]:
             if size <= most:
                 return
-            size -= self._files.pop(key).file.nbytes
+            size -= self._files.pop(key)[0].nbytes
 
     def get(self, fingerprint: str) -> File:
         """Return the file and mark it as used. Raises UserError if it is missing."""
@@ -69,7 +59,7 @@ class SessionStore(Generic[File]):
             if fingerprint not in self._files:
                 raise UserError(self._gone)
             self._files.move_to_end(fingerprint)
-            return self._files[fingerprint].file
+            return self._files[fingerprint][0]
 
     def join(self, fingerprint: str, session: str) -> File:
         """Return the file and keep it for this session too, after a reload or a followed link. Raises UserError if it
@@ -90,10 +80,8 @@ class SessionStore(Generic[File]):
 
     def _drop_ended(self) -> None:
         while self._ended:
-            session = self._ended.popleft()
-            for key in self._of(session):
-                held = self._files[key]
-                if held.sessions == {session}:
+            ended = self._ended.popleft()
+            for key, (_, sessions) in [*self._files.items()]:
+                sessions.discard(ended)
+                if not sessions:
                     del self._files[key]
-                else:
-                    self._files[key] = Held(held.file, held.sessions - {session})
