@@ -31,7 +31,7 @@ ENTRY = b"PK\x01\x02"   # signature of an entry in the archive's directory
 HEADER = 10_000         # maximum size of an array's header in bytes
 WANTED = {"f": "np.float32", "iu": "np.int64", "US": "str"}   # types to suggest, by accepted numpy kinds
 FEWER = "save fewer layers or tokens"
-PLAIN = ("attention", "attentions")
+PLAIN = "attention"
 LAYER_BYTES = 300   # overhead of Python objects
 WAY_OUT = ("save float32 weights after the softmax and before dropout, rows for queries, with all keys and what a sink "
            "takes as an array sink")
@@ -130,24 +130,22 @@ class ImportedFile:
 def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     """Read the attention in an NPZ file. Raises UserError if the file has none or is too large."""
     arrays = Arrays(file, name)
-    plains = [array for array in PLAIN if array in arrays]
-    kinds = [kind for kind in Kind.every() if kind.value in arrays]
-    if plains and len(plains) + len(kinds) > 1:
-        raise arrays.refused(f"{' and '.join([*plains, *map(str, kinds)])} both hold attention; save one of them")
-    if not plains and not kinds:
+    plain, kinds = PLAIN in arrays, [kind for kind in Kind.every() if kind.value in arrays]
+    if plain and kinds:
+        raise arrays.refused(f"{' and '.join([PLAIN, *kinds])} both hold attention; save one of them")
+    if not plain and not kinds:
         raise arrays.refused("there is no array named attention; save attention (layer, head, query, key) and tokens "
                              "with numpy.savez")
-    maps = (_plain(arrays, plains[0]),) if plains else tuple(_ours(arrays, kind) for kind in kinds)
+    maps = (_plain(arrays),) if plain else tuple(_ours(arrays, kind) for kind in kinds)
     layers = [cast(Reported, layer) for part in maps for layer in part.layers]
     LIMITS.refuse_above("heads", sum(layer.heads for layer in layers), name, "save fewer layers")
-    if plains and all(layer.sees_nothing.all() for layer in layers):
+    if plain and all(layer.sees_nothing.all() for layer in layers):
         raise arrays.refused(f"all weights are zero; {WAY_OUT}")
     sums = [layer.weights.sum(-1) + (0 if layer.sink_share is None else layer.sink_share) for layer in layers]
     error = max(float(np.abs(each - 1)[~layer.sees_nothing].max(initial=0))
                 for each, layer in zip(sums, layers, strict=True))
-    rounded = sorted({_rounding(layer.weights)[0] for layer in layers if layer.tolerance > ROW_SUM_TOLERANCE})
-    notes = (f"Rows were rounded to {' and '.join(rounded)}: their sums are within {error:.4f} of 1.",
-             ) if rounded and error > ROW_SUM_TOLERANCE else ()
+    notes = ((f"The weights are rounded to 16 bits, and rows sum to 1 within {error:.4f}.",)
+             if error > ROW_SUM_TOLERANCE else ())
     said = " ".join(arrays.texts("provenance")) if "provenance" in arrays else ""
     card = _card(name, maps, f"The file says: {said[:300]}" if said else "The file says no more.")
     verification = Verification(
@@ -167,9 +165,9 @@ def _card(name: str, maps: tuple[AttentionMap, ...], stated: str) -> Card:
                 len(maps[0].queries), note=f"Imported from {name}, not verified. {stated}")
 
 
-def _plain(arrays: Arrays, array: str) -> AttentionMap:
+def _plain(arrays: Arrays) -> AttentionMap:
     """Return the map of a file with a single attention array."""
-    weights = arrays.weights(array, "layer, head, query, key")
+    weights = arrays.weights(PLAIN, "layer, head, query, key")
     if "queries" in arrays and "keys" in arrays:
         return _map(arrays, Kind.CROSS, ("queries", "keys"), dict(enumerate(weights)), "sink")
     ahead = weights.shape[2] == weights.shape[3] and np.triu(weights.max((0, 1)), 1).any()
@@ -211,7 +209,7 @@ def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, n
 def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: np.ndarray | None) -> Reported:
     """Return a layer with the sink's share of each row, (head, query). Raises UserError unless the numbers are softmax
     weights."""
-    tolerance = _rounding(weights)[1]
+    tolerance = _tolerance(weights)
     if share is not None:   # an empty share, computed as 1 - the row's sum, may be slightly negative
         share[(share < 0) & (share >= -tolerance)] = 0
     try:
@@ -223,17 +221,17 @@ def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: n
         raise arrays.refused(f"{why}; {WAY_OUT}") from error
 
 
-def _rounding(weights: np.ndarray) -> tuple[str, float]:
-    """Return the 16-bit type that can represent all of these float32 weights, or "", and the tolerance for a row's sum
-    when computed or rounded in that type: one step at 1, plus half of its smallest number per key."""
-    bits = np.ascontiguousarray(weights, np.float32).view(np.uint32)
+def _tolerance(weights: np.ndarray) -> float:
+    """Return the tolerance for a row's sum: if a 16-bit type can represent all of these float32 weights, one step of
+    that type at 1, plus half of its smallest number per key."""
+    bits = np.ascontiguousarray(weights, np.float32).view(np.uint32) & 0xFFFF
     with np.errstate(over="ignore"):
         half = (weights.astype(np.float16) == weights).all()
     if half:   # tested before bfloat16, which can also represent some short float16 rows
         tolerance = 2**-10 + weights.shape[-1] * 2**-25
-        if np.abs(weights.sum(-1) - 1).max(initial=0) <= tolerance or (bits & 0xFFFF).any():
-            return "float16", max(ROW_SUM_TOLERANCE, tolerance)
-    return ("", ROW_SUM_TOLERANCE) if (bits & 0xFFFF).any() else ("bfloat16", 2**-7)
+        if np.abs(weights.sum(-1) - 1).max(initial=0) <= tolerance or bits.any():
+            return max(ROW_SUM_TOLERANCE, tolerance)
+    return ROW_SUM_TOLERANCE if bits.any() else 2**-7
 
 
 def _tokens(arrays: Arrays, array: str, count: int) -> Tokens:
