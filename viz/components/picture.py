@@ -32,7 +32,7 @@ from clearhead.viz.style.format import (
 from clearhead.viz.style.text import strings
 
 if TYPE_CHECKING:
-    from clearhead.viz.export.paper.page import PicturePlan
+    from clearhead.viz.export.paper.page import Paper, PicturePlan
 
 CAPTION = strings("handout")["proposed"]
 LARGEST = 3               # number of tokens that a caption lists with their numbers
@@ -148,7 +148,7 @@ class Head:
         # every other tick of the wider bar on paper
         ticks = {scale: signed_ticks(bound) if bound else weight_ticks(scale)[::2] for scale in TICKS}
         header = constants("view") | {
-            "floor": theme.LOG_FLOOR, "ticks": ticks, "kind": shown.kind.value, "rows": rows,
+            "floor": theme.LOG_FLOOR, "ticks": ticks, "rows": rows,
             "heads": [(head.layer, head.head) for head in self.pictures],
             "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
             "sums": bound is None and _sums_to_one(shown), "bound": bound, "absent": _absent(shown.weights),
@@ -160,19 +160,14 @@ class Head:
         _PACKED[shown] = others, header, sections
         return header, sections
 
-    def plan(self, raster: bool = False, *, handout: bool = False, step: float = math.inf, wide: float = math.inf,
-             titles: tuple[str, str] | tuple[()] = ()) -> "PicturePlan":
-        """Plan the picture for paper. raster: draw pixels, for PNG. handout: draw shapes only, however long the text
-        is. step: most points per token. wide: its largest width in points, for labels, lines and running text. titles:
-        of the axes, for the queries and the keys. Raises UserError for the text lens if no token is in focus."""
+    def plan(self, paper: "Paper") -> "PicturePlan":
+        """Plan the picture for paper. Raises UserError for the text lens if no token is in focus."""
         from clearhead.viz.export.paper import head
 
-        pictures, view = list(self.pictures), self.view
-        if self.covered:
-            pictures = [replace(each, weights=np.zeros_like(each.weights)) for each in pictures]
-            view = replace(view, pair=None)
-        return head.plan_of(pictures, view, raster, bound=self.bound, shapes=handout, step=step, wide=wide,
-                            titles=titles or head.TITLES)
+        if not self.covered:
+            return head.plan_of(self.pictures, self.view, self.bound, paper)
+        empty = [replace(each, weights=np.zeros_like(each.weights)) for each in self.pictures]
+        return head.plan_of(empty, replace(self.view, pair=None), self.bound, paper)
 
 
 def _sums_to_one(shown: DisplayedHead) -> bool:
@@ -286,7 +281,7 @@ class Grid:
         number = {head: at for at, head in enumerate(every)}
         header: dict[str, object] = constants("grid") | {
             "layers": list(overview.layers), "heads": [len(cell) for cell in overview.cells],
-            "pool": list(overview.pool), "groups": heads_per_kv, "height": height, "silence": silence,
+            "groups": heads_per_kv, "height": height, "silence": silence,
             "masked_out": [number[head] for head in overview.masked_out]}
         sections, numbers = {"cells": np.concatenate(overview.cells)}, dict[str, np.ndarray]()
         if behind is None:
@@ -300,8 +295,7 @@ class Grid:
         ticks = values.ticks
         state: dict[str, object] = {
             "open": number.get(self.open_head), "signed": values.signed, "reach": values.reach,
-            "bound": values.bound, "of": values.label, "by_value": values.ranked,
-            "rank": words["rank_value" if values.ranked else "rank"],
+            "of": values.label, "rank": words["rank_value" if values.ranked else "rank"],
             "legend": [ticks[0][1], ticks[-1][1], *filter(None, [values.label])],
             "order": [number[layer, head] for layer, head, _ in self.order] or None,
             "marks": [[number[layer, head], rank] for layer, head, rank in self.rank_badges]}
@@ -314,13 +308,11 @@ class Grid:
             numbers["values"] = np.array([values.numbers.get(head, np.nan) for head in every], np.float32)
         return message("body", room, header, sections), message("state", room, state, numbers)
 
-    def plan(self, raster: bool = False, *, handout: bool = False, per: int = 0, step: float = 0) -> "PicturePlan":
-        """Plan the picture for paper; thumbnails always use the square-root scale. raster: draw pixels, for PNG.
-        handout: leave the notes on order and badges to the caption. per: how the heads are arranged, see
-        `paper.grid.ways`; by default, as on A4. step: points per cell of a thumbnail."""
+    def plan(self, paper: "Paper") -> "PicturePlan":
+        """Plan the picture for paper."""
         from clearhead.viz.export.paper import grid
 
-        return grid.plan_of(self, raster, notes=not handout, per=per, step=step)
+        return grid.plan_of(self, paper)
 
 
 @with_arrays
@@ -426,9 +418,8 @@ class Image:
                                        "grid": list(patches.grid), "label": patches.label, "frozen": frozen,
                                        "height": height}
         state = self._facts() | {
-            "name": values.name, "what": values.what, "kind": values.kind, "even": values.even, "low": values.low,
-            "high": values.high, "focus": self.focus, "opacity": self.opacity, "hidden": list(self.hidden),
-            "outlined": list(self.outlined), "ticks": values.ticks,
+            "name": values.name, "kind": values.kind, "ticks": values.ticks, "focus": self.focus,
+            "opacity": self.opacity, "hidden": list(self.hidden), "outlined": list(self.outlined),
             "steps": np.rint(255 * values.shares).astype(int).tolist()}
         return (message("body", room, body, {"picture": patches.picture, "boxes": patches.boxes}),
                 message("state", room, state, {"values": values.numbers}))
@@ -453,10 +444,8 @@ class Image:
         return {"written": written, "facts": facts, "largest": largest[:LISTED], "sentence": self.says or said,
                 "scale": words["legends"].get(values.kind, "").format(what=values.what)}
 
-    def plan(self, raster: bool = False, *, handout: bool = False, step: float = math.inf,
-             **_of_heads: object) -> "PicturePlan":
-        """Plan the picture for paper, which is an image in any file. handout: leave the notes to the caption. step:
-        most points per patch. Other options of `Head.plan` change nothing."""
+    def plan(self, paper: "Paper") -> "PicturePlan":
+        """Plan the picture for paper."""
         from clearhead.viz.export.paper import picture
 
-        return picture.plan_of(self, notes=not handout, most=step * max(self.patches.grid))
+        return picture.plan_of(self, paper)

@@ -16,7 +16,7 @@ from clearhead.viz.export import provenance
 from clearhead.viz.export.paper import figure
 from clearhead.viz.export.paper.columns import Layout, heading, reading
 from clearhead.viz.export.paper.columns import figure as paper_figure
-from clearhead.viz.export.paper.page import WORDS, whole_page
+from clearhead.viz.export.paper.page import WORDS, Paper, whole_page
 from clearhead.viz.export.paper.sheet import pen, save
 from clearhead.viz.export.tables import head_csv
 
@@ -104,7 +104,7 @@ def comparison(suffix: str, shown: Sequence[Head | Image], view: View, titles: S
     source = json.dumps([json.loads(provenance.dumps(record, view, link)) for record in records])
     words = [" · ".join(part) for texts, lines in sentences for part in (texts, lines) if part]
     with pen():
-        plans = [each.plan(kind == "png") for each in shown]
+        plans = [each.plan(Paper(kind == "png")) for each in shown]
         drawn = whole_page(plans, titles, WORDS["comparison"], [], list(dict.fromkeys(words)))
         return save(drawn, kind, 3, source)
 

@@ -234,7 +234,7 @@ def _in(figures: Handout) -> None:
 
     with st.popover(WORDS["load"], key="handout-load", help=WORDS["load_help"]):
         st.file_uploader(WORDS["load_label"], type="json", key="handout-file", on_change=read,
-                         max_upload_size=most_megabytes(LIMITS.handout_bytes * WRITTEN))
+                         max_upload_size=most_megabytes(int(LIMITS.handout_bytes * WRITTEN)))
 
 
 def _card(place: int, item: Item, count: int) -> None:

@@ -1,7 +1,7 @@
 """Handouts: ordered collections of figures for teaching, stored with their data and exported as one HTML file that
 works offline.
 
-`build` creates figures from the screen, `files` saves and loads a handout, and `schema` validates both. `saved` decodes
-a figure's messages for its caption and its printed picture, `page` writes the HTML, and `store` keeps the handouts of a
-server's visitors. `sheet` and `lesson_notebook` create a lesson's downloads.
+`build` creates entries from the screen; `values` is what an entry can hold besides a picture
+(viz/components/picture.py), and reads all of them from a file; `files` saves and loads a handout, `page` writes its
+HTML, and `store` keeps the handouts of a server's visitors. `sheet` and `lesson_notebook` create a lesson's downloads.
 """

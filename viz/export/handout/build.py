@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.record_file import plain
 from clearhead.model.core.view import View
 from clearhead.viz.components.from_record import picture_of
 from clearhead.viz.components.picture import Grid, Head, Image
@@ -45,17 +46,8 @@ def picture_item(value: Head | Grid | Image, records: tuple[AttentionRecord, ...
 
 def chart_item(drawn: FigureSpec, alt: str, *, where: str = "", link: str = "") -> Item:
     """Create an item of a chart in the light theme, with the alternative text as its caption."""
-    spec = json.dumps(_finite(drawn.to_plotly_json()), allow_nan=False, separators=(",", ":"))
+    spec = json.dumps(plain(drawn.to_plotly_json()), allow_nan=False, separators=(",", ":"))
     return Item(Chart(spec), link=link, caption=alt[:LIMITS.handout_caption], about=where[:LIMITS.handout_about])
-
-
-def _finite(value: object) -> object:
-    """Replace NaN and infinity, which JSON cannot represent, with None."""
-    if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def table_item(table: "DataFrame", alt: str, *, where: str = "", link: str = "") -> Item:

@@ -19,7 +19,7 @@ from clearhead.viz.components.bundle import component_style, script, stylesheet
 from clearhead.viz.components.picture import Grid, Head, Image
 from clearhead.viz.export.handout.files import Handout, Item
 from clearhead.viz.export.handout.values import SPOKEN, Chart, Table, Value
-from clearhead.viz.export.paper.page import whole_page
+from clearhead.viz.export.paper.page import Paper, whole_page
 from clearhead.viz.export.paper.sheet import pen, save
 from clearhead.viz.export.provenance import opens_elsewhere, way_back
 from clearhead.viz.style.text import Texts, show_invisibles, strings
@@ -141,7 +141,7 @@ def paper_svg(value: Value) -> str:
         return ""
     with pen():
         try:
-            plan = value.plan(handout=True)
+            plan = value.plan(Paper(handout=True))
         except UserError:
             return ""
         return save(whole_page([plan], [""], "", [], []), "svg").decode()

@@ -8,7 +8,7 @@ from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.viz.components.from_record import grid_of, picture_of
 from clearhead.viz.export.paper.grid import ways
-from clearhead.viz.export.paper.page import WORDS, PicturePlan, bar_at, roomiest
+from clearhead.viz.export.paper.page import TITLES, WORDS, Paper, PicturePlan, bar_at, roomiest
 from clearhead.viz.export.paper.sheet import Sheet, readable, wrap
 from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import show_invisibles
@@ -111,9 +111,9 @@ def _arranged(record: AttentionRecord, view: View, layout: Layout,
     free = TALLEST * POINTS - taken
     if not chosen:
         drawn = replace(grid_of(record, view), open_head=(-1, -1))
-        per, step = roomiest(lambda per, step: drawn.plan(raster, per=per, step=step), ways(drawn, across),
+        per, step = roomiest(lambda per, step: drawn.plan(Paper(raster, per=per, step=step)), ways(drawn, across),
                              lambda per: (across, free))
-        plans, columns, above = [drawn.plan(raster, per=per, step=step)], 1, 0
+        plans, columns, above = [drawn.plan(Paper(raster, per=per, step=step))], 1, 0
     else:
         overlay, above = (view.overlay, GUTTER) if len(chosen) == 1 else ((), TITLE + GUTTER)
         shown = [picture_of(record, replace(view, layer=layer, head=number, overlay=overlay))
@@ -123,7 +123,7 @@ def _arranged(record: AttentionRecord, view: View, layout: Layout,
             return (across + GUTTER) / columns - GUTTER, free / math.ceil(len(shown) / columns) - above
 
         def made(columns: int, step: float, place: int = 0) -> PicturePlan:
-            return shown[place].plan(raster, step=step, wide=room(columns)[0], titles=layout.labels)
+            return shown[place].plan(Paper(raster, step=step, wide=room(columns)[0], titles=layout.labels or TITLES))
 
         most = 1 if view.lens == "text" else min(len(shown), int((across + GUTTER) / (NARROWEST + GUTTER)))
         columns, step = roomiest(made, range(1, max(1, most) + 1), room, ENOUGH)

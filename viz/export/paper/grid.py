@@ -1,11 +1,12 @@
 """Draw all heads of one kind of attention as thumbnails or colours, by layer and head or in another order."""
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clearhead.model.core.query import HeadId
-from clearhead.viz.export.paper.page import STRUCK, WORDS, PicturePlan, roomiest, weight_name
+from clearhead.viz.export.paper.page import STRUCK, WORDS, Paper, PicturePlan, roomiest, weight_name
 from clearhead.viz.export.paper.sheet import Sheet
 from clearhead.viz.style import glow, theme
 from clearhead.viz.style.format import head_label, true_minus, weight_ticks
@@ -18,18 +19,20 @@ if TYPE_CHECKING:
 # name with its number
 GAP, NAME, SIDE, GUTTER, NAMED = 5, 12, 40, 22, 42
 CELLS, LEVELS = 24_000, 20    # for vector files: largest number of cells drawn as shapes; number of colours
-PAPER = 1032, 1219            # points available for a grid on A4, printed at half its size
+A4 = 1032, 1219               # points available for a grid, printed at half its size
 Spots = dict[HeadId, tuple[float, float]]   # left and top of each head's thumbnail, in points
 
 
-def plan_of(grid: "Grid", raster: bool, *, notes: bool = True, per: int = 0, step: float = 0) -> PicturePlan:
-    """Plan the grid: see `Grid.plan`. notes: whether notes explain order and badges."""
+def plan_of(grid: "Grid", paper: Paper) -> PicturePlan:
+    """Plan the grid; thumbnails always use the square-root scale."""
     overview, behind, values = grid.overview, grid.behind, grid.values
     ids, cells = grid.heads, np.concatenate(overview.cells)
     high, wide = cells.shape[1:]
-    per = per or roomiest(lambda per, step: plan_of(grid, raster, per=per, step=step), ways(grid, PAPER[0]),
-                          lambda per: PAPER)[0]
-    size = step or max(1, round(SIDE / max(high, wide)))   # whole points per cell
+    raster, notes = paper.raster, not paper.handout
+    per = paper.per or roomiest(lambda per, step: plan_of(grid, replace(paper, per=per, step=step)),
+                                ways(grid, A4[0]), lambda per: A4)[0]
+    # whole points per cell
+    size = paper.step if math.isfinite(paper.step) else max(1, round(SIDE / max(high, wide)))
     side = (wide * size, high * size) if behind is None else _fitted(behind)
     spots = _spots(grid, side, per)
     right, below = (max(spot[axis] for spot in spots.values()) + side[axis] for axis in (0, 1))

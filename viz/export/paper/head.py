@@ -1,5 +1,6 @@
 """Draw the open head in one of three lenses: as a matrix, as lines between two columns of tokens, or as text."""
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from clearhead.model.core.query import UserError, frozen
 from clearhead.model.core.view import AxisItem, DisplayedHead, View
 from clearhead.viz.export.paper import sheet as letters
-from clearhead.viz.export.paper.page import STRUCK, TITLES, WORDS, PicturePlan, line_style, weight_name
+from clearhead.viz.export.paper.page import STRUCK, WORDS, Paper, PicturePlan, line_style, weight_name
 from clearhead.viz.export.paper.sheet import Dashes, Sheet
 from clearhead.viz.style import theme
 from clearhead.viz.style.format import head_label, signed_ticks, weight_ticks
@@ -99,39 +100,32 @@ def _pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
     return letters.label(a.text), "→", letters.label(b.text), f"{shown.weights[cell]:z.3f}"
 
 
-def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: float | None = None,
-            shapes: bool = False, step: float = math.inf, wide: float = math.inf,
-            titles: tuple[str, str] = TITLES) -> PicturePlan:
+def plan_of(pictures: Sequence[DisplayedHead], view: View, bound: float | None, paper: Paper) -> PicturePlan:
     """Plan a picture of heads over the same rows and columns in the view's lens.
 
-    pictures: the heads, the open one first. raster: draw pixels, for PNG. bound: the numbers are differences from
-    −bound to bound, drawn as a matrix. shapes: never use an image, however long the text is. step: most points per
-    token. wide: the picture's largest width in points, for labels, lines and running text. titles: of the axes, for the
-    queries and the keys. Raises UserError for the text lens if no token is in focus.
+    pictures: the heads, the open one first. bound: the numbers are differences from −bound to bound, drawn as a matrix.
+    Raises UserError for the text lens if no token is in focus.
     """
     if bound is not None or view.lens == "matrix":
-        return _matrix_plan(pictures[0], view, raster, bound, shapes, step, wide, titles)
-    if view.lens == "lines":
-        return _lines_plan(pictures, view, raster or shapes, step, wide, titles)
-    return _text_plan(pictures[0], view, wide if math.isfinite(wide) else COLUMN)
+        return _matrix_plan(pictures[0], view, bound, paper)
+    return _lines_plan(pictures, view, paper) if view.lens == "lines" else _text_plan(pictures[0], view, paper)
 
 
-def _matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | None = None,
-                shapes: bool = False, step: float = math.inf, wide: float = math.inf,
-                titles: tuple[str, str] = TITLES) -> PicturePlan:
-    """Plan a matrix with queries as rows and keys as columns (or transposed), one cell per weight. The other options
-    are those of `plan_of`. NaN marks tokens that one of two compared heads lacks."""
+def _matrix_plan(shown: DisplayedHead, view: View, bound: float | None, paper: Paper) -> PicturePlan:
+    """Plan a matrix with queries as rows and keys as columns (or transposed), one cell per weight. NaN marks tokens
+    that one of two compared heads lacks."""
+    shapes, wide = paper.handout, paper.wide
     weights, across, down, boxes = shown.weights, shown.columns, shown.rows, _boxes(shown, view)
     forbidden = np.isnan(weights if shown.scores is None else shown.scores)
     if view.transpose:
         weights, forbidden, across, down = weights.T, forbidden.T, down, across
         boxes = [(top, left, high, wide) for left, top, wide, high in boxes]
-    step = min(step, _pitch(max(weights.shape)), DENSE if shapes else math.inf)
+    step = min(paper.step, _pitch(max(weights.shape)), DENSE if shapes else math.inf)
     above = labels(across, step, tuple(left for left, _, cells, _ in boxes if cells == 1), wide)
     beside = labels(down, step, tuple(top for _, top, _, cells in boxes if cells == 1), wide)
     head, side = above.width + 2 * GAP, beside.width + 2 * GAP + NAME
     width, height = len(across) * step, len(down) * step
-    names = titles if view.transpose else titles[::-1]
+    names = paper.titles if view.transpose else paper.titles[::-1]
     named = [letters.width(f"← {title}", NAMED, mono=False) for title in names]
     size = math.ceil(1 / step)
     while shapes and np.count_nonzero(_steps(pooled(weights, size), view.scale, bound)) > SHAPES:
@@ -149,7 +143,7 @@ def _matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | 
         ticks = [[[x + at, y - long], [x + at, y]] for at, long in above.ticks(step)]
         ticks += [[[x - long, y + at], [x, y + at]] for at, long in beside.ticks(step)]
         sheet.strokes(np.array(ticks).reshape(-1, 2, 2), theme.QUIET, 0.4)
-        as_image = raster or (max(weights.shape) / size > VECTOR and not shapes)
+        as_image = paper.raster or (max(weights.shape) / size > VECTOR and not shapes)
         _cells(sheet, (x, y, width, height), _steps(pooled(weights, size), view.scale, bound), pooled(forbidden, size),
                bound is not None, as_image)
         line = 1.2 if step >= 6 else 0.7
@@ -232,18 +226,17 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
     sheet.box(x, y, width, height, edge=theme.HAIRLINE)
 
 
-def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, step: float, wide: float,
-                titles: tuple[str, str]) -> PicturePlan:
+def _lines_plan(pictures: Sequence[DisplayedHead], view: View, paper: Paper) -> PicturePlan:
     """Plan the lines lens, with a colour and a dash style per head and queries on the left (on the right if
-    transposed). vector: always draw lines as curves."""
-    shown = pictures[0]
+    transposed)."""
+    shown, wide, curves = pictures[0], paper.wide, paper.raster or paper.handout
     row, cell = shown.row_of(view.token), shown.cell_of(view.pair) if view.pair else None
     focus = row, cell[1] if cell and cell[0] == row else None
     count = max(shown.weights.shape)
-    step = min(step, PITCH, 720 / count)
+    step = min(paper.step, PITCH, 720 / count)
     looking, looked_at = labels(shown.rows, step, focus[:1], wide), labels(shown.columns, step, focus[1:], wide)
     left, right = (looked_at, looking) if view.transpose else (looking, looked_at)
-    headings = titles[::-1] if view.transpose else titles
+    headings = paper.titles[::-1] if view.transpose else paper.titles
     sides = [max(names.width, letters.width(heading, LETTERS))
              for names, heading in zip((left, right), headings, strict=True)]
     between = min(260.0, max(190.0, 0.5 * count * step), wide - sum(sides) - 2 * GAP)
@@ -255,7 +248,7 @@ def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, step: f
         middle, heights = sum(edges) / 2, y + HEADING + (ends[:, ::-1] if view.transpose else ends) * step + step / 2
         points = np.stack([np.broadcast_to([edges[0] + 2, middle, middle, edges[1] - 2], (len(ends), 4)),
                            heights[:, [0, 0, 1, 1]]], -1)   # horizontal at both ends
-        sheet.curves(points, colours, widths * (0.4 + 0.6 * step / PITCH), as_image=not vector and count > VECTOR,
+        sheet.curves(points, colours, widths * (0.4 + 0.6 * step / PITCH), as_image=not curves and count > VECTOR,
                      dashes=[styles[place] for place in which] or styles)
         for edge, out, names, heading in ((edges[0], -1, left, headings[0]), (edges[1], 1, right, headings[1])):
             at, align = edge + out * GAP, "right" if out < 0 else "left"
@@ -275,7 +268,7 @@ def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, step: f
         weight_ticks(view.scale), weight_name(view.scale), pair=_pair_words(shown, view), legend=legend)
 
 
-def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
+def _lines(pictures: Sequence[DisplayedHead], focus: tuple[int | None, int | None],
            scale: str) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], list[str]]:
     """Return the visible lines, strongest last, and notes: row and column (line, 2), index of the head (line), (RGBA
     (line, 4), widths in points (line)), notes."""
@@ -296,7 +289,7 @@ def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
     return np.stack([rows, columns], -1), which, (colours, widths), notes
 
 
-def _text_plan(shown: DisplayedHead, view: View, wide: float) -> PicturePlan:
+def _text_plan(shown: DisplayedHead, view: View, paper: Paper) -> PicturePlan:
     """Plan the text lens: running text with each key coloured by its weight from the token in focus. Raises UserError
     if no token is in focus."""
     row = shown.row_of(view.token if view.token is not None or view.pair is None else view.pair[0])
@@ -305,7 +298,8 @@ def _text_plan(shown: DisplayedHead, view: View, wide: float) -> PicturePlan:
                         "shown.")
     weights, names = shown.weights[row], labels(shown.columns, 22)
     spots = _flow([(letters.width(names.texts[place], SIZE), unit.joined)
-                   for place, unit in enumerate(shown.columns)], wide)
+                   for place, unit in enumerate(shown.columns)],
+                  paper.wide if math.isfinite(paper.wide) else COLUMN)
     colours = theme.ramp()[np.round(255 * theme.strength(weights, view.scale)).astype(int)]
     outlined = shown.column_of(view.pair[1]) if view.pair and shown.row_of(view.pair[0]) == row else None
 

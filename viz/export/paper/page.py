@@ -26,6 +26,18 @@ SAMPLE = 26      # points: length of a head's line in the legend
 TITLES = WORDS["looks"], WORDS["looked_at"]   # of the axes: of the queries and of the keys
 
 
+@frozen
+class Paper:
+    """How a picture is drawn on paper."""
+
+    raster: bool = False      # as pixels, for PNG
+    handout: bool = False     # as shapes only, however long the text is, and without the notes of its caption
+    step: float = math.inf    # most points per token, patch or cell of a thumbnail
+    wide: float = math.inf    # largest width in points of a head's labels, lines and running text
+    titles: tuple[str, str] = TITLES   # of a head's axes, for the queries and the keys
+    per: int = 0              # how a grid's heads are arranged, see `grid.ways`; 0: as on A4
+
+
 LARGEST = 60.0             # points per cell at most
 LEAST, TINIEST = 0.5, 0.01   # points per cell at least: on a page that is high enough, and on one that is not
 

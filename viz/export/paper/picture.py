@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.viz.export.paper.page import STRUCK, WORDS, PicturePlan
+from clearhead.viz.export.paper.page import STRUCK, WORDS, Paper, PicturePlan
 from clearhead.viz.export.paper.sheet import Sheet
 from clearhead.viz.style import glow, theme
 from clearhead.viz.style.text import strings
@@ -15,14 +15,14 @@ WIDE = 420     # longer side in print, in points
 PIXELS = 896   # approximate longer side in pixels, so that patch edges stay sharp
 
 
-def plan_of(shown: "Image", *, notes: bool = True, most: float = WIDE) -> PicturePlan:
-    """Plan an image: see `Image.plan`. most: points of the longer side at most."""
+def plan_of(shown: "Image", paper: Paper) -> PicturePlan:
+    """Plan an image, which is one in any file."""
     patches, values, focus, hidden = shown.patches, shown.values, shown.focus, shown.hidden
     picture = patches.picture
     large, shares, signed = enlarged(picture), values.shares, values.kind == "signed"
     drawn = glow.over(large, glow.spread(shares, patches.boxes, large.shape[:2]))
     high, wide = picture.shape[:2]
-    size = min(WIDE, most) / max(high, wide)
+    size = min(WIDE, paper.step * max(patches.grid)) / max(high, wide)
     width, height = size * wide, size * high
     placed = patches.boxes * (width, height, width, height)
 
@@ -41,8 +41,8 @@ def plan_of(shown: "Image", *, notes: bool = True, most: float = WIDE) -> Pictur
 
     name = strings("components")["picture"]["legends"].get(values.kind, "{what}").format(what=values.what)
     orientation = "" if focus is None else WORDS("picture", a=patches.texts[focus])
-    return PicturePlan(width, height, orientation, shown.notes if notes else (), paint, bar(signed), values.ticks,
-                       name, signed=signed)
+    notes = () if paper.handout else shown.notes
+    return PicturePlan(width, height, orientation, notes, paint, bar(signed), values.ticks, name, signed=signed)
 
 
 def _frame(sheet: Sheet, box: np.ndarray, edge: str, fill: str = "none") -> None:

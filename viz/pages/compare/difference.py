@@ -158,10 +158,12 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, 
         if not over:   # one setting for both matrices
             segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set, "scale",
                      view.scale)
-    shown: tuple[Head, ...] | tuple[Image, ...]
+    shown: tuple[Head, ...] | tuple[Image, ...] = ()
+    token: int | None = _row_in_focus(found.aligned, view)
     if over:
-        shown = rows_over_pictures(records, view, found.shown, found.aligned)
-        found.titles[2][1:] = [WORDS("bound", bound=shown[2].values.high)]   # the largest change in this row
+        shown = images = rows_over_pictures(records, view, found.shown, found.aligned)
+        token = images[2].focus
+        found.titles[2][1:] = [WORDS("bound", bound=images[2].values.high)]   # the largest change in this row
     else:
         shown = as_matrices(view, found)
     draw_sides(page, records, found, shown, places)
@@ -169,7 +171,7 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, 
     if alone := alone_claim(found.aligned):
         st.caption(alone)
     saved = [" · ".join(title) for title in found.titles]
-    looked = replace(view, token=shown[0].focus if over else _row_in_focus(found.aligned, view), pair=None)
+    looked = replace(view, token=token, pair=None)
     with st.popover(WORDS["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
         if opened.open:
             files: dict[str, Made] = {form.name: (
@@ -203,8 +205,11 @@ def draw_sides(page: PageContext, records: Pair, found: OpenHead, shown: tuple[H
     for column, place in zip(columns, places):
         with column or st.container():
             _title(found.titles[place])
-            key, value, draw = f"compare-{SIDES[place]}", shown[place], picture_view if over else head_view
-            draw(value, height=height if column else HIGH[2], key=key, on_event=take)
+            key, value, high = f"compare-{SIDES[place]}", shown[place], height if column else HIGH[2]
+            if isinstance(value, Image):
+                picture_view(value, height=high, key=key, on_event=take)
+            else:
+                head_view(value, height=high, key=key, on_event=take)
             offer_picture(key, value, records[place:place + 1] or records)
 
 

@@ -73,7 +73,7 @@ def _map(page: PageContext, record: AttentionRecord, view: View, name: str, valu
     """Draw numbers over the picture's patches. choose: what a click on a patch sets; "" for nothing."""
     shown, key = Image(named_patches(record, view), values, token, page["opacity"], **state), f"picture-{name}"
     picture_view(shown, height=HIGH, key=key, frozen=not choose,
-                 on_event=(lambda event: page.set(**{choose: event.token})) if choose else None)
+                 on_event=(lambda event: page.set(**dict[str, Any]({choose: event.token}))) if choose else None)
     offer_picture(key, shown, (record,), view)
 
 

@@ -23,6 +23,7 @@ from clearhead.viz.export.formats import Options, caption, export
 from clearhead.viz.export.paper import columns, figure, picture, sheet
 from clearhead.viz.export.paper.columns import Layout
 from clearhead.viz.export.paper.head import pooled
+from clearhead.viz.export.paper.page import Paper
 from clearhead.viz.export.paper.sheet import Sheet
 from clearhead.viz.style import theme
 from tests.fabricate import HEADS, HOSTILE, LAYERS, record
@@ -243,7 +244,7 @@ BOXES = np.array([[np.nan] * 4, [0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
 def plan_of(numbers, kind="signed", hidden=()):
     values = PatchValues(np.array(numbers, np.float32), "a head", "a number", kind)
     patches = Patches(np.full((10, 20, 3), 90, np.uint8), ("[CLS]", "a", "b"), BOXES, (-1, 0, 1), (1, 2))
-    return Shown(patches, values, hidden=hidden).plan()
+    return Shown(patches, values, hidden=hidden).plan(Paper())
 
 
 def strokes(plan) -> list:
