@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from clearhead.model.core.limits import LIMITS, parse_json
 from clearhead.model.core.query import UserError
 from clearhead.viz.app.link import MOST_PACKED, pack, unpack
+from clearhead.viz.components.picture import require
 from clearhead.viz.export.handout.files import Handout, Item, make_words
 from clearhead.viz.export.handout.values import SPOKEN
 from clearhead.viz.style.text import FOLDER, strings
@@ -55,6 +56,8 @@ def unpacked(text: str, base: str, draw: Draw = lambda kind, link, caption: None
     try:
         title, rows = parse_json((unpack(text) or "").encode(), "The list of this link")
         entries = [dict(zip(FIELDS, row, strict=True)) for row in rows[:LIMITS.handout_items]]
+        require(all(type(entry[name]) is (int if name == "minutes" else str) for entry in entries for name in FIELDS)
+                and isinstance(title, str))
         return Handout(title, tuple(_entry(entry, base, draw) for entry in entries))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UserError(strings("handout")["link_broken"]) from error
