@@ -23,9 +23,7 @@ from clearhead.viz.widgets.layout import flex_row
 
 WORDS = strings("lesson")
 
-_PICKED = Kept("")                        # key of the figure in which a point was just picked
 _SAVING = Kept[frozenset[str]](frozenset())   # keys of the figures whose *Save* panel is open
-_IMAGE = Kept[tuple[str, dict[str, object]] | None](None)   # key of the figure to save as an image, and how
 
 
 def page_theme() -> str:
@@ -33,7 +31,6 @@ def page_theme() -> str:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-@st.fragment
 def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, name: str = "",
            on_pick: Callable[[list[int]], None] | None = None, **options: object) -> None:
     """Draw `draw(theme, *given, **options)` as a fragment, so that its tools work without rerunning the page.
@@ -42,27 +39,33 @@ def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, 
     share a key, because browsers update a chart faster than they build one. alt: one sentence that describes the figure
     with its numbers. on_pick: as in `viz.components.chart.chart`; the page reruns afterwards.
     """
-    saving, image, name = _SAVING.value, None, f"clearhead-{name_for(name or key, 'figure')}"
-    light = partial(draw, "light", *given, **options)
-    if _IMAGE.value and _IMAGE.value[0] == key:
-        (_, image), _IMAGE.value = _IMAGE.value, None
-
-    def open_save() -> None:
-        _SAVING.value = saving ^ {key}
+    light, name = partial(draw, "light", *given, **options), f"clearhead-{name_for(name or key, 'figure')}"
+    picked, image = False, None   # what the reader did since the figure was drawn
 
     def pick(points: list[int]) -> None:
+        nonlocal picked
+        picked = True
         if on_pick is not None:
-            _PICKED.value = key
             on_pick(points)
 
-    chart(draw(page_theme(), *given, **options).to_plotly_json(), key=f"chart-{key}", alt=alt,
-          saving=key in saving, image=image, on_save=open_save, on_pick=None if on_pick is None else pick)
-    if _PICKED.value == key:   # rerun the surrounding page, too
-        _PICKED.value = ""
-        st.rerun()
-    if key in saving:
-        _save(light, key, name)
-    offer(f"chart-{key}", alt, lambda where, link: _kept(light(), alt, where, link))
+    def save(kind: str, scale: int) -> None:
+        nonlocal image
+        image = {"format": kind, "filename": name, "scale": scale, "id": uuid.uuid4().hex}
+
+    @st.fragment
+    def part() -> None:
+        nonlocal image
+        if picked:
+            st.rerun()
+        saving, now, image = _SAVING.value, image, None
+        chart(draw(page_theme(), *given, **options).to_plotly_json(), key=f"chart-{key}", alt=alt,
+              saving=key in saving, image=now, on_save=lambda: _SAVING.put(saving ^ {key}),
+              on_pick=None if on_pick is None else pick)
+        if key in saving:
+            _save(light, key, name, save)
+        offer(f"chart-{key}", alt, lambda where, link: _kept(light(), alt, where, link))
+
+    part()
 
 
 def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
@@ -71,16 +74,13 @@ def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
     return chart_item(drawn, alt, where=where, link=link)
 
 
-def _save(light: Callable[[], FigureSpec], key: str, name: str) -> None:
-    """Draw the *Save* panel below a figure. The browser makes the images."""
+def _save(light: Callable[[], FigureSpec], key: str, name: str, save: Callable[[str, int], None]) -> None:
+    """Draw the *Save* panel below a figure. save: makes the browser download an image, given its format and scale."""
     from clearhead.viz.export.tables import chart_csv  # imports what would delay the first page
 
-    def save(image: str, scale: int) -> None:
-        _IMAGE.value = key, {"format": image, "filename": name, "scale": scale, "id": uuid.uuid4().hex}
-
     with flex_row(horizontal_alignment="right", gap="small", key=f"open-save-{key}"):
-        for image, scale in (("png", 2), ("svg", 1)):
-            st.button(image.upper(), key=f"{image}-{key}", on_click=save, args=(image, scale))
+        for kind, scale in (("png", 2), ("svg", 1)):
+            st.button(kind.upper(), key=f"{kind}-{key}", on_click=save, args=(kind, scale))
         st.download_button("CSV", lambda: chart_csv(light()), f"{name}.csv", "text/csv", on_click="ignore",
                            key=f"csv-{key}")
 
