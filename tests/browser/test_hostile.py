@@ -39,7 +39,7 @@ def test_hostile_link_runs_nothing(watch):
 @pytest.mark.rest
 def test_hostile_text_survives_menu_navigation(watch):
     seen, few = opened(watch), quote(" it ".join(RUNS[:3]))
-    for query, follower in (("compare?versus=text&other=", "corpus"), ("coreference?correct=", "grammar")):
+    for query, follower in (("compare?versus=text&other=", "corpus"), ("pronouns?correct=", "grammar")):
         seen.page.goto(f"{seen.address}/{query}{quote(RUNS[0])}&model=scratch&text={few}")
         for name in (query.split("?")[0], follower):
             if name == follower:

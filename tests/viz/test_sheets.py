@@ -11,7 +11,7 @@ from clearhead.model.studies.coreference import Case, CasesQuery, map_of, noun_w
 from clearhead.viz.app.link import from_params, to_params
 from clearhead.viz.app.page import pages
 from clearhead.viz.app.state import complete_view
-from clearhead.viz.pages.coreference import Twins
+from clearhead.viz.pages.pronouns import Twins
 from clearhead.viz.style.text import FOLDER
 from tests import headline
 from tests.model.only import ask

@@ -14,8 +14,8 @@ from clearhead.viz.app.page import PageContext, lessons, page_after, pages
 from clearhead.viz.app.session import session
 from clearhead.viz.app.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
 from clearhead.viz.components.component import component_value, registered
+from clearhead.viz.style.text import addresses, page_titles, strings
 from clearhead.viz.style.text import menu as sections
-from clearhead.viz.style.text import page_titles, strings
 from clearhead.viz.style.theme import STYLES
 from clearhead.viz.widgets.figure import page_theme
 from clearhead.viz.widgets.fragment import OPENED, errors_as_sentences, pause, rerun_when
@@ -147,7 +147,7 @@ def main() -> None:
     for name, title in page_titles().items():
         # Streamlit answers the default page's own name with "page not found", so that name is a hidden page
         shown = name in sections() and name != HOME
-        menu[name] = st.Page(partial(run, name, menu), title=title, url_path=name,
+        menu[name] = st.Page(partial(run, name, menu), title=title, url_path=addresses()[name],
                              visibility="visible" if shown else "hidden")
     start = st.Page(partial(run, HOME, menu), title=page_titles()[HOME], url_path="start", default=True)
     st.navigation([start, *menu.values()], position="top", expanded=True).run()

@@ -24,6 +24,7 @@ PLACE = "browser"   # folder name in every URL
 PLOTLY = "plotly.min.js"
 # pages that are now parts of others: old name → (current page, parameters that select the part)
 MOVED = {"atlas": ("corpus", ""), "measures": ("corpus", "over=text"),
+         "pronouns": ("coreference", ""), "faithfulness": ("explain", ""),   # titles that are typed as addresses
          "pictures": ("heads", "model=marked-digit"),
          "next_word": ("heads", "model=stories&lens=text&scale=root&section=next_word"),
          "translate": ("heads", "model=translator&kind=cross&written=1&section=words")}

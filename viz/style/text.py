@@ -81,6 +81,13 @@ def menu() -> dict[str, dict[str, dict[str, str]]]:
 
 
 @functools.cache
+def addresses() -> dict[str, str]:
+    """Return {name: address} of all pages."""
+    own = tomllib.loads((FOLDER / "menu.toml").read_text(encoding="utf-8"))["addresses"]
+    return {name: own.get(name, name) for name in page_titles()}
+
+
+@functools.cache
 def page_titles() -> dict[str, str]:
     """Return the titles of all pages by name, in menu order."""
     return {name: title for groups in menu().values() for group in groups.values() for name, title in group.items()}

@@ -200,7 +200,7 @@ def mixing(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         trace = opened.trace(Query(asked.model, asked.revision, text), quiet).plain()
         falls.append(np.subtract(*mixing_ratios(map_of(record), trace)))
     found = mean_finding("mixing", falls, 0.0, "share")
-    return Measurement((found,), Picture("explain", asked.model, sentences()[0]))
+    return Measurement((found,), Picture("faithfulness", asked.model, sentences()[0]))
 
 
 def mixing_ratios(attention_map: AttentionMap, trace: Trace) -> np.ndarray:
@@ -242,7 +242,7 @@ def not_explanation(asked: NamesModel, models: Models, report: Progress) -> Meas
     short = np.array([ceiling(one).mean() for one in found]) - scores
     judged = finding("explanation", mean_intervals(short[:, None], groups)[0], 0.0, "texts", "rho")
     first = wanted[0].query
-    return Measurement((judged,), Picture("explain", asked.model, first.text, str(found[0].kind), chosen[0],
+    return Measurement((judged,), Picture("faithfulness", asked.model, first.text, str(found[0].kind), chosen[0],
                                           settings=(("run", True),)))
 
 

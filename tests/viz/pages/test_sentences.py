@@ -16,7 +16,7 @@ from clearhead.model.training.processes import Film, HeadScores
 from clearhead.viz.app.examples import examples
 from clearhead.viz.app.state import State, complete_view
 from clearhead.viz.pages.compare.difference import change_claim, unchanged_why
-from clearhead.viz.pages.explain import no_order
+from clearhead.viz.pages.faithfulness import no_order
 from clearhead.viz.pages.heads.explorer import head_claims
 from clearhead.viz.pages.training.film import Story, claims
 from tests import headline

@@ -13,7 +13,7 @@ from clearhead.viz.app.link import MOST_PACKED, pack, unpack
 from clearhead.viz.components.picture import require
 from clearhead.viz.export.handout.files import Handout, Item, make_words
 from clearhead.viz.export.handout.values import SPOKEN
-from clearhead.viz.style.text import FOLDER, strings
+from clearhead.viz.style.text import FOLDER, addresses, strings
 
 ANSWER = re.compile(r"guess(_\w+)?|check_\d+|drawn(_\w+)?|predict|marks")   # controls that store answers
 FIELDS = ("kind", "at", "caption", "title", "minutes", "answer")   # an entry's fields in order
@@ -25,7 +25,8 @@ def target(link: str) -> tuple[str, dict[str, str]]:
     """Return a URL's page and its parameters without answers."""
     address = urlsplit(link)
     params = dict(parse_qsl(address.query, keep_blank_values=True))
-    return (address.path.rstrip("/").rsplit("/", 1)[-1] or "heads",
+    at = address.path.rstrip("/").rsplit("/", 1)[-1] or "heads"
+    return ({address: name for name, address in addresses().items()}.get(at, at),
             {name: value for name, value in params.items() if not ANSWER.fullmatch(name)})
 
 
@@ -42,7 +43,7 @@ def packed(handout: Handout) -> str:
         page, params = target(item.link)
         said = {"title": item.about.split(" · ")[0]} | item.said
         kind = item.kind if item.kind in (*SPOKEN, *DRAWN) else "screen"
-        at = f"{page}?{urlencode(params)}" if item.link else ""
+        at = f"{addresses().get(page, page)}?{urlencode(params)}" if item.link else ""
         rows.append([kind, at, item.caption, said["title"], said.get("minutes", 0), said.get("answer", "")])
     text = pack(json.dumps([handout.title, rows], ensure_ascii=False, separators=(",", ":")))
     if text is None or len(text) > MOST_PACKED:

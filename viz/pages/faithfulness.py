@@ -48,7 +48,7 @@ from clearhead.viz.widgets.head_picker import real_head
 from clearhead.viz.widgets.layout import bullets, flex_row, heading, opening, prose, split
 from clearhead.viz.widgets.measured import is_shipped, measured_line
 
-WORDS = strings("explain")
+WORDS = strings("faithfulness")
 
 PAGE = Page("record", without=("scratch",), controls=(   # it has no answer to explain
     position("at", 99_999), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
@@ -65,7 +65,7 @@ FEW = (("weight_head", "weight_layer"),)   # methods drawn by default
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words = opening("explain", READABLE)
+    words = opening("faithfulness", READABLE)
     record, chosen = real_head(page, token=False)
     view = matching_view(record, chosen)
     if view.kind is not chosen.kind:

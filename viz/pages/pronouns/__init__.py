@@ -42,7 +42,7 @@ from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.base import fitting_name
 from clearhead.viz.figures.heads import twins as twins_figure
-from clearhead.viz.pages.coreference.case_set import case_set_section, percent
+from clearhead.viz.pages.pronouns.case_set import case_set_section, percent
 from clearhead.viz.style.format import format_share, format_signed, format_weight, head_label, paper_head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE_WIDE
@@ -54,7 +54,7 @@ from clearhead.viz.widgets.head_table import coloured_grid, plain_table
 from clearhead.viz.widgets.layout import flex_row, heading, note, opening, prose, split
 from clearhead.viz.widgets.vocabulary import vocabulary
 
-WORDS = strings("coreference")
+WORDS = strings("pronouns")
 
 ROLES = ("pronoun", "correct", "wrong")
 # for a head that attends to the nouns: (sign of weight A − weight B in this sentence, sign in the twin)
@@ -104,7 +104,7 @@ class Twins:
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words = opening("coreference")
+    words = opening("pronouns")
     record, case = page.record(), sentence_case(page)
     attention_map = map_of(record)
     rows = page["rows"] or ("later" if attention_map.kind.base is Kind.CAUSAL else "pronoun")

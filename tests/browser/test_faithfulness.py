@@ -39,7 +39,7 @@ def at(seen, query: str, *figures: str):
 
 
 def test_vector_is_explained_readably_and_with_every_switch(seen):
-    words = strings("explain")
+    words = strings("faithfulness")
     main = at(seen, "layer=3&head=1&all=1", "picture", "agreement")
     expect(main.get_by_text("With 14 tokens, one unrelated ranking")).to_be_visible()
     for width, least in ((1440, 100), (390, 0)):
@@ -61,7 +61,7 @@ def test_vector_is_explained_readably_and_with_every_switch(seen):
 
 @pytest.mark.rest
 def test_noun_and_character_are_explained_over_sixty_texts(seen):
-    words = strings("explain")
+    words = strings("faithfulness")
     main = at(seen, RESOLVER, "picture", "agreement")
     expect(main.get_by_text("The logit of giraffe minus that of")).to_be_visible()
     main.get_by_role("button", name=words["set"]["run"].format(model="Resolver, wide", count=60)).click()

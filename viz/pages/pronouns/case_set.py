@@ -30,7 +30,7 @@ from clearhead.viz.widgets.layout import heading, note, prose, split
 from clearhead.viz.widgets.measured import is_shipped, measured_line
 from clearhead.viz.widgets.upload import uploader
 
-WORDS = strings("coreference")
+WORDS = strings("pronouns")
 
 ROWS = 5         # number of unusable rows listed
 SMALL = 50_000_000   # larger models run on a whole set only on request, since they need more than seconds
