@@ -12,7 +12,7 @@ from clearhead.viz.app.link import from_params, to_params
 from clearhead.viz.app.page import pages
 from clearhead.viz.app.state import complete_view
 from clearhead.viz.pages.pronouns import Twins
-from clearhead.viz.style.text import FOLDER
+from clearhead.viz.style.text import FOLDER, page_at
 from tests import headline
 from tests.model.only import ask
 
@@ -25,7 +25,7 @@ WIDE = Case(headline.WIDE, TIRED.pronoun, TIRED.wrong, TIRED.correct)
 
 def parameters(link: str) -> tuple[str, dict[str, str]]:
     name, _, query = link.partition("?")
-    return name, {field: values[0]
+    return page_at(name), {field: values[0]
                   for field, values in parse_qs(query, keep_blank_values=True, strict_parsing=bool(query)).items()}
 
 

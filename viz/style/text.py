@@ -87,6 +87,11 @@ def addresses() -> dict[str, str]:
     return {name: own.get(name, name) for name in page_titles()}
 
 
+def page_at(address: str) -> str:
+    """Return the name of the page with this address; the address itself if there is none."""
+    return next((name for name, at in addresses().items() if at == address), address)
+
+
 @functools.cache
 def page_titles() -> dict[str, str]:
     """Return the titles of all pages by name, in menu order."""

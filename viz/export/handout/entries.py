@@ -13,7 +13,7 @@ from clearhead.viz.app.link import MOST_PACKED, pack, unpack
 from clearhead.viz.components.picture import require
 from clearhead.viz.export.handout.files import Handout, Item, make_words
 from clearhead.viz.export.handout.values import SPOKEN
-from clearhead.viz.style.text import FOLDER, addresses, strings
+from clearhead.viz.style.text import FOLDER, addresses, page_at, strings
 
 ANSWER = re.compile(r"guess(_\w+)?|check_\d+|drawn(_\w+)?|predict|marks")   # controls that store answers
 FIELDS = ("kind", "at", "caption", "title", "minutes", "answer")   # an entry's fields in order
@@ -25,8 +25,7 @@ def target(link: str) -> tuple[str, dict[str, str]]:
     """Return a URL's page and its parameters without answers."""
     address = urlsplit(link)
     params = dict(parse_qsl(address.query, keep_blank_values=True))
-    at = address.path.rstrip("/").rsplit("/", 1)[-1] or "heads"
-    return ({address: name for name, address in addresses().items()}.get(at, at),
+    return (page_at(address.path.rstrip("/").rsplit("/", 1)[-1] or "heads"),
             {name: value for name, value in params.items() if not ANSWER.fullmatch(name)})
 
 
