@@ -152,7 +152,7 @@ class Reader:
         if origin is tuple:
             kinds = parts[:1] * len(given) if parts[-1] is Ellipsis else parts
             return tuple(self.made(part, value, of) for part, value in zip(kinds, typed(given, list), strict=True))
-        if origin in (list, dict, frozenset):
+        if origin in (dict, frozenset):
             pair = parts[0] if len(parts) == 1 else tuple[parts]   # type: ignore[valid-type]
             return origin([self.made(pair, each) for each in given])
         if np.ndarray in (kind, origin):
@@ -173,7 +173,7 @@ class Reader:
             given.encode("utf-8")   # rejects lone surrogates
         if isinstance(kind, type) and issubclass(kind, Enum):
             return kind(given)
-        return given if kind is Any else typed(given, kind)
+        return typed(given, kind)
 
 
 def typed(value: object, kind: type[Made]) -> Made:
