@@ -71,9 +71,9 @@ class Guess:
 
 
 COVER = Guess("cover", marking=True, alone=True)
-# what is packed of heads, as long as the open one lives: choosing tokens changes nothing in it, and at 2,048 tokens it
+# the bodies of heads, as long as the open one lives: choosing tokens changes nothing in them, and at 2,048 tokens one
 # is 16 MB
-_PACKED: WeakKeyDictionary[DisplayedHead, tuple[tuple[object, ...], dict, dict]] = WeakKeyDictionary()
+_BODIES: WeakKeyDictionary[DisplayedHead, tuple[tuple[object, ...], bytes]] = WeakKeyDictionary()
 
 
 @with_arrays
@@ -130,20 +130,19 @@ class Head:
                  why_scale: str = "") -> Messages:
         """Return the messages: tokens and numbers, at most 4 bytes per cell and 2 per overlaid head; and how the head
         is viewed. guess: the reader's prediction. why_scale: text shown next to the scale's name."""
-        header, sections = self._packed()
-        shown, view = self.open, self.view
+        shown, view, key = self.open, self.view, (room, height, self.bound, *self.pictures[1:])
+        known = _BODIES.get(shown)
+        if known is None or known[0] != key:
+            known = _BODIES[shown] = key, self._body(room, height)
         guess, pair = (COVER, None) if self.covered else (guess or Guess("", False), view.pair)
-        return message("body", room, header | {"height": height}, sections), message("state", room, {
+        return known[1], message("state", room, {
             "lens": view.lens, "scale": view.scale, "why_scale": why_scale, "transpose": view.transpose,
             "round": guess.name, "marking": guess.marking, "alone": guess.alone,
             "focus": shown.row_of(view.token), "pair": None if pair is None else shown.cell_of(pair),
             "marks": [cell for mark in guess.marks if (cell := shown.cell_of(mark)) is not None]})
 
-    def _packed(self) -> tuple[dict[str, object], dict[str, np.ndarray]]:
-        shown, bound, others = self.open, self.bound, (self.bound, *self.pictures[1:])
-        known = _PACKED.get(shown)
-        if known is not None and known[0] == others:
-            return known[1:]
+    def _body(self, room: str, height: int) -> bytes:
+        shown, bound = self.open, self.bound
         rows, columns = unit_axis(shown.rows), unit_axis(shown.columns)
         # every other tick of the wider bar on paper
         ticks = {scale: signed_ticks(bound) if bound else weight_ticks(scale)[::2] for scale in TICKS}
@@ -152,13 +151,12 @@ class Head:
             "heads": [(head.layer, head.head) for head in self.pictures],
             "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
             "sums": bound is None and _sums_to_one(shown), "bound": bound, "absent": _absent(shown.weights),
-            "blind": list(shown.blind), "notes": list(shown.notes)}
+            "blind": list(shown.blind), "notes": list(shown.notes), "height": height}
         sections = {"weights": np.stack([root_codes(np.nan_to_num(head.weights)) if bound is None
                                          else signed_codes(head.weights, bound) for head in self.pictures])}
         if shown.scores is not None:
             sections["scores"], header["low"], header["high"] = range_codes(shown.scores)
-        _PACKED[shown] = others, header, sections
-        return header, sections
+        return message("body", room, header, sections)
 
     def plan(self, paper: "Paper") -> "PicturePlan":
         """Plan the picture for paper. Raises UserError for the text lens if no token is in focus."""

@@ -10,7 +10,7 @@ from clearhead.model.core.files import name_for
 from clearhead.model.core.npz import write_npz
 from clearhead.model.core.query import UserError, frozen
 from clearhead.model.core.record import AttentionRecord
-from clearhead.model.core.view import View
+from clearhead.model.core.view import LENSES, View
 from clearhead.viz.components.picture import Head, Image
 from clearhead.viz.export import provenance
 from clearhead.viz.export.paper import figure
@@ -20,7 +20,7 @@ from clearhead.viz.export.paper.page import WORDS, Paper, whole_page
 from clearhead.viz.export.paper.sheet import pen, save
 from clearhead.viz.export.tables import head_csv
 
-ON_PAGES = ("matrix", "lines", "text", "picture", "grid")
+ON_PAGES = (*LENSES, "grid")
 PICTURES = (*ON_PAGES, "paper", "comparison")
 LIMIT = 512 * 2**20   # largest size of the weights in an NPZ, in bytes, because it is created in memory
 

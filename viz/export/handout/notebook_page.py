@@ -15,7 +15,7 @@ from clearhead.viz.components.from_record import head_of
 from clearhead.viz.components.picture import Grid, head_ids
 from clearhead.viz.export import provenance
 from clearhead.viz.export.handout.build import record_item
-from clearhead.viz.export.handout.page import as_json, component, packed, policy, visible_lines
+from clearhead.viz.export.handout.page import as_json, component, controls, packed, policy, visible_lines
 from clearhead.viz.style.text import show_invisibles, strings
 
 COMPONENTS = ("head_grid", "head_view")
@@ -25,9 +25,8 @@ CELL, LARGEST = 2, 24 * 2**20   # bytes: of a weight or score in a message, and 
 def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: str) -> bytes:
     """Return the page for an iframe with this name. whole: show all heads of all kinds, the view's kind first, instead
     of only the view's head. Raises UserError if the view cannot be shown."""
-    handout, words = strings("handout"), strings("handout")["notebook"]
-    named = {name: handout["page"][name] for name in ("lens", "scale", "transpose")}
-    named |= {name: words[name] for name in ("head", "too_large")}
+    words = strings("handout")["notebook"]
+    named = controls() | {name: words[name] for name in ("head", "too_large")}
     about = [" · ".join(provenance.sentences(record)[1]), *record.verification.reasons, *record.notes]
     kinds = [view.kind, *(kind for kind in record.kinds if kind != view.kind)] if whole else [view.kind]
     room = _numbers_a_cell(record, kinds) if whole else 2

@@ -15,6 +15,7 @@ import zlib
 from urllib.parse import quote
 
 from clearhead.model.core.query import UserError, need
+from clearhead.model.core.view import LENSES
 from clearhead.viz.components.bundle import component_style, script, stylesheet
 from clearhead.viz.components.picture import Grid, Head, Image
 from clearhead.viz.export.handout.files import Handout, Item
@@ -43,7 +44,7 @@ def page(handout: Handout) -> bytes:
     numbers = itertools.accumulate(int(item.kind not in SPOKEN) for item in handout.items)
     figures = "\n".join(_words(item, words) if item.kind in SPOKEN else _figure(item, number, words)
                         for item, number in zip(handout.items, numbers, strict=True))
-    labels = {name: words[name] for name in ("lens", "scale", "transpose", "place")}
+    labels = controls() | {"place": words["place"]}
     made = words("made", count=sum(item.kind not in SPOKEN for item in handout.items))
     return f"""<!doctype html>
 <html lang="en">
@@ -65,6 +66,13 @@ def page(handout: Handout) -> bytes:
 </body>
 </html>
 """.encode("utf-8", "replace")
+
+
+def controls() -> dict[str, object]:
+    """Return the labels of an open head's controls."""
+    words = strings("heads")
+    return {"lens": {lens: words["lenses"][lens] for lens in LENSES if lens != "picture"}, "scale": words["scales"],
+            "transpose": words["transpose"]}
 
 
 def _scripts(handout: Handout, words: Texts) -> list[tuple[str, str]]:

@@ -81,7 +81,8 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
             st.info(WORDS("long", longest=LONGEST))
             return
         shown, may = _shown(record, view)
-        segments(WORDS["lens"], WORDS["lenses"], page.set, "lens", _plain(view).lens)
+        lenses = {lens: strings("heads")["lenses"][lens] for lens in ("matrix", "text")}
+        segments(WORDS["lens"], lenses, page.set, "lens", _plain(view).lens)
         head_view(Head((cover(shown, may),), replace(_plain(view), pair=None)), height=HIGH,
                   guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
                   on_event=lambda event: _take(page, _name(record, view), event))
