@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from clearhead.model.core import heads
-from clearhead.model.core.heads import BY_NAME, Overview, measure
+from clearhead.model.core.heads import BY_NAME, HeadMeasures, Overview, measure
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.memory import ByteCache
 from clearhead.model.core.query import Hide, Kind, UserError, isolated
@@ -46,17 +46,19 @@ def head_of(record: AttentionRecord, view: View) -> Head:
     return Head(known[1], view)
 
 
-def grid_of(record: AttentionRecord, view: View) -> Grid:
-    """Return all heads of the view's kind in the view's order, with those marked that have the largest weights for the
-    pair. Raises UserError if the record has none."""
+def grid_of(record: AttentionRecord, view: View, overview: Overview | None = None,
+            measures: HeadMeasures | None = None, marked: int = MARKED) -> Grid:
+    """Return all heads of the view's kind in the view's order, with so many marked that have the largest weights for
+    the pair. overview, measures: of these heads, if they are known. Raises UserError if the record has none."""
     attention_map = record[view.kind]
     pairs = heads.rank_heads_for_pair(attention_map, *view.pair) if view.pair else []
     ranking: Sequence[tuple[int, int, float]] = pairs if view.order == "pair" else ()
     title = PAPER["by_pair"]
-    if view.order in BY_NAME and view.order in (measured := measure(attention_map)).values:
+    if view.order in BY_NAME and view.order in (measured := measures or measure(attention_map)).values:
         ranking, title = measured.ranked(view.order), f"{BY_NAME[view.order].title} ({BY_NAME[view.order].unit})"
-    badges = [(layer, head, rank) for rank, (layer, head, _) in enumerate(pairs[:MARKED], 1)]
-    return Grid(heads.overview(attention_map), view.head_id, tuple(ranking), badges, sorted_by=title if ranking else "")
+    badges = [(layer, head, rank) for rank, (layer, head, _) in enumerate(pairs[:marked], 1)]
+    return Grid(overview or heads.overview(attention_map), view.head_id, tuple(ranking), badges,
+                sorted_by=title if ranking else "")
 
 
 def image_of(record: AttentionRecord, view: View) -> Image:

@@ -28,10 +28,10 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.page_controls import Number, Switch, Words
 from clearhead.viz.app.state import complete_view, tenth_weight
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
-from clearhead.viz.components.from_record import head_of, patch_name, picture_behind, rows_overview
+from clearhead.viz.components.from_record import grid_of, head_of, patch_name, picture_behind, rows_overview
 from clearhead.viz.components.head_grid import GridEvent, head_grid
 from clearhead.viz.components.head_view import head_view
-from clearhead.viz.components.picture import Grid, Head, HeadValues, Image
+from clearhead.viz.components.picture import Head, HeadValues, Image
 from clearhead.viz.components.slider import slider
 from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.pages.heads.prediction import marked_cells
@@ -139,21 +139,17 @@ def grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadM
         overview, behind = rows_overview(attention_map, view), picture_behind(record, view, page["opacity"])
     else:
         overview = page.ask(OverviewQuery(page.query(), view.kind))
-    ranked: list[tuple[int, int, float]] = []
     said, (orders, order) = dict[str, dict[HeadId, float]](), _orders(view, measures)
     if view.pair:
-        ranked = heads.rank_heads_for_pair(attention_map, *view.pair)
         said[WORDS["sorts"]["pair"]] = heads.pair_weights(attention_map, *view.pair)
     if measures is not None:
         said |= {name: measures.by_head(name) for name in measures.values}
     with flex_row("center", gap="small"):
         heading(WORDS["grid"], width="content")
         st.caption(WORDS["grid_click"] if order == "layer" else WORDS("grid_sorted", by=orders[order]), width="content")
-    ordered = () if order == "layer" else ranked if order == "pair" or measures is None else measures.ranked(order)
     sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
-    shown = Grid(overview, view.head_id, ordered,
-                 [(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                 _colours(page, view.kind, measures)[1], behind)
+    shown = replace(grid_of(record, replace(view, order=order), overview, measures, SHOWN),
+                    values=_colours(page, view.kind, measures)[1], behind=behind)
     head_grid(shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1, tooltips=said, figure=view.overlay,
               silence=record.verification.status in ("verified", "computed"), key="grid",
               on_event=lambda event: _take(page, event, view))
