@@ -27,17 +27,17 @@ from clearhead.model.core.files import write as write_file
 from clearhead.model.core.models import OpenModel
 from clearhead.model.core.query import Query, quiet
 from clearhead.model.core.torch_runs import one_thread
-from clearhead.model.studies.atlas.build import SHARD, SHIPPED, Corpus, Item, Task
+from clearhead.model.studies.atlas.build import SHARD, SHIPPED, Corpus, CorpusText, ShardTask
 from clearhead.model.studies.atlas.files import as_parquet
 from clearhead.model.studies.atlas.summary import Summary, merge, tables_of
 from clearhead.model.studies.atlas.workers import ENGINES, summaries
 
 
-def shards_of(count: int, workers: int) -> list[tuple[Item, ...]]:
+def shards_of(count: int, workers: int) -> list[tuple[CorpusText, ...]]:
     """Return full shards with at least `count` texts in total, after one warm-up shard per worker."""
     sentences = itertools.cycle(item.text for shard in Corpus((SHIPPED,)).shards() for item in shard)
     total = (workers + -(-count // SHARD)) * SHARD
-    items = [Item(number, SHIPPED.name, number + 1, next(sentences)) for number in range(total)]
+    items = [CorpusText(number, SHIPPED.name, number + 1, next(sentences)) for number in range(total)]
     return [tuple(items[begin:begin + SHARD]) for begin in range(0, total, SHARD)]
 
 
@@ -52,7 +52,7 @@ def plain(opened: OpenModel, model: str, revision: str, texts: list[str]) -> flo
     return len(texts) / (time.perf_counter() - begin)
 
 
-def measured(make: Callable[[Iterator[Any]], Iterator[Summary]], shards: list[tuple[Item, ...]],
+def measured(make: Callable[[Iterator[Any]], Iterator[Summary]], shards: list[tuple[CorpusText, ...]],
              first: int) -> tuple[float, float, dict[str, bytes]]:
     """Return (seconds for the first `first` shards, texts per second for the others, tables as Parquet files)."""
     begin, total, started = time.perf_counter(), None, 0.0
@@ -68,7 +68,7 @@ def measured(make: Callable[[Iterator[Any]], Iterator[Summary]], shards: list[tu
 def compare(model: str, texts: int, workers: int) -> dict[str, Any]:
     """Measure every engine and the plain loop."""
     revision = sources.revision(model)
-    task, shards = Task(model, revision), shards_of(texts, workers)
+    task, shards = ShardTask(model, revision), shards_of(texts, workers)
     opened = models.open(task, quiet)
     sentences = [item.text for shard in shards for item in shard]
     found: dict[str, Any] = {"plain loop, all threads": {"texts_a_second": plain(opened, model, revision, sentences)}}

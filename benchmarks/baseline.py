@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from clearhead.model.scratch.grammar import Sentence, sentences
+from clearhead.model.scratch.grammar import WinogradSentence, sentences
 from clearhead.model.scratch.tasks import resolver
 
 
-def bag(chosen: Sequence[Sentence]) -> Tensor:
+def bag(chosen: Sequence[WinogradSentence]) -> Tensor:
     """Count every vocabulary word in every sentence, float32 (sentence, word)."""
     counts = torch.zeros(len(chosen), len(resolver.WORDS))
     for row, sentence in zip(counts, chosen, strict=True):
@@ -18,7 +18,7 @@ def bag(chosen: Sequence[Sentence]) -> Tensor:
     return counts
 
 
-def antecedents(chosen: Sequence[Sentence]) -> Tensor:
+def antecedents(chosen: Sequence[WinogradSentence]) -> Tensor:
     """Return the id of the noun that "it" refers to, int64 (sentence)."""
     return torch.tensor([resolver.TOKENIZER.number(sentence.antecedent.english) for sentence in chosen])
 
@@ -39,7 +39,7 @@ def train(steps: int = 2_000, size: int = 64, seed: int = 1) -> nn.Linear:
     return model
 
 
-def accuracy(model: nn.Linear, chosen: Sequence[Sentence]) -> float:
+def accuracy(model: nn.Linear, chosen: Sequence[WinogradSentence]) -> float:
     """Return the share of sentences whose antecedent is predicted correctly."""
     with torch.inference_mode():
         return (model(bag(chosen)).argmax(-1) == antecedents(chosen)).float().mean().item()

@@ -11,9 +11,8 @@ import numpy as np
 
 from benchmarks import families_models, families_pictures
 from clearhead.model.core import heads
-from clearhead.model.core.attention import Causal, Chunk, Full, Window
-from clearhead.model.core.query import Edit, Hide, Kind, Query, Temper, UserError, quiet
-from clearhead.model.core.query import Window as WindowEdit
+from clearhead.model.core.attention import Causal, Chunk, Full, SlidingWindow
+from clearhead.model.core.query import Edit, Hide, Kind, Query, Temper, UserError, Window, quiet
 from clearhead.model.core.record import AttentionRecord, Layer
 
 TOLERANCE = 1e-4   # maximum difference of a weight from the model's own eager weights
@@ -132,7 +131,7 @@ def edited(model, record: AttentionRecord, query: Query) -> list[str]:
     the model's own attention."""
     part = record.maps[-1]
     edits: set[Edit] = {Temper(part.kind, part.layers[-1].index, 0, 0.5), Hide("source", 2)}
-    edits |= {WindowEdit(5, 1)} if Kind.CAUSAL in record.kinds else set()
+    edits |= {Window(5, 1)} if Kind.CAUSAL in record.kinds else set()
     try:
         status = model.record(replace(query, edits=frozenset(edits)), quiet).verification.status
     except UserError as error:
@@ -231,7 +230,7 @@ def applicable(record: AttentionRecord) -> dict[str, Callable]:
         faults["no bias"] = lambda call: {"bias": None}
     if some(lambda layer: layer.softcap is not None):
         faults["no soft-cap"] = lambda call: {"softcap": None}
-    if some(lambda layer: isinstance(layer.allowed, Window | Chunk)):
+    if some(lambda layer: isinstance(layer.allowed, SlidingWindow | Chunk)):
         faults["no window"] = lambda call: {"allowed": unwindowed(call.allowed)}
     if some(lambda layer: layer.sink is not None):
         faults["no sink"] = lambda call: {"sink": None}
@@ -246,7 +245,7 @@ def unwindowed(allowed):
     """Return the mask without a window or chunks."""
     if isinstance(allowed, Chunk):
         return Causal()
-    return allowed if not isinstance(allowed, Window) else Causal() if allowed.ahead == 0 else Full()
+    return allowed if not isinstance(allowed, SlidingWindow) else Causal() if allowed.ahead == 0 else Full()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from clearhead.model.capture.forward_pass import Slot
 from clearhead.model.core.query import Kind, KindHeadId, Silence, head_label
 from clearhead.model.scratch import head_scores
 from clearhead.model.scratch.canvas import Canvas
-from clearhead.model.scratch.grammar import Sentence
+from clearhead.model.scratch.grammar import WinogradSentence
 from clearhead.model.scratch.head_scores import equal_length_groups, row_weights
 from clearhead.model.scratch.tasks import marked_digit
 from clearhead.model.scratch.transformer import Transformer, slots
@@ -50,7 +50,8 @@ class Pointing:
         return "resolving" if self.both >= SURE else next((role for role, share in roles.items() if share >= SURE), "")
 
 
-def tabulate_pointing(shares: dict[int, np.ndarray], sentences: Sequence[Sentence], kind: Kind) -> list[Pointing]:
+def tabulate_pointing(shares: dict[int, np.ndarray], sentences: Sequence[WinogradSentence],
+                      kind: Kind) -> list[Pointing]:
     """Tabulate what the heads in `noun_weights` point at."""
     answers = np.array([sentence.answer for sentence in sentences])
     heads = []
@@ -65,7 +66,7 @@ def tabulate_pointing(shares: dict[int, np.ndarray], sentences: Sequence[Sentenc
     return heads
 
 
-def by_frame(right: Iterable[bool], sentences: Sequence[Sentence]) -> dict[str, float]:
+def by_frame(right: Iterable[bool], sentences: Sequence[WinogradSentence]) -> dict[str, float]:
     """Return {frame: share of correct sentences}."""
     outcomes = defaultdict(list)
     for each, sentence in zip(right, sentences, strict=True):
@@ -153,8 +154,8 @@ def silenced_pass(model: Transformer, right: Callable[[], Result],
     return head_scores.tapped(model, right, silence)
 
 
-def judge(model: Transformer, sentences: Sequence[Sentence],
-           right: Callable[[Transformer, list[Sentence]], Sequence[bool]],
+def judge(model: Transformer, sentences: Sequence[WinogradSentence],
+           right: Callable[[Transformer, list[WinogradSentence]], Sequence[bool]],
            silences: Iterable[Silence] = ()) -> np.ndarray:
     """Return which sentences the model answers correctly with some heads silenced, bool (sentence)."""
     solved = np.zeros(len(sentences), bool)

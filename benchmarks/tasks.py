@@ -34,11 +34,11 @@ MARKED = "marked-digit"
 STRONGEST = 6  # number of heads of a large decoder to list for each score
 
 
-def resolver_right(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
+def resolver_right(model: Transformer, sentences: list[grammar.WinogradSentence]) -> list[bool]:
     return resolver.correct_rows(model, resolver.batch(sentences)).tolist()
 
 
-def pronoun_right(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
+def pronoun_right(model: Transformer, sentences: list[grammar.WinogradSentence]) -> list[bool]:
     """Return whether the model chooses the correct pronoun, "il" or "elle", after the preceding French words."""
     batch = translator.batch(sentences)
     rows = torch.arange(len(sentences)), torch.tensor([sentence.french_pronoun for sentence in sentences])
@@ -46,13 +46,13 @@ def pronoun_right(model: Transformer, sentences: list[grammar.Sentence]) -> list
         return (model(*batch.inputs).argmax(-1)[rows] == batch.targets[rows]).tolist()
 
 
-def by_role(right: np.ndarray, sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
+def by_role(right: np.ndarray, sentences: list[grammar.WinogradSentence]) -> dict[str, dict[str, float]]:
     """Return the accuracy by frame and by the noun that is meant."""
     return {role: task_heads.by_frame(right[answer::2], sentences[answer::2])
             for answer, role in enumerate(tasks_table.ROLES)}
 
 
-def positions(sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
+def positions(sentences: list[grammar.WinogradSentence]) -> dict[str, dict[str, float]]:
     """Return how often the nearest and the first noun is correct, by frame. Values should be near one half; otherwise
     the position reveals the answer."""
     nearest = [sentence.places[sentence.answer] == min(sentence.places, key=lambda at: abs(sentence.pronoun - at))
@@ -105,7 +105,7 @@ def look_at_translator(folder: Path, size: int) -> dict:
                         for name, words in SWAPS.items()}}
 
 
-SWAPS: dict[str, Callable[[grammar.Sentence], list[int]]] = {
+SWAPS: dict[str, Callable[[grammar.WinogradSentence], list[int]]] = {
     "it": lambda sentence: [sentence.pronoun],
     "the adjective": lambda sentence: [sentence.adjective],
     "the first noun": lambda sentence: [sentence.places[0]],

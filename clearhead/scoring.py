@@ -38,7 +38,7 @@ class Score:
         return self.answer.frame().reset_index()
 
 
-def score(model: Model, cases: str | Path | Iterable[rule.Case], find: tuple[rule.Side, rule.Side] | int, *,
+def score(model: Model, cases: str | Path | Iterable[rule.RuleCase], find: tuple[rule.Side, rule.Side] | int, *,
           untrained: bool = True) -> Score:
     """Score every head on the rule "from words matching A to words matching B": how often the word that A attends to
     most, other than itself, matches B.

@@ -149,7 +149,7 @@ NEAREST = 3   # number of models suggested for an unknown name
 
 
 @frozen
-class Entry:
+class Offer:
     """A catalogue model as shown in a menu."""
 
     id: str                        # its id in queries
@@ -169,13 +169,13 @@ def may_fetch() -> bool:
     return os.environ.get("CLEARHEAD_FETCH") != "0"
 
 
-def catalogue() -> dict[str, Entry]:
+def catalogue() -> dict[str, Offer]:
     """Return every catalogue model available here by its id, those on this disk first."""
-    pretrained = [Entry(entry.name, entry.title, entry.good_for, entry.licence, entry.size,
+    pretrained = [Offer(entry.name, entry.title, entry.good_for, entry.licence, entry.size,
                         pretrained_catalogue.on_disk(entry), entry.translates, entry.every_byte, entry.writes,
                         entry.pictures)
                   for entry in pretrained_catalogue.ENTRIES if may_fetch() or pretrained_catalogue.on_disk(entry)]
-    own = [Entry(name, title, good_for, translates=name == scratch.TRANSLATOR, writes=name in scratch.DECODERS,
+    own = [Offer(name, title, good_for, translates=name == scratch.TRANSLATOR, writes=name in scratch.DECODERS,
                  pictures=name in scratch.OF_PICTURES)
            for name, (title, good_for) in scratch.OFFERS.items()]
     return {entry.id: entry for entry in sorted((*pretrained, *own), key=lambda entry: not entry.on_disk)}

@@ -22,7 +22,7 @@ from clearhead.model.lessons.since import (
     EXPERTS,
     HELD_OUT,
     WORDS,
-    Weights,
+    ExpertWeights,
     balancing,
     encode,
     forward,
@@ -75,7 +75,7 @@ def batch(seed: str, size: int) -> tuple[list[list[int]], list[list[bool]]]:
             [[True] * len(row) + [False] * (LONGEST - len(row)) for row in rows])
 
 
-def first_weights(seed: int) -> Weights:
+def first_weights(seed: int) -> ExpertWeights:
     """Draw untrained weights."""
     draw = torch.Generator().manual_seed(seed)
     width, inner = EXPERT_WIDTH, EXPERT_INNER
@@ -86,7 +86,7 @@ def first_weights(seed: int) -> Weights:
             for name, shape in shapes.items()}
 
 
-def train(balance: float, seed: int = 1, steps: int = STEPS) -> Weights:
+def train(balance: float, seed: int = 1, steps: int = STEPS) -> ExpertWeights:
     """Train and return the weights. The loss is that of the next word plus `balance` times the balancing loss."""
     weights = {name: each.requires_grad_() for name, each in first_weights(seed).items()}
     adam = torch.optim.Adam(weights.values(), RATE)
@@ -102,7 +102,7 @@ def train(balance: float, seed: int = 1, steps: int = STEPS) -> Weights:
     return {name: each.detach() for name, each in weights.items()}
 
 
-def measured(weights: Weights) -> tuple[np.ndarray, float]:
+def measured(weights: ExpertWeights) -> tuple[np.ndarray, float]:
     """Return each expert's share of tokens and −ln P of the next word, over held-out sentences."""
     ids, there = map(torch.tensor, batch("held out", HELD_OUT))
     with torch.no_grad():

@@ -49,7 +49,7 @@ class Unfollowed(Exception):
     """A module does something unknown. The message is a clause that can follow "because"."""
 
 
-def norm_of(name: str, call: "Call") -> Norm:
+def norm_of(name: str, call: "ModuleCall") -> Norm:
     """Find the normalisation that reproduces a call's output: layer or root-mean-square, with the stored gain or, as in
     Gemma, the gain plus 1. Raises Unfollowed if none does."""
     module = call.module
@@ -117,7 +117,7 @@ LARGEST = 2**29     # bytes of activations that a trace may hold
 
 
 @with_arrays
-class Call:
+class ModuleCall:
     """The last call of a module in a pass."""
 
     name: str            # the module's name in the network
@@ -210,7 +210,7 @@ def _block_name(module: str) -> str:
 @contextmanager
 def watch_calls(network: "nn.Module", blocks: Collection[str] = (),
                 rows: Mapping[int, np.ndarray] | None = None,
-                largest: float = float("inf")) -> Iterator[dict[str, Call]]:
+                largest: float = float("inf")) -> Iterator[dict[str, ModuleCall]]:
     """Yield a dictionary that passes in this thread fill with the last call of every norm, of every module with its own
     weights except the output embeddings and, if blocks are named, of every module that contains others in them.
 
@@ -219,7 +219,7 @@ def watch_calls(network: "nn.Module", blocks: Collection[str] = (),
     """
     import torch
 
-    calls: dict[str, Call] = {}
+    calls: dict[str, ModuleCall] = {}
     order, last = itertools.count(), network.get_output_embeddings()
     known: dict[tuple, np.ndarray] = {}
     rows, size = rows or {}, 0
@@ -243,7 +243,7 @@ def watch_calls(network: "nn.Module", blocks: Collection[str] = (),
             if not isinstance(read, torch.Tensor) and list(module.children()) and name not in blocks:
                 read = made   # of a container, only the output is needed
             if isinstance(read, torch.Tensor) and isinstance(made, torch.Tensor):
-                calls[name] = Call(name, module, next(order), kept(read), kept(made))
+                calls[name] = ModuleCall(name, module, next(order), kept(read), kept(made))
             if size > largest:
                 raise TooMuch
         return for_this_thread(watch)
@@ -270,7 +270,7 @@ def _numbers(tensor: "Tensor | None") -> Any:
 
 
 def _assemble(record: AttentionRecord, model: "NetworkModel", wiring: "Wiring", names: dict[str, str],
-              calls: dict[str, Call], rows: dict[int, np.ndarray]) -> Trace:
+              calls: dict[str, ModuleCall], rows: dict[int, np.ndarray]) -> Trace:
     slots: dict[str, list[Slot]] = {}
     for slot in (slot for slot in wiring.slots.values() if slot.kind in record.kinds):
         slots.setdefault(names[slot.module], []).append(slot)
@@ -297,7 +297,7 @@ def _assemble(record: AttentionRecord, model: "NetworkModel", wiring: "Wiring", 
                  rows=held)
 
 
-def _norms(calls: list[Call]) -> list[Norm]:
+def _norms(calls: list[ModuleCall]) -> list[Norm]:
     """Return the normalisations among the calls, except unknown ones."""
     norms = []
     for call in filter(_is_norm, calls):
@@ -306,7 +306,7 @@ def _norms(calls: list[Call]) -> list[Norm]:
     return norms
 
 
-def _transforms(calls: list[Call]) -> Iterator[tuple[np.ndarray, np.ndarray, Transform]]:
+def _transforms(calls: list[ModuleCall]) -> Iterator[tuple[np.ndarray, np.ndarray, Transform]]:
     """Yield what may stand between final vectors and logits, with its input and output: a matrix and an activation that
     a norm follows, or a norm alone."""
     norms = _norms(calls)
@@ -321,7 +321,7 @@ def _transforms(calls: list[Call]) -> Iterator[tuple[np.ndarray, np.ndarray, Tra
     yield from ((norm.input, norm.output, Transform(None, None, None, norm)) for norm in norms)
 
 
-def _classifier(calls: list[Call], read: np.ndarray,
+def _classifier(calls: list[ModuleCall], read: np.ndarray,
                 said: Prediction) -> tuple[Unembedding, Transform | None, np.ndarray] | None:
     """Return how a classifier computes the logits of its classes from the final vectors (t, d_model), or None: the last
     matrix, the layer before it, and the weights of the tokens."""
@@ -372,7 +372,7 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
     return scaled if close(scaled.logits(vector, ids), wanted) else None
 
 
-def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[str, Call],
+def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[str, ModuleCall],
            rows: dict[int, np.ndarray]) -> Block:
     inside = sorted((call for path, call in calls.items() if path.startswith(name + ".")), key=lambda call: call.order)
     leaves = [call for call in inside if _is_leaf(call.module)]
@@ -422,17 +422,17 @@ def _is_norm_class(module: "nn.Module") -> bool:
     return "norm" in type(module).__name__.lower()
 
 
-def _is_norm(call: Call) -> bool:
+def _is_norm(call: ModuleCall) -> bool:
     return _is_norm_class(call.module)
 
 
-def _is_linear(call: Call) -> bool:
+def _is_linear(call: ModuleCall) -> bool:
     weight, sizes = getattr(call.module, "weight", None), (call.input.shape[-1], call.output.shape[-1])
     return getattr(weight, "ndim", 0) == 2 and call.matrix.shape == sizes   # of quantised modules it is a method
 
 
-def _attention(slot: Slot, seen: tuple[np.ndarray, np.ndarray, np.ndarray], mixed: np.ndarray, linears: list[Call],
-               norms: list[Call]) -> tuple[AttentionTrace, int, set[str]]:
+def _attention(slot: Slot, seen: tuple[np.ndarray, np.ndarray, np.ndarray], mixed: np.ndarray,
+               linears: list[ModuleCall], norms: list[ModuleCall]) -> tuple[AttentionTrace, int, set[str]]:
     """Return the matrices around one attention layer, when W_O was applied, and the names of their modules. seen: its
     queries, keys and values. mixed: the heads' outputs, edits included, (q, head, d_v). norms: those inside the
     attention module."""
@@ -457,8 +457,8 @@ def _attention(slot: Slot, seen: tuple[np.ndarray, np.ndarray, np.ndarray], mixe
     return attention, output.order, {call.name for call in (query, key, value, output)}
 
 
-def _before_rotation(what: str, linears: list[Call], norms: list[Call],
-                     wanted: np.ndarray) -> tuple[Call, Callable, np.ndarray | None]:
+def _before_rotation(what: str, linears: list[ModuleCall], norms: list[ModuleCall],
+                     wanted: np.ndarray) -> tuple[ModuleCall, Callable, np.ndarray | None]:
     """Find the matrix that produces queries or keys (head, t, d) before rotary positions, its layout, and the factors
     (t, head, d) of a root-mean-square norm in between, or None. The norm may treat each head alone."""
     count, tokens, size = wanted.shape
@@ -471,7 +471,7 @@ def _before_rotation(what: str, linears: list[Call], norms: list[Call],
     return *_find_matrix(what, linears, wanted, exact=False), None
 
 
-def _projection(call: Call, layout: Callable) -> Projection:
+def _projection(call: ModuleCall, layout: Callable) -> Projection:
     return Projection(np.moveaxis(layout(call.matrix), 1, 0), None if call.bias is None else layout(call.bias))
 
 
@@ -491,8 +491,8 @@ def _layouts(width: int, count: int, size: int) -> Iterator[Callable[[np.ndarray
         yield layout
 
 
-def _find_matrix(what: str, linears: list[Call], wanted: np.ndarray,
-                 exact: bool) -> tuple[Call, Callable]:
+def _find_matrix(what: str, linears: list[ModuleCall], wanted: np.ndarray,
+                 exact: bool) -> tuple[ModuleCall, Callable]:
     """Find the matrix whose output is these vectors (head, t, d), and its layout. Unless `exact`, only the vectors'
     lengths and all numbers of the first token must agree."""
     count, tokens, size = wanted.shape
@@ -512,7 +512,7 @@ def _is_turned(made: np.ndarray, wanted: np.ndarray) -> bool:
     return close(one, other) and close(made[:, 0], wanted[:, 0])
 
 
-def reader_of(mixed: np.ndarray, linears: list[Call]) -> tuple[Call | None, np.ndarray | None]:
+def reader_of(mixed: np.ndarray, linears: list[ModuleCall]) -> tuple[ModuleCall | None, np.ndarray | None]:
     """Find W_O, the first matrix whose input is the heads' outputs, mixed (q, head, d_v), and the gate in between, or
     None: (q, head, d_v), or (q, head, 1) for one number per head."""
     wide = [call for call in linears if call.input.size == mixed.size]
@@ -542,7 +542,7 @@ def _gates(output: np.ndarray, tokens: int, count: int, size: int) -> Iterator[n
         yield torch.nn.functional.softplus(part).numpy()
 
 
-def _embedded(kind: Kind, blocks: tuple[Block, ...], outside: list[Call], model: "NetworkModel") -> Embedded:
+def _embedded(kind: Kind, blocks: tuple[Block, ...], outside: list[ModuleCall], model: "NetworkModel") -> Embedded:
     """Return the first block's input, the embeddings that add up to it, and the norm of their sum. outside: the calls
     of modules with weights outside all blocks."""
     output = next(block for block in blocks if block.kind is kind).before
@@ -562,7 +562,7 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], outside: list[Call], model:
                     learned)
 
 
-def _learned(call: Call) -> np.ndarray | None:
+def _learned(call: ModuleCall) -> np.ndarray | None:
     """Return the table of learned positions, starting at the first token's row: RoBERTa and OPT have unused rows before
     it. Return None for fixed sinusoids stored as a table (Marian)."""
     weight = _numbers(call.module.weight)
@@ -570,7 +570,7 @@ def _learned(call: Call) -> np.ndarray | None:
     return weight[first[0]:] if len(first) and "Sinusoidal" not in type(call.module).__name__ else None
 
 
-def _name_of(call: Call, table: "nn.Module | None") -> str:
+def _name_of(call: ModuleCall, table: "nn.Module | None") -> str:
     if table is not None and call.module.weight is table.weight:
         return "token"
     if "token_type" in call.name:

@@ -128,7 +128,7 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
     return replace(found, reasons=check_answer(session.calls, [*layers.values()], found).reasons)
 
 
-def _gated(layers: dict[CallId, Layer], modules: "dict[str, trace.Call]") -> frozenset[str]:
+def _gated(layers: dict[CallId, Layer], modules: "dict[str, trace.ModuleCall]") -> frozenset[str]:
     """Return the names of the matrices that read the heads' outputs of a probe after a gate."""
     found = set()
     for (module, _), layer in layers.items():

@@ -17,13 +17,13 @@ from clearhead.model.core.files import ASSETS, make_folder, refuse_overwriting
 from clearhead.model.core.query import Kind, UserError, need, quiet
 from clearhead.model.core.record import unread
 from clearhead.model.studies.atlas import files
-from clearhead.model.studies.atlas.build import Corpus, ShardWorker, Task, folded, made_of
+from clearhead.model.studies.atlas.build import Corpus, ShardTask, ShardWorker, folded, made_of
 from clearhead.model.studies.atlas.summary import Summary, atlas_of
 from clearhead.model.studies.atlas.workers import ENGINES, summaries
 from clearhead.model.studies.corpus import FIELD
 
 
-def open_worker(task: Task) -> ShardWorker:
+def open_worker(task: ShardTask) -> ShardWorker:
     """Open the model and return a worker for this process or machine. Raises UserError if its model or software differs
     from those of the machine that builds the atlas."""
     task.check(sources.revision(task.model))
@@ -64,7 +64,7 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
 
     if address and on != "ray":
         raise click.UsageError("--ray is the address of a cluster; add --on ray.")
-    task = Task(model_id, sources.revision(model_id), Kind(kind) if kind else None)
+    task = ShardTask(model_id, sources.revision(model_id), Kind(kind) if kind else None)
     texts = Corpus(corpus, field, limit)
     make_folder(out)
     for name in (*files.TABLES, *files.MORE):

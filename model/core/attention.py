@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from clearhead.model.core.query import Edit, Hide, Kind, frozen, slices, with_arrays
-from clearhead.model.core.query import Window as WindowEdit
+from clearhead.model.core.query import Edit, Hide, Kind, Window, frozen, slices, with_arrays
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -125,7 +124,7 @@ class Causal:
 
 
 @frozen
-class Window:
+class SlidingWindow:
     """A query at i may attend to keys i - back to i + ahead (Beltagy et al. 2020); `ahead` is 0 in decoders."""
 
     back: int        # tokens
@@ -239,7 +238,7 @@ class Relative:
         return self.by_offset[:, j - i + self.n_queries - 1]
 
 
-Mask = Full | Causal | Window | Chunk | Dense | Hidden | Narrowed
+Mask = Full | Causal | SlidingWindow | Chunk | Dense | Hidden | Narrowed
 Bias = Relative | Dense | None
 ROWS = 256   # rows of a mask processed at once, to avoid n² memory for long texts
 
@@ -259,7 +258,7 @@ def edited_mask(base: Mask, edits: Collection[Edit], kind: Kind, side: str) -> M
     itself if none of them changes it."""
     allowed = base
     for edit in edits:
-        if isinstance(edit, WindowEdit) and kind is Kind.CAUSAL:
+        if isinstance(edit, Window) and kind is Kind.CAUSAL:
             allowed = Narrowed(base, edit.width, edit.first)
     hidden = tuple(sorted(edit.token for edit in edits if isinstance(edit, Hide) and edit.side == side))
     return Hidden(allowed, hidden) if hidden else allowed
@@ -284,7 +283,7 @@ def _candidates(allowed: np.ndarray) -> list[Mask]:
     last, first = np.flatnonzero(allowed[-1]), np.flatnonzero(allowed[0])
     rules: list[Mask] = [Full(), Causal()]
     if n_queries == n_keys and len(last) and len(first):
-        rules.append(Window(back=int(n_keys - 1 - last[0]), ahead=int(first[-1])))
+        rules.append(SlidingWindow(back=int(n_keys - 1 - last[0]), ahead=int(first[-1])))
         starts = np.flatnonzero(np.diff(allowed.argmax(1)) > 0)
         if len(starts):
             rules.append(Chunk(int(starts[0]) + 1))

@@ -206,7 +206,7 @@ def as_csv(frame: "DataFrame", provenance: str) -> bytes:
     return frame.assign(provenance=cells).to_csv(lineterminator="\r\n").encode(ENCODING)
 
 
-Block = tuple[slice, slice, np.ndarray]   # rows, keys, weights float32 (head, row, key)
+WeightBlock = tuple[slice, slice, np.ndarray]   # rows, keys, weights float32 (head, row, key)
 
 
 @frozen
@@ -286,7 +286,7 @@ def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray
     return sums
 
 
-def _means(blocks: Iterable[Block], sees: np.ndarray, special: np.ndarray, square: bool) -> dict[str, np.ndarray]:
+def _means(blocks: Iterable[WeightBlock], sees: np.ndarray, special: np.ndarray, square: bool) -> dict[str, np.ndarray]:
     """Average the measures over the queries with an allowed key, `sees`, bool (head or 1, query); NaN if there are
     none. The first token has no previous token and the last no next one, so those two measures have one row less."""
     totals: dict[str, np.ndarray] = {}
@@ -301,7 +301,7 @@ def _means(blocks: Iterable[Block], sees: np.ndarray, special: np.ndarray, squar
                                  where=counts[each.name] > 0) for each in MEASURES if each.name in totals}
 
 
-def uniform_blocks(allowed: Mask, shape: tuple[int, int], sees: np.ndarray | None = None) -> Iterator[Block]:
+def uniform_blocks(allowed: Mask, shape: tuple[int, int], sees: np.ndarray | None = None) -> Iterator[WeightBlock]:
     """Yield blocks like `weight_blocks` for uniform weights on the allowed keys. `sees`, bool (head, query), marks the
     rows with any weight, for reported weights without a mask."""
     for rows in slices(shape[0], ROWS):

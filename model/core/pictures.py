@@ -163,7 +163,7 @@ class Picture:
             return np.asarray(image)
 
 
-class Shipped(NamedTuple):
+class ShippedPicture(NamedTuple):
     """A picture shipped with the program, as listed in its folder's pictures.toml."""
 
     key: str                 # a short name, for links and lists
@@ -211,23 +211,23 @@ def forget(session: str) -> None:
 
 
 @functools.cache
-def shipped() -> tuple[Shipped, ...]:
+def shipped() -> tuple[ShippedPicture, ...]:
     """Return the shipped pictures, in the order of their list."""
     return _listed(SHIPPED)
 
 
 @functools.cache
-def examples() -> dict[str, tuple[Shipped, ...]]:
+def examples() -> dict[str, tuple[ShippedPicture, ...]]:
     """Return the pictures that belong to a single model, {model: pictures}, for the models trained here."""
     return {folder.name: _listed(folder) for folder in sorted(EXAMPLES.iterdir())}
 
 
-def _listed(folder: Path) -> tuple[Shipped, ...]:
+def _listed(folder: Path) -> tuple[ShippedPicture, ...]:
     listed = tomllib.loads((folder / "pictures.toml").read_text(encoding="utf-8"))
-    return tuple(Shipped(key, **entry, folder=folder) for key, entry in listed.items())
+    return tuple(ShippedPicture(key, **entry, folder=folder) for key, entry in listed.items())
 
 
-def offered(model: str) -> tuple[Shipped, ...]:
+def offered(model: str) -> tuple[ShippedPicture, ...]:
     """Return the pictures offered for a model: its own first, then those for every model."""
     return (*examples().get(model.split("@")[0], ()), *shipped())
 
@@ -242,7 +242,7 @@ def fitting(model: str, sha256: str) -> str:
 
 
 @functools.cache
-def _shipped_by_hash() -> dict[str, Shipped]:
+def _shipped_by_hash() -> dict[str, ShippedPicture]:
     return {entry.sha256: entry for of_model in (shipped(), *examples().values()) for entry in of_model}
 
 

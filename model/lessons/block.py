@@ -17,7 +17,7 @@ RUNS = ASSETS / "lessons" / "block.json"                 # written by python -m 
 
 
 @with_arrays
-class Box:
+class BlockPart:
     """A box in the drawing of a block.
 
     kind: in, norm, attention, cross, feed_forward, add or add_norm. name: the kind with the number of its sub-layer.
@@ -31,28 +31,28 @@ class Box:
     norm: Norm | None = None
 
 
-def boxes(block: Block) -> list[Box]:
+def boxes(block: Block) -> list[BlockPart]:
     """Return the block's boxes from the bottom up. Their order is inferred from the values: a norm precedes a sub-layer
     if its input is the stream, follows it if its input is the sub-layer's output (Gemma 2, OLMo 2), and is part of
     *add & norm* if its input is their sum and the model is post-LN."""
     left, stream = list(block.norms), block.before
-    stack = [Box("in", "in", stream)]
+    stack = [BlockPart("in", "in", stream)]
     feed_forward = block.feed_forward.output if block.feed_forward else None
     for number, attention in enumerate((*block.attentions, None), 1):
         name = "feed_forward" if attention is None else "cross" if attention.kind is Kind.CROSS else "attention"
         output = feed_forward if attention is None else attention.output
         before = _reading(left, stream)
-        stack += [Box(f"norm{number}", "norm", before.output, before)] if before else []
-        stack.append(Box(name, name, output))
+        stack += [BlockPart(f"norm{number}", "norm", before.output, before)] if before else []
+        stack.append(BlockPart(name, name, output))
         behind = _reading(left, output)
-        stack += [Box(f"behind{number}", "norm", behind.output, behind)] if behind else []
+        stack += [BlockPart(f"behind{number}", "norm", behind.output, behind)] if behind else []
         if attention is not None:
             stream = np.add(*block.sum_at(attention))
         else:
             stream = block.after if output is None else stream + block.fed_forward
         after = None if block.norm_first else _reading(left, stream)
         stream = after.output if after else stream
-        stack.append(Box(f"add{number}", "add_norm" if after else "add", stream, after))
+        stack.append(BlockPart(f"add{number}", "add_norm" if after else "add", stream, after))
     return stack
 
 

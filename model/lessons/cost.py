@@ -232,7 +232,7 @@ def crossing(one: Mapping[int, float], other: Mapping[int, float]) -> float | No
 
 
 @with_arrays
-class Step:
+class TileStep:
     """The running values of tiled attention after one tile."""
 
     keys: tuple[int, int]   # the tile's keys (start, end)
@@ -247,7 +247,7 @@ class Step:
         return self.o / self.l
 
 
-def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
+def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[TileStep]:
     """Process one row's scores (key) and values (key, d_v) in tiles of `tile` keys, in their precision. The last
     step's `answer` is the output of the row."""
     tiles = []
@@ -257,7 +257,7 @@ def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
         top = max(m, float(part.max()))
         factor, raised = float(np.exp(m - top)), np.exp(part - top)
         m, total, mix = top, factor * total + float(raised.sum()), factor * mix + raised @ there
-        tiles.append(Step((start, start + len(part)), m, total, mix, factor))
+        tiles.append(TileStep((start, start + len(part)), m, total, mix, factor))
     return tiles
 
 

@@ -18,7 +18,7 @@ def allowed(attention_map: AttentionMap) -> np.ndarray:
 
 
 @with_arrays
-class Wiring:
+class CrossWiring:
     """The inputs of the decoder in an encoder–decoder."""
 
     memory: np.ndarray       # H = f_enc(X), (k, d_model)
@@ -30,7 +30,7 @@ class Wiring:
     value: tuple[int, ...]   # shape of the values
 
 
-def wiring(trace: Trace, record: AttentionRecord) -> Wiring:
+def wiring(trace: Trace, record: AttentionRecord) -> CrossWiring:
     """Extract the wiring from one query's trace and record. Raises KeyError for a model without cross-attention."""
     crossing = [attention for block in trace.blocks for attention in block.attentions if attention.kind is Kind.CROSS]
     if not crossing:
@@ -41,4 +41,4 @@ def wiring(trace: Trace, record: AttentionRecord) -> Wiring:
                 for each, layer in zip(crossing, used, strict=True)
                 for part, given in ((each.key, layer.key), (each.value, layer.value)) for head in range(layer.heads))
     shapes = [tuple(part.shape) for part in (used[0].query, used[0].key, used[0].value)]
-    return Wiring(memory, crossing[0].x, len(crossing), apart, *shapes)
+    return CrossWiring(memory, crossing[0].x, len(crossing), apart, *shapes)

@@ -83,7 +83,7 @@ NAMES = ("full", "window", "dilated", "global", "random", "bigbird")
 
 
 @frozen
-class Shape:
+class PatternShape:
     """The parameters of the patterns."""
 
     window: int = 2     # number of keys on each side
@@ -99,24 +99,24 @@ def distance(n: int) -> np.ndarray:
     return np.abs(places[:, None] - places)
 
 
-def window(n: int, shape: Shape) -> np.ndarray:
+def window(n: int, shape: PatternShape) -> np.ndarray:
     """Allow each token to attend to itself and to `window` tokens on each side."""
     return distance(n) <= shape.window
 
 
-def dilated_window(n: int, shape: Shape) -> np.ndarray:
+def dilated_window(n: int, shape: PatternShape) -> np.ndarray:
     """Allow the same number of tokens as `window`, but only every `dilation`-th one, which extends the reach at the
     same cost."""
     return (distance(n) <= shape.window * shape.dilation) & (distance(n) % shape.dilation == 0)
 
 
-def global_tokens(n: int, shape: Shape) -> np.ndarray:
+def global_tokens(n: int, shape: PatternShape) -> np.ndarray:
     """Allow the first `tokens` tokens to attend to all others, and all others to attend to them."""
     first = np.arange(n) < shape.tokens
     return first[:, None] | first[None, :] | np.eye(n, dtype=bool)
 
 
-def random_keys(n: int, shape: Shape) -> np.ndarray:
+def random_keys(n: int, shape: PatternShape) -> np.ndarray:
     """Allow each token to attend to itself and to `random` random tokens, determined by the seed."""
     allowed = np.eye(n, dtype=bool)
     for row in range(n):
@@ -124,7 +124,7 @@ def random_keys(n: int, shape: Shape) -> np.ndarray:
     return allowed
 
 
-def pattern(name: str, n: int, shape: Shape, causal: bool = False) -> np.ndarray:
+def pattern(name: str, n: int, shape: PatternShape, causal: bool = False) -> np.ndarray:
     """Return the mask of a pattern in NAMES for n tokens, bool (query, key). causal: also mask later tokens."""
     parts = {"full": lambda: np.ones((n, n), bool), "window": lambda: window(n, shape),
              "dilated": lambda: dilated_window(n, shape),

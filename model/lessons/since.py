@@ -234,7 +234,7 @@ def run(design: Design, start: int = 0) -> Outcome:
 
 
 @frozen
-class Numbers:
+class BlockNumbers:
     """Summary numbers of a block."""
 
     parameters: int    # number of parameters
@@ -245,22 +245,22 @@ class Numbers:
     moved: float       # largest change in an attention weight if the text is shifted by one position
 
 
-def numbers(design: Design) -> Numbers:
+def numbers(design: Design) -> BlockNumbers:
     """Compute the numbers that depend on the design."""
     here, later = run(design), run(design, 1)
-    return Numbers(sum(parameters(design).values()), cache_bytes(design),
-                   float(np.linalg.norm(here.output, axis=-1).mean()), float(np.abs(here.normal.mean(-1)).max()),
-                   float((here.inner == 0).mean()), float(np.abs(later.weights - here.weights).max()))
+    return BlockNumbers(sum(parameters(design).values()), cache_bytes(design),
+                        float(np.linalg.norm(here.output, axis=-1).mean()), float(np.abs(here.normal.mean(-1)).max()),
+                        float((here.inner == 0).mean()), float(np.abs(later.weights - here.weights).max()))
 
 
 FILE = ASSETS / "lessons" / "experts.safetensors"
 EXPERT_WIDTH, EXPERT_HEADS, EXPERTS, EXPERT_INNER = 32, 2, 4, 32
 HELD_OUT = 400        # number of sentences for measuring the experts' shares
 
-Weights = dict[str, "Tensor"]
+ExpertWeights = dict[str, "Tensor"]
 
 
-def forward(weights: Weights, ids: "Tensor") -> "tuple[Tensor, Tensor]":
+def forward(weights: ExpertWeights, ids: "Tensor") -> "tuple[Tensor, Tensor]":
     """Return the logits (b, t, word) and the router's probabilities (b, t, expert) for ids (b, t).
 
     Computes all experts and selects one; a large model only computes the selected one.
@@ -296,7 +296,7 @@ def balancing(gates: "Tensor", there: "Tensor") -> "Tensor":
 
 
 @lru_cache(maxsize=1)
-def shipped() -> dict[bool, Weights]:
+def shipped() -> dict[bool, ExpertWeights]:
     """Return the shipped weights {whether they were trained with the balancing loss: weights}."""
     from safetensors.torch import load_file
 

@@ -25,7 +25,7 @@ Pair = tuple[str, str]
 
 
 @frozen
-class Cut:
+class TokenizedText:
     """The stages of tokenizing a text. All sequences over pieces have the same length."""
 
     normalised: str             # text after normalisation
@@ -93,17 +93,17 @@ def train_bpe(text: str) -> "Tokenizer":
     return made
 
 
-def cut(text: str, model: str) -> Cut:
+def cut(text: str, model: str) -> TokenizedText:
     """Split the text with a model's own tokenizer. Raises NotOnDisk (a UserError) if the model is missing."""
     return cut_by(text, tokenizer_of(model))
 
 
-def cut_by_own(text: str, book: str) -> Cut:
+def cut_by_own(text: str, book: str) -> TokenizedText:
     """Split the text with byte-level BPE trained on `book` only."""
     return cut_by(text, train_bpe(book))
 
 
-def cut_by(text: str, tokenizer: "Tokenizer") -> Cut:
+def cut_by(text: str, tokenizer: "Tokenizer") -> TokenizedText:
     """Split the text with any tokenizer."""
     from clearhead.model.pretrained.tokens import Piece, readable
 
@@ -115,9 +115,9 @@ def cut_by(text: str, tokenizer: "Tokenizer") -> Cut:
     pieces = [Piece(id, raw, span, -1 if added else 0, added, not added and id == unknown)
               for id, raw, span, added in zip(encoding.ids, encoding.tokens, encoding.offsets, special, strict=True)]
     labels = readable(pieces, (text,)).texts if pieces else ()
-    return Cut(normalised, words, tuple(encoding.tokens), labels, tuple(encoding.ids),
-               tuple(piece.unknown for piece in pieces), tuple(special),
-               tokenizer.get_vocab_size())
+    return TokenizedText(normalised, words, tuple(encoding.tokens), labels, tuple(encoding.ids),
+                         tuple(piece.unknown for piece in pieces), tuple(special),
+                         tokenizer.get_vocab_size())
 
 
 @functools.lru_cache(64)

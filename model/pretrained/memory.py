@@ -160,14 +160,15 @@ class Given:
     def _build(self) -> "PretrainedModel | TwoTowers":
         from clearhead.model.pretrained import build
         from clearhead.model.pretrained.vision import build as vision
-        from clearhead.model.pretrained.vision.picture_model import Comparison
+        from clearhead.model.pretrained.vision.picture_model import TextComparison
 
         network, lent = self.network, partial(self.lend, self.module)
         if not accounting.has_attention(network):
             raise UserError(f"{self.title} has no attention to show; choose a Transformer.")
         if "image" in self.sides:
             probe = vision.picture_probe(network, self.processor, lent)
-            probe.tensors |= Comparison(network, self.tokenizer, lent).encoded(("a",)) if "text" in self.sides else {}
+            if "text" in self.sides:
+                probe.tensors |= TextComparison(network, self.tokenizer, lent).encoded(("a",))
         else:
             encode(self.tokenizer, ("a",), 100)
             probe, _ = build.probe_of(network, lent)

@@ -19,7 +19,7 @@ VOWELS = "aeiouyhéèêâîôàù"
 
 
 @frozen
-class Sentence:
+class WinogradSentence:
     """A sentence and its ground truth. Positions count words from 0."""
 
     frame: str                 # name of the frame
@@ -54,7 +54,7 @@ def pool(names: str, table: dict[str, dict[str, Noun]]) -> list[Noun]:
     return [noun for name in names.split() for noun in table[name].values()]
 
 
-def twins(rng: random.Random, split: str = "train") -> tuple[Sentence, Sentence]:
+def twins(rng: random.Random, split: str = "train") -> tuple[WinogradSentence, WinogradSentence]:
     """Draw a pair of sentences that differ only in the adjective: in one, "it" refers to the first noun, in the other
     to the second."""
     frame = rng.choice(lexicon.HELD_OUT_FRAMES if split == "frames" else lexicon.FRAMES)
@@ -67,13 +67,13 @@ def twins(rng: random.Random, split: str = "train") -> tuple[Sentence, Sentence]
     return plan.sentence(actor, 0), plan.sentence(place, 1)
 
 
-def sentences(rng: random.Random, split: str = "train") -> Iterator[Sentence]:
+def sentences(rng: random.Random, split: str = "train") -> Iterator[WinogradSentence]:
     """Yield sentences indefinitely, either twin of a pair with equal probability."""
     while True:
         yield rng.choice(twins(rng, split))
 
 
-def test_sentences(task: str, split: str, size: int) -> list[Sentence]:
+def test_sentences(task: str, split: str, size: int) -> list[WinogradSentence]:
     """Return `size` / 2 pairs of twins to test a task with; always the same ones."""
     rng = random.Random(f"{task} {split}")
     return [sentence for _ in range(size // 2) for sentence in twins(rng, split)]
@@ -107,7 +107,7 @@ class Draft:
     insertions: tuple[tuple[str, str], ...]   # a phrase after each noun, or empty strings
     connector: tuple[str, str]                # words that introduce the reason
 
-    def sentence(self, adjective: Adjective, answer: int) -> Sentence:
+    def sentence(self, adjective: Adjective, answer: int) -> WinogradSentence:
         """Return the sentence with this adjective, in which "it" refers to the noun with index `answer`."""
         feminine = self.nouns[answer].feminine
         english = self._parts(0, self.frame.english, [f"the {noun.english}" for noun in self.nouns])
@@ -116,7 +116,7 @@ class Draft:
         english_words = {"is": ("was", "is")[self.tense], "adjective": adjective.english}
         french_words = {"it": "elle" if feminine else "il", "is": ("était", "est")[self.tense],
                         "adjective": adjective.feminine if feminine else adjective.masculine}
-        return Sentence(
+        return WinogradSentence(
             frame=self.frame.name, nouns=self.nouns, answer=answer,
             english=(*itertools.chain(*english), *(each.format(**english_words) for each in english_reason), "."),
             french=(*itertools.chain(*french), *(each.format(**french_words) for each in french_reason), "."),

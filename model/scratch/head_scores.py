@@ -20,7 +20,7 @@ from clearhead.model.core.models import OpenModel
 from clearhead.model.core.query import Kind, KindHeadId
 from clearhead.model.scratch import grammar
 from clearhead.model.scratch.canvas import Canvas
-from clearhead.model.scratch.grammar import Sentence
+from clearhead.model.scratch.grammar import WinogradSentence
 from clearhead.model.scratch.task import Batch
 from clearhead.model.scratch.tasks import marked_digit, resolver, translator
 from clearhead.model.scratch.transformer import Transformer, hook_names, slots
@@ -30,7 +30,7 @@ DRAWS = 8          # number of random repeats for the induction model
 MARKED_TWINS = 50  # pairs of canvases
 TWINS = 50         # pairs of sentences for the other models, with held-out nouns
 
-Encode = Callable[[list[Sentence]], Batch]
+Encode = Callable[[list[WinogradSentence]], Batch]
 Scores = tuple[tuple[str, ...], tuple[KindHeadId, ...], np.ndarray]   # names, heads, float32 (name, head)
 Result = TypeVar("Result")
 Tap = Callable[[Slot, tuple[Tensor, ...], Tensor], Tensor]
@@ -61,7 +61,7 @@ def row_weights(model: Transformer, inputs: Iterable[Tensor],
     return seen
 
 
-def equal_length_groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
+def equal_length_groups(sentences: Sequence[WinogradSentence]) -> Iterator[list[int]]:
     """Yield groups of sentences with equal lengths in both languages, as lists of indices."""
     groups = defaultdict(list)
     for i, sentence in enumerate(sentences):
@@ -69,8 +69,8 @@ def equal_length_groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
     yield from groups.values()
 
 
-def noun_weights(model: Transformer, sentences: Sequence[Sentence], encode: Encode, kind: Kind,
-                 row: Callable[[Sentence], int]) -> dict[int, np.ndarray]:
+def noun_weights(model: Transformer, sentences: Sequence[WinogradSentence], encode: Encode, kind: Kind,
+                 row: Callable[[WinogradSentence], int]) -> dict[int, np.ndarray]:
     """Return the weights from one row of each sentence to its two nouns, {layer: float32 (sentence, head, 2)}. The
     nouns are keys on the English side."""
     shares = {slot.index: np.zeros((len(sentences), model.config.heads, 2), np.float32)
@@ -84,8 +84,8 @@ def noun_weights(model: Transformer, sentences: Sequence[Sentence], encode: Enco
     return shares
 
 
-def flip_rate(model: Transformer, sentences: Sequence[Sentence], encode: Encode,
-            words: Callable[[Sentence], Sequence[int]]) -> float:
+def flip_rate(model: Transformer, sentences: Sequence[WinogradSentence], encode: Encode,
+            words: Callable[[WinogradSentence], Sequence[int]]) -> float:
     """Return the share of twins with different pronouns in which il and elle swap when the encoder's output at some
     words is replaced by the twin's.
 

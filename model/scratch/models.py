@@ -214,34 +214,34 @@ class ScratchModel(NetworkModel):
         between = "" if isinstance(self.tokenizer, cutting.SignTokenizer) else " "
         return between.join(piece.text for piece in self.continued(tuple(ids), 0) if piece.id != cutting.END)
 
-    def target(self, ids: list[cutting.Piece]) -> tuple[Tokens, tuple[str, ...]]:
+    def target(self, ids: list[cutting.WordToken]) -> tuple[Tokens, tuple[str, ...]]:
         """Return the tokens of a target, and a note if some did not fit."""
         left_out = len(ids) - self.card.max_tokens
         notes = (f"{left_out} tokens at the end of the target did not fit and were left out.",) if left_out > 0 else ()
         return cutting.tokens(ids[:self.card.max_tokens]), notes
 
-    def source(self, query: Query) -> list[cutting.Piece]:
+    def source(self, query: Query) -> list[cutting.WordToken]:
         """Return the pieces of the text, or those with the query's ids."""
         return self.continued(query.ids, 0) if query.ids else self.pieces(query.text, "text")
 
-    def continued(self, ids: tuple[int, ...], place: int) -> list[cutting.Piece]:
+    def continued(self, ids: tuple[int, ...], place: int) -> list[cutting.WordToken]:
         """Return pieces for ids. Raises UserError for an id outside the vocabulary."""
         words = getattr(self.tokenizer, "words", ())   # the untrained model has only numbers
         most = len(words) or self.tokenizer.vocabulary
         if any(not 0 <= number < most for number in ids):
             raise UserError(f"The tokens of {self.card.title} have ids from 0 to {most - 1}; start again from the "
                             f"text.")
-        return [cutting.Piece(words[number] if words else f"∅{number}", number, (place, place),
-                              unknown=number == cutting.UNKNOWN) for number in ids]
+        return [cutting.WordToken(words[number] if words else f"∅{number}", number, (place, place),
+                                  unknown=number == cutting.UNKNOWN) for number in ids]
 
-    def pieces(self, text: str, name: str) -> list[cutting.Piece]:
+    def pieces(self, text: str, name: str) -> list[cutting.WordToken]:
         """Split a text into pieces. Raises UserError if there are none."""
-        found: list[cutting.Piece] = self.tokenizer.pieces(text)
+        found: list[cutting.WordToken] = self.tokenizer.pieces(text)
         if not found:
             raise UserError(f"The {name} has no words; type one.")
         return found
 
-    def fit(self, found: list[cutting.Piece], text: str) -> tuple[list[cutting.Piece], Omission | None]:
+    def fit(self, found: list[cutting.WordToken], text: str) -> tuple[list[cutting.WordToken], Omission | None]:
         """Return the pieces that fit and the omitted rest, the characters of `text` from the first piece that did not
         fit."""
         limit = self.card.max_tokens

@@ -67,7 +67,7 @@ END = "[EOS]"
 
 
 @frozen
-class Story:
+class GeneratedStory:
     """All choices that determine one story."""
 
     opening: tuple[str, ...]        # one of OPENINGS
@@ -111,15 +111,15 @@ def acquaintances(animal: Animal, split: str = "train") -> tuple[Animal, ...]:
     return tuple(other for other in ANIMALS if other != animal and bucket(animal.one, other.one) == split)
 
 
-def draw(rng: random.Random, split: str = "train") -> Story:
+def draw(rng: random.Random, split: str = "train") -> GeneratedStory:
     """Draw one story."""
     first = rng.choice([animal for animal in ANIMALS if acquaintances(animal, split)])
     opening = rng.choice(OPENINGS[1:]) if rng.random() < 1 / 2 else ()
     adjective = rng.choice(ADJECTIVES) if rng.random() < 1 / 4 else ""
     near = (rng.choice(NEAR), rng.choice(rng.choice(PLACES))) if rng.random() < 1 / 2 else ("", "")
-    return Story(opening, adjective, first, rng.random() < 1 / 2, near, rng.choice(VERBS),
-                 rng.choice(acquaintances(first, split)), rng.random() < 1 / 2, rng.choice(STATES),
-                 rng.random() < 1 / 2, rng.choice(ENDINGS))
+    return GeneratedStory(opening, adjective, first, rng.random() < 1 / 2, near, rng.choice(VERBS),
+                          rng.choice(acquaintances(first, split)), rng.random() < 1 / 2, rng.choice(STATES),
+                          rng.random() < 1 / 2, rng.choice(ENDINGS))
 
 
 # The possible next words, derived from the words alone.

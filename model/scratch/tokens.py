@@ -15,7 +15,7 @@ ELISIONS = frozenset(("l", "d", "n", "qu", "puisqu", "lorsqu", "jusqu", "s", "c"
 
 
 @frozen
-class Piece:
+class WordToken:
     """One token."""
 
     text: str               # as typed
@@ -33,9 +33,10 @@ class HashTokenizer:
     vocabulary: int
     first: int  # smaller ids are special tokens
 
-    def pieces(self, text: str) -> list[Piece]:
+    def pieces(self, text: str) -> list[WordToken]:
         """Return the words and symbols of a text with their spans."""
-        return [Piece(text[start:end], self._number(text[start:end]), (start, end)) for start, end in word_spans(text)]
+        return [WordToken(text[start:end], self._number(text[start:end]), (start, end))
+                for start, end in word_spans(text)]
 
     def _number(self, word: str) -> int:
         digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -49,7 +50,7 @@ class WordTokenizer:
 
     words: tuple[str, ...]
 
-    def pieces(self, text: str) -> list[Piece]:
+    def pieces(self, text: str) -> list[WordToken]:
         """Return the words and symbols of a text with their spans."""
         spans = [part for span in word_spans(text) for part in _elided(text, span)]
         return [self._piece(text[start:end], (start, end)) for start, end in self._whole(text, spans)]
@@ -66,9 +67,9 @@ class WordTokenizer:
                 whole.append(span)
         return whole
 
-    def _piece(self, word: str, span: Span) -> Piece:
+    def _piece(self, word: str, span: Span) -> WordToken:
         number = self.number(word)
-        return Piece(word, number, span, unknown=number == UNKNOWN)
+        return WordToken(word, number, span, unknown=number == UNKNOWN)
 
     def number(self, word: str) -> int:
         """Return a word's id, or UNKNOWN."""
@@ -92,7 +93,7 @@ class SignTokenizer(WriterTokenizer):
     """A tokenizer with one token per character, without spaces. Characters outside the alphabet become [UNK]. `words`
     is SPECIALS and the alphabet."""
 
-    def pieces(self, text: str) -> list[Piece]:
+    def pieces(self, text: str) -> list[WordToken]:
         """Return the characters of a text with their spans."""
         return [self._piece(sign, (i, i + 1)) for i, sign in enumerate(text) if sort_of(sign) != "space"]
 
@@ -107,12 +108,12 @@ def _elided(text: str, span: Span) -> list[Span]:
     return [(start, at + 1), (at + 1, end)] if text[start:at].lower() in ELISIONS and at + 1 < end else [span]
 
 
-def special(text: str, number: int, place: int) -> Piece:
+def special(text: str, number: int, place: int) -> WordToken:
     """Return an added token, placed before the character at `place`."""
-    return Piece(text, number, (place, place), special=True)
+    return WordToken(text, number, (place, place), special=True)
 
 
-def tokens(pieces: list[Piece], second: int | None = None) -> Tokens:
+def tokens(pieces: list[WordToken], second: int | None = None) -> Tokens:
     """Convert pieces to the record's Tokens; each piece is a word. Pieces from index `second` on belong to the second
     text."""
     return Tokens(

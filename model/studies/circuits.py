@@ -48,7 +48,7 @@ OTHERS = "others"    # the sum of all smaller writers in a grouped matrix
 
 
 @with_arrays
-class Stream:
+class ResidualStream:
     """The contributions to the residual stream at some tokens."""
 
     names: tuple[str, ...]   # the writers: token, position, "L·H", "mlp L", bias, …
@@ -59,27 +59,28 @@ class Stream:
         """The residual stream, (token, d_model)."""
         return self.parts.sum(0)
 
-    def add(self, name: str, vectors: np.ndarray | None) -> "Stream":
+    def add(self, name: str, vectors: np.ndarray | None) -> "ResidualStream":
         """Return the stream plus a writer's vectors (token, d_model), or one vector for all tokens, if there are
         any."""
         return self if vectors is None else self.join(
-            Stream((name,), np.broadcast_to(vectors, self.parts.shape[1:])[None]))
+            ResidualStream((name,), np.broadcast_to(vectors, self.parts.shape[1:])[None]))
 
-    def join(self, other: "Stream") -> "Stream":
+    def join(self, other: "ResidualStream") -> "ResidualStream":
         """Return the sum of two streams."""
         every = (*self.names, *other.names)
         names = list(dict.fromkeys(every))
         parts = np.zeros((len(names), *self.parts.shape[1:]))
         np.add.at(parts, [names.index(name) for name in every], np.concatenate([self.parts, other.parts]))
-        return Stream(tuple(names), parts)
+        return ResidualStream(tuple(names), parts)
 
-    def scaled(self, factor: np.ndarray | None) -> "Stream":
+    def scaled(self, factor: np.ndarray | None) -> "ResidualStream":
         """Multiply every contribution by a factor (token or 1, d_model or 1); None is 1."""
-        return self if factor is None else Stream(self.names, self.parts * factor)
+        return self if factor is None else ResidualStream(self.names, self.parts * factor)
 
-    def through(self, norm: Norm | None, tokens: np.ndarray) -> "Stream":
+    def through(self, norm: Norm | None, tokens: np.ndarray) -> "ResidualStream":
         """Apply a norm, if there is one, with frozen scale to every contribution; the norm's bias becomes a writer."""
-        return self if norm is None else Stream(self.names, apply_norm(norm, tokens, self.parts)).add(BIAS, norm.bias)
+        return self if norm is None else ResidualStream(
+            self.names, apply_norm(norm, tokens, self.parts)).add(BIAS, norm.bias)
 
 
 class Walk:
@@ -89,7 +90,7 @@ class Walk:
         self.record, self.trace, self.tokens, self.rows = record, trace, np.array(tokens), trace.at(kind, tokens)
         self.stack = Kind.CAUSAL if kind is Kind.CROSS else kind
 
-    def __iter__(self) -> Iterator[tuple[Block | None, Step | None, Stream]]:
+    def __iter__(self) -> Iterator[tuple[Block | None, Step | None, ResidualStream]]:
         """Yield the stream at every block's input, after each of its steps and, without a block, at the end. Between
         two blocks, the stream may be scaled; layers without softmax attention are one writer, and modules of a block
         besides attention are "mlp L". Raises UserError if a block's steps are unknown."""
@@ -114,11 +115,11 @@ class Walk:
                 after = block.after
         yield None, None, stream
 
-    def whole(self) -> Stream:
+    def whole(self) -> ResidualStream:
         """Return the stream after the last block."""
         return deque(self, maxlen=1)[0][2]
 
-    def read(self, block: Block | None, norms: Iterable[Norm], read: np.ndarray, what: str) -> Stream:
+    def read(self, block: Block | None, norms: Iterable[Norm], read: np.ndarray, what: str) -> ResidualStream:
         """Return the first stream in a block or, without one, at the end that equals what is read, (t, d_model), itself
         or after one of the norms. Raises UserError, which names `what` is read, if there is none."""
         norm = norm_giving(norms, read)
@@ -128,22 +129,22 @@ class Walk:
                     return found
         raise UserError(f"{what}, so its scores cannot be split; choose another model.")
 
-    def _start(self) -> Stream:
+    def _start(self) -> ResidualStream:
         start = self.trace.start(self.stack)
         wanted = start.output[self.rows].astype(np.float64)
         if start.parts:
             names, parts = zip(*start.parts, strict=True)
-            stream = Stream(names, np.array(parts, np.float64)[:, self.rows]).through(start.norm, self.rows)
+            stream = ResidualStream(names, np.array(parts, np.float64)[:, self.rows]).through(start.norm, self.rows)
             if same_numbers(stream.total, wanted):
                 return stream
         first = next(block.index for block in self.trace.blocks if block.kind is self.stack)
-        return Stream((f"{BEFORE}{first}" if first else "embedding",), wanted[None])
+        return ResidualStream((f"{BEFORE}{first}" if first else "embedding",), wanted[None])
 
-    def added(self, step: Step, attention: AttentionTrace) -> Stream:
+    def added(self, step: Step, attention: AttentionTrace) -> ResidualStream:
         """Return what each head of an attention layer adds to the stream in this step, before the norm of the sum."""
         return self.heads(attention).through(step.inner, self.rows).scaled(step.factor)
 
-    def heads(self, attention: AttentionTrace) -> Stream:
+    def heads(self, attention: AttentionTrace) -> ResidualStream:
         """Return each head's output at these tokens after W_O, and the output bias."""
         layer = self.record[attention.kind].captured(attention.index, "its heads cannot be traced")
         mixed = np.asarray(layer.head_outputs(self.tokens), np.float64)
@@ -152,7 +153,7 @@ class Walk:
         out = mixed @ attention.w_output
         prefix = "cross " if attention.kind is Kind.CROSS else ""
         names = tuple(prefix + head_label(attention.index, head) for head in range(layer.heads))
-        return Stream(names, out).add(BIAS, attention.b_output)
+        return ResidualStream(names, out).add(BIAS, attention.b_output)
 
 
 @frozen
@@ -234,12 +235,12 @@ class Why:
                              "value": self.parts.ravel()}, "value")
 
 
-def _projected(stream: Stream, projection: Projection, scale: np.ndarray | None, row: int, head: int,
-               seen: np.ndarray, pairs: Pairs) -> Stream:
+def _projected(stream: ResidualStream, projection: Projection, scale: np.ndarray | None, row: int, head: int,
+               seen: np.ndarray, pairs: Pairs) -> ResidualStream:
     """Project the stream at a token to a head's query or key, parts (writer, 1, d_k). Each part is scaled and rotated
     as the norm and RoPE did with the whole. seen: the rotated query or key, (d_k)."""
-    made = Stream(stream.names, stream.parts @ projection.weight[head])
+    made = ResidualStream(stream.names, stream.parts @ projection.weight[head])
     if projection.bias is not None:
         made = made.add(BIAS, projection.bias[head])
     parts = made.parts if scale is None else made.parts * scale[row, head]
-    return Stream(made.names, turned(parts, parts.sum(0), seen, pairs))
+    return ResidualStream(made.names, turned(parts, parts.sum(0), seen, pairs))

@@ -29,7 +29,7 @@ from clearhead.model.core.query import (
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import entropy
 from clearhead.model.core.tokens import number_of
-from clearhead.model.studies.circuits import BEFORE, BIAS, Stream, Walk
+from clearhead.model.studies.circuits import BEFORE, BIAS, ResidualStream, Walk
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -202,25 +202,26 @@ class Writes:
         return ranked_frame(dict(zip(("map", "layer", "head", "value"), zip(*rows, strict=True), strict=True)), "value")
 
 
-def final_stream(record: AttentionRecord, trace: Trace, tokens: list[int]) -> Stream:
+def final_stream(record: AttentionRecord, trace: Trace, tokens: list[int]) -> ResidualStream:
     """Return the contributions to the final vectors at these tokens, after the last norm."""
     kind = trace.blocks[-1].kind
     walk = Walk(record, trace, kind, tokens)
     return walk.whole().through(trace.last(kind)[1], walk.rows)
 
 
-def pooled_stream(record: AttentionRecord, trace: Trace, weights: np.ndarray, report: Progress = quiet) -> Stream:
+def pooled_stream(record: AttentionRecord, trace: Trace, weights: np.ndarray,
+                  report: Progress = quiet) -> ResidualStream:
     """Return the contributions to sums of final vectors with these weights (part, t), joined to one vector: parts
     (writer, 1, part · d_model)."""
-    found = Stream((), np.zeros((0, 1, weights.shape[0] * trace.blocks[-1].after.shape[1])))
+    found = ResidualStream((), np.zeros((0, 1, weights.shape[0] * trace.blocks[-1].after.shape[1])))
     for some in batches(np.flatnonzero(weights.any(0)).tolist(), BATCH, report, "token"):
         stream = final_stream(record, trace, some)
         parts = np.einsum("pt,wtd->wpd", weights[:, some], stream.parts)
-        found = found.join(Stream(stream.names, parts.reshape(len(parts), 1, -1)))
+        found = found.join(ResidualStream(stream.names, parts.reshape(len(parts), 1, -1)))
     return found
 
 
-def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
+def last_stream(record: AttentionRecord, trace: Trace, position: int) -> ResidualStream:
     """Return the contributions to the unembedding's input at one position or, in a classifier, to its only one."""
     row, transform = trace.at(trace.blocks[-1].kind, [position])[0] if trace.pool is None else 0, trace.transform
     stream = (final_stream(record, trace, [position]) if trace.pool is None
@@ -228,7 +229,7 @@ def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
     if transform is None:
         return stream
     if transform.weight is not None and transform.slope is not None:
-        stream = Stream(stream.names, stream.parts @ transform.weight).add(BIAS, transform.bias)
+        stream = ResidualStream(stream.names, stream.parts @ transform.weight).add(BIAS, transform.bias)
         stream = stream.scaled(transform.slope[[row]])
     return stream.through(transform.norm, np.array([row]))
 

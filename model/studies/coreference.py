@@ -294,7 +294,7 @@ class CasesQuery(ModelQuestion):
 
 
 @frozen
-class Words:
+class CasePositions:
     """The positions of a case: the tokens of the pronoun and of both candidates, and the sentence's last token."""
 
     pronoun: tuple[int, ...]
@@ -320,14 +320,14 @@ class SetAnswer:
         return all(kind is Kind.CAUSAL for kind, _, _ in self.heads)
 
 
-def words_of(tokens: Tokens, case: Case) -> Words:
+def words_of(tokens: Tokens, case: Case) -> CasePositions:
     """Find the tokens of a case's words. Raises UserError if a word exceeds the model's maximum length."""
     found = {name: tokens.over(getattr(case, name)) for name in ("pronoun", "correct", "wrong")}
     for name, each in found.items():
         if not each:
             raise UserError(f"The model's maximum length ends before {case.word(name)!r} in {case.sentence[:60]!r}; "
                             f"shorten the sentence.")
-    return Words(**found, last=max(token for token in range(len(tokens)) if tokens.segments[token] == 0))
+    return CasePositions(**found, last=max(token for token in range(len(tokens)) if tokens.segments[token] == 0))
 
 
 def map_of(record: AttentionRecord) -> AttentionMap:
@@ -338,7 +338,7 @@ def map_of(record: AttentionRecord) -> AttentionMap:
     raise UserError(f"{record.card.title} has no self-attention over a sentence; choose another model.")
 
 
-def noun_weights(attention_map: AttentionMap, words: Words) -> dict[str, np.ndarray]:
+def noun_weights(attention_map: AttentionMap, words: CasePositions) -> dict[str, np.ndarray]:
     """Return the weights of every head on the correct and the wrong noun, summed over the noun's tokens, float32 (head,
     2): from the pronoun, the mean over the tokens after it ("later"), and the mean over all tokens except the pronoun
     and the noun itself ("received")."""
@@ -513,7 +513,7 @@ class HeadScore:
 
 
 @frozen
-class Report:
+class CoreferenceReport:
     """The results of a model's heads on a set."""
 
     cases: tuple[Case, ...]          # cases of the set
@@ -557,7 +557,7 @@ class Report:
         return frame.sort_values(["accuracy", "mass"], ascending=False, kind="stable")
 
 
-def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = None) -> Report:
+def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = None) -> CoreferenceReport:
     """Score all heads on one set. The head for held-out accuracy is the best one on `select`, by default on the other
     half of this set; both sets are answered by the same model.
     """
@@ -576,10 +576,10 @@ def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = 
         other = getattr(select, rows)
         chosen = best_column(correctness(other), other.sum(-1))
         held_out = HeldOut(accuracy_intervals(correct[:, [chosen]], frames)[0], (chosen,))
-    return Report(cases, len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, best, held_out,
-                  max_statistic_null(correct, frames),
-                  {"chance": CHANCE, "nearest": float(nearest_noun_baseline(cases).mean()),
-                   "first": float(first_noun_baseline(cases).mean()), "received": best.received})
+    return CoreferenceReport(cases, len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, best,
+                             held_out, max_statistic_null(correct, frames),
+                             {"chance": CHANCE, "nearest": float(nearest_noun_baseline(cases).mean()),
+                              "first": float(first_noun_baseline(cases).mean()), "received": best.received})
 
 
 def both_right(correct: np.ndarray, pairs: np.ndarray) -> np.ndarray:

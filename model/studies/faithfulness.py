@@ -27,7 +27,7 @@ SETS = ("sentences", "agreement")   # for models that read any text; our own mod
 
 
 @frozen
-class Text:
+class ExplainedText:
     """A text with the word to explain."""
 
     text: str        # the text that a model reads
@@ -39,18 +39,18 @@ class Text:
 
 
 @functools.cache
-def texts(which: str) -> tuple[Text, ...]:
+def texts(which: str) -> tuple[ExplainedText, ...]:
     """Return the texts of a set: "sentences", "agreement", "resolver", "induction" or "stories"."""
     if which == "agreement":
         return _agreement()
     with FILE.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["set"] == which]
-    return tuple(Text(row["text"], occurrences(row["text"], row["word"])[-1][0] if row["word"] else None, "", "",
-                      row["other"], row["group"])
+    return tuple(ExplainedText(row["text"], occurrences(row["text"], row["word"])[-1][0] if row["word"] else None,
+                               "", "", row["other"], row["group"])
                  for row in rows)
 
 
-def _agreement() -> tuple[Text, ...]:
+def _agreement() -> tuple[ExplainedText, ...]:
     """Return texts that compare the verb with its form of the other grammatical number, as in Linzen et al. 2016 and
     Abnar & Zuidema 2020. Sentence vectors are compared with the twin's."""
     cases = shipped_cases("agreement")
@@ -58,7 +58,7 @@ def _agreement() -> tuple[Text, ...]:
     for case in cases:
         twin = next(each for each in cases if each.pair == case.pair and each is not case)
         verb = next(start for start, _ in occurrences(case.sentence, case.answer) if start >= case.pronoun[1])
-        found.append(Text(case.sentence, verb, case.answer, case.other, twin.sentence, case.frame))
+        found.append(ExplainedText(case.sentence, verb, case.answer, case.other, twin.sentence, case.frame))
     return tuple(found)
 
 
@@ -94,7 +94,7 @@ COLUMNS = (*REMOVALS, "all")   # "all" is the mean over the three ways to remove
 
 
 @frozen
-class Report:
+class FaithfulnessReport:
     """How well attribution methods agree with the effects of removing tokens, over a set of texts."""
 
     methods: dict[str, tuple[MeanInterval, ...]]   # {method: rank correlation for each of COLUMNS}
@@ -105,7 +105,7 @@ class Report:
     words: float                                   # mean number of ranked tokens per text
 
 
-def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head: int) -> Report:
+def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head: int) -> FaithfulnessReport:
     """Summarise the attributions of one model, for one selected head. groups: a label shared by similar texts, used for
     intervals and halves."""
     numbers = np.unique(list(groups), return_inverse=True)[1]
@@ -115,8 +115,8 @@ def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head
     methods = {name: _means(np.array([one.get(name, empty) for one in each]), numbers) for name in names}
     scores, chosen = held_out(found, numbers)
     best = mean_intervals(scores[:, None], numbers)[0]
-    return Report(methods, _means(np.array([ceiling(one) for one in found]), numbers), best, chosen, len(found),
-                  float(np.mean([one.ranked.sum() for one in found])))
+    return FaithfulnessReport(methods, _means(np.array([ceiling(one) for one in found]), numbers), best, chosen,
+                              len(found), float(np.mean([one.ranked.sum() for one in found])))
 
 
 def _means(values: np.ndarray, groups: np.ndarray) -> tuple[MeanInterval, ...]:

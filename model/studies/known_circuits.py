@@ -55,7 +55,7 @@ TWINS = ("tired", "wide")
 
 
 @frozen
-class Finding:
+class Replication:
     """A measured statement. name: key of its sentence in assets/text."""
 
     name: str
@@ -71,7 +71,7 @@ class Finding:
 class KnownCircuits:
     """The findings of one model."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[Replication, ...]
 
 
 @frozen
@@ -85,23 +85,23 @@ class KnownCircuitsQuery(ModelQuestion):
 
 
 def _mean(name: str, values: np.ndarray, chance: float = NAN, heads: tuple[HeadId, ...] = (), *,
-          groups: np.ndarray | None = None, above: float = -np.inf, holds: bool = True) -> Finding:
+          groups: np.ndarray | None = None, above: float = -np.inf, holds: bool = True) -> Replication:
     """Return a finding that is a mean over texts, with its interval over their independent groups (by default each text
     is one), which has to be `above` a number."""
     found = mean_intervals(np.asarray(values)[:, None], groups)[0]
-    return Finding(name, found.value, found.low, found.high, chance, holds and found.low > above, heads)
+    return Replication(name, found.value, found.low, found.high, chance, holds and found.low > above, heads)
 
 
-def composition(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
+def composition(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Replication]:
     """Compare the K-composition of the previous-token head and an induction head with that of all pairs, and with pairs
     in the impossible order."""
     found = MechanismsQuery(asked.model, asked.revision).answer(models, report)
     scores, previous = found.composition["K"], int(found.detected["previous"].argmax())
     one, other = (int(place) for place in np.unravel_index(np.nanargmax(scores), scores.shape))
     formed = found.detected["induction"] >= FORMED
-    yield Finding("composition", float(scores[one, other]), chance=found.null["K"].high,
-                  holds=bool(one == previous and formed[other] and scores[one, other] > found.null["K"].high),
-                  heads=(found.heads[one], found.heads[other]))
+    yield Replication("composition", float(scores[one, other]), chance=found.null["K"].high,
+                      holds=bool(one == previous and formed[other] and scores[one, other] > found.null["K"].high),
+                      heads=(found.heads[one], found.heads[other]))
     opened = models.open(asked, quiet)
     edits = frozenset({Silence(Kind.CAUSAL, *found.heads[previous])})
     silenced = np.array([induction.scores(repeated(opened, seed, edits, LENGTH), LENGTH).prefix[formed].mean()
@@ -110,7 +110,7 @@ def composition(asked: KnownCircuitsQuery, models: Models, report: Progress) -> 
                 holds=bool(silenced.mean() < FORMED))
 
 
-def paths_of_induction(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
+def paths_of_induction(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Replication]:
     """Patch every path into the induction heads. The sequences are … a b … c d … a; their twins exchange a and c."""
     opened = models.open(asked, quiet)
     scores = mean_scores(opened, draws=REPEATED, length=LENGTH)
@@ -148,7 +148,7 @@ def exchanged(opened: OpenModel, asked: KnownCircuitsQuery, count: int) -> Itera
         yield text, twin, b, d
 
 
-def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
+def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Replication]:
     """Compare each head's induction score with how much zeroing it lowers the log-probability of repeated tokens.
     Intervals are over sequences; the null exchanges layers, because the heads of one depend on each other."""
     opened = models.open(asked, quiet)
@@ -161,13 +161,13 @@ def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progres
     exchanged_losses = loss[exchanged_layers(np.array([layer for layer, _ in heads]))]
     rho, rhos = spearman(score, loss), [spearman(*pair) for pair in zip(*resampled, strict=True)]
     limit = float(np.quantile(np.abs(rank_correlations(score[None], exchanged_losses)), LEVEL))
-    yield Finding("agree", rho, *percentiles(np.array(rhos)), limit, rho > limit,
-                  (heads[int(score.argmax())], heads[int(loss.argmax())]))
+    yield Replication("agree", rho, *percentiles(np.array(rhos)), limit, rho > limit,
+                      (heads[int(score.argmax())], heads[int(loss.argmax())]))
     strong = np.argsort(-score)[:max(1, len(score) // 20)]
     # medians, because one head (in SmolLM2 16·0) dominates any mean
     cost, luck = float(np.median(loss[strong])), float(np.quantile(np.median(exchanged_losses[:, strong], 1), LEVEL))
-    yield Finding("effect", cost, *percentiles(np.median(resampled[1][:, strong], 1)), luck, cost > luck,
-                  tuple(heads[place] for place in strong[:5]))
+    yield Replication("effect", cost, *percentiles(np.median(resampled[1][:, strong], 1)), luck, cost > luck,
+                      tuple(heads[place] for place in strong[:5]))
 
 
 def exchanged_layers(layers: np.ndarray) -> np.ndarray:
@@ -198,7 +198,7 @@ def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, .
     return np.array(after) - before
 
 
-def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
+def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Replication]:
     """Measure indirect-object identification: accuracy, logit difference, and the heads that write or move the name."""
     rng, rows = random.Random(1), []
     for number, _ in counted(range(PAIRS), report, "sentence"):
@@ -216,7 +216,7 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
     heads, (difference, flipped, grid, other, effects) = found.senders, map(np.array, zip(*rows, strict=True))
     groups = np.arange(PAIRS) % len(TEMPLATES)
     right = accuracy_intervals((difference > 0)[:, None].astype(np.float64), groups)[0]
-    yield Finding("accuracy", right.value, right.low, right.high, 0.5, right.low > 0.5)
+    yield Replication("accuracy", right.value, right.low, right.high, 0.5, right.low > 0.5)
     yield _mean("difference", difference, -float(flipped.mean()), groups=groups, above=0)
     limit = float(np.abs(other.mean(0)).max())
     mean = grid.mean(0)
@@ -231,7 +231,7 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
                 holds=heads[mover] in writers)
 
 
-def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
+def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Replication]:
     """Compare the head that changes the answer most when patched with the head that writes most to it directly."""
     text, twin = (Query(asked.model, asked.revision, SENTENCE.format(word=word)) for word in TWINS)
     trace = models.trace(text, quiet)
@@ -248,12 +248,13 @@ def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progr
         written += (parts.cross if each is Kind.CROSS else parts.heads).ravel().tolist()
     (patched, second), (direct, other) = (np.argsort(np.negative(values), kind="stable").tolist()[:2]
                                           for values in (effects, written))
-    yield Finding("patched", effects[patched], chance=effects[second], holds=patched == direct, heads=(heads[patched],))
-    yield Finding("written", written[direct], chance=written[other], holds=patched == direct, heads=(heads[direct],))
+    same = patched == direct
+    yield Replication("patched", effects[patched], chance=effects[second], holds=same, heads=(heads[patched],))
+    yield Replication("written", written[direct], chance=written[other], holds=same, heads=(heads[direct],))
 
 
-Measure = Callable[[KnownCircuitsQuery, Models, Progress], Iterator[Finding]]
-MODELS: dict[str, tuple[Measure, ...]] = {
+Replicate = Callable[[KnownCircuitsQuery, Models, Progress], Iterator[Replication]]
+MODELS: dict[str, tuple[Replicate, ...]] = {
     "induction": (composition, paths_of_induction),
     "smollm2": (induction_effects, indirect_objects),
     "resolver-narrow": (patched_and_written,), "resolver-wide": (patched_and_written,),

@@ -64,7 +64,7 @@ MOST_PAIRS = 300_000                  # maximum number of pairs times the larges
 OFFSETS = (*range(-10, 0), *range(1, 11))   # distances in words from source to target
 SPAN = re.compile(r"(\d+):(\d+)")       # a span in a table, start:end
 Side = str | re.Pattern[str] | Sequence[str] | int
-Case = str | Mapping[str, object] | Sentence
+RuleCase = str | Mapping[str, object] | Sentence
 
 
 @frozen
@@ -142,17 +142,17 @@ class RuleReport:
         return {name: getattr(self, name) for name in names} | {"heads": self.frame().reset_index()}
 
 
-def read_cases(file: BinaryIO, name: str) -> Sequence[Case]:
+def read_cases(file: BinaryIO, name: str) -> Sequence[RuleCase]:
     """Read cases from a treebank (.conllu), texts (.txt) or a table with a column "text" (.csv, .jsonl). Raises
     UserError if the file cannot be read."""
     suffix = PurePath(name).suffix.lower()
     if suffix == SUFFIX:
         return read_treebank(file, name)
-    read: Callable[[BinaryIO, str], Iterator[tuple[int, Case]]] = texts if suffix == ".txt" else rows
+    read: Callable[[BinaryIO, str], Iterator[tuple[int, RuleCase]]] = texts if suffix == ".txt" else rows
     return [case for _, case in read(file, name)]
 
 
-def mark(cases: Iterable[Case], find: tuple[Side, Side] | int) -> tuple[Marked, ...]:
+def mark(cases: Iterable[RuleCase], find: tuple[Side, Side] | int) -> tuple[Marked, ...]:
     """Mark the pairs of a rule in every case.
 
     cases: texts, mappings, or sentences of a treebank. A mapping has the key "text" and a key for each marked side,
@@ -183,7 +183,7 @@ def _refuse_many(looking: int, wanted: int) -> None:
                         f"is {MOST_PAIRS:,} pairs; name fewer words, or give fewer or shorter texts.")
 
 
-def _marked(case: Case, find: tuple[Side, Side] | int, number: int) -> Marked:
+def _marked(case: RuleCase, find: tuple[Side, Side] | int, number: int) -> Marked:
     if isinstance(case, Sentence):
         found = spans_of(case) or (None,) * len(case.words)
         words = tuple(span or (0, 0) for span in found)
@@ -214,7 +214,7 @@ def _marked(case: Case, find: tuple[Side, Side] | int, number: int) -> Marked:
     return Marked(text, words, tuple(pairs), unit)
 
 
-def read_side(typed: str, cases: Sequence[Case]) -> Side:
+def read_side(typed: str, cases: Sequence[RuleCase]) -> Side:
     """Parse a side of a rule: an offset with its sign (-1, +2), a regular expression between slashes, "word", a column
     of the cases, or a part of speech or relation of their trees. Anything else is a comma-separated list of words.
     Raises UserError for empty input and for an invalid regular expression."""
@@ -246,7 +246,7 @@ def _linked(sentence: Sentence, place: int, other: int, find: tuple[Side, Side])
     return from_dependent or (_is_relation(find[1]) and sentence.words[other].head == place + 1)
 
 
-def _side(case: Case, text: str, words: tuple[Span, ...], side: Side, number: int) -> set[int]:
+def _side(case: RuleCase, text: str, words: tuple[Span, ...], side: Side, number: int) -> set[int]:
     """Return the indices of the words that one side of a rule selects."""
     if isinstance(side, re.Pattern):
         return _over(words, [found.span() for found in side.finditer(text)])

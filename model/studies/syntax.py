@@ -338,7 +338,7 @@ class Counts:
 
 
 @with_arrays
-class Pairs:
+class RelationPairs:
     """The relations in some trees whose two words both have tokens."""
 
     # for each of DIRECTIONS the source words, numbered across all sentences, int64 (pair), and the correct target
@@ -368,14 +368,14 @@ def numbered(choices: Choices, names: tuple[str, ...]) -> np.ndarray:
     return np.array([known.get(each, -1) for each in choices.relations.tolist()], np.int64)
 
 
-def pairs_of(choices: Choices, tree: np.ndarray, relation: np.ndarray) -> Pairs:
+def pairs_of(choices: Choices, tree: np.ndarray, relation: np.ndarray) -> RelationPairs:
     """Return the pairs in these trees. tree: index of each word's head in the sentence, int16 (word). relation: index
     of its name, or -1, int64 (word)."""
     dependent = np.flatnonzero((tree != ROOT) & (relation >= 0) & choices.placed)
     head = choices.starts[dependent] + tree[dependent]
     dependent, head = dependent[choices.placed[head]], head[choices.placed[head]]
     group = 2 * relation[dependent] + np.repeat(choices.units % 2, choices.lengths)[dependent]
-    return Pairs(((dependent, tree[dependent]), (head, choices.places[dependent])), group)
+    return RelationPairs(((dependent, tree[dependent]), (head, choices.places[dependent])), group)
 
 
 def names_of(choices: Choices) -> tuple[str, ...]:
@@ -388,7 +388,7 @@ def counts_of(choices: Choices) -> Counts:
     return _counted(choices, ())[0]
 
 
-def _counted(choices: Choices, relations: tuple[str, ...]) -> tuple[Counts, Pairs]:
+def _counted(choices: Choices, relations: tuple[str, ...]) -> tuple[Counts, RelationPairs]:
     """Return the counts for these relations, by default for all in the trees, and the tested pairs."""
     names = tuple(sorted(set(relations))) if relations else names_of(choices)
     relation, count = numbered(choices, names), len(names)
@@ -562,7 +562,7 @@ def summary(question: SyntaxQuery, choices: Choices, report: Progress) -> Syntax
     return SyntaxReport(question, tuple(scores), counts, choices, alone(choices.lengths))
 
 
-def _score(choices: Choices, pairs: Pairs, counts: Counts, relation: int, lucky: np.ndarray) -> RelationScore:
+def _score(choices: Choices, pairs: RelationPairs, counts: Counts, relation: int, lucky: np.ndarray) -> RelationScore:
     some = pairs.group // 2 == relation
     right = np.concatenate([choices.looked[:, looking[some]] == wanted[some] for looking, wanted in pairs.ends]).T
     even, total = pairs.group[some] % 2 == 0, right.sum(0)

@@ -11,7 +11,7 @@ from clearhead.model.ask import desk
 from clearhead.model.ask.shipped import Shipped
 from clearhead.model.core.query import HeadId, Kind, UserError
 from clearhead.model.studies import head_weights, known_circuits, mechanisms
-from clearhead.model.studies.known_circuits import Finding, KnownCircuitsQuery
+from clearhead.model.studies.known_circuits import KnownCircuitsQuery, Replication
 from clearhead.model.studies.mechanisms import KINDS, Mechanisms, MechanismsQuery
 from clearhead.model.studies.paths import READS, WAYS, AblationQuery, Paths, PathsQuery
 from clearhead.viz.app.page import Page, PageContext
@@ -233,7 +233,7 @@ def _shipped(model: str) -> Shipped | None:
     return None if known is None or known.stale else known
 
 
-def _row(model: str, finding: Finding) -> tuple[str, ...]:
+def _row(model: str, finding: Replication) -> tuple[str, ...]:
     words = WORDS["known"]
     ends = () if math.isnan(finding.low) else (finding.low, finding.high)
     interval = "\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}".join(map(format_number, ends))   # on one line

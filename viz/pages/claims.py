@@ -24,7 +24,7 @@ from clearhead.model.studies.claims.catalogue import (
     rows,
     short_source,
 )
-from clearhead.model.studies.claims.claim import Finding, Measurement, Picture, Verdict, judge
+from clearhead.model.studies.claims.claim import ClaimExample, Finding, Measurement, Verdict, judge
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Switch
 from clearhead.viz.app.session import Kept
@@ -274,7 +274,7 @@ def _chosen_heads(row: Row, result: Result) -> str:
     return said if heads else ""
 
 
-def _open(page: PageContext, picture: Picture) -> None:
+def _open(page: PageContext, picture: ClaimExample) -> None:
     """Open the page of a picture in the picture's exact view."""
     view: dict = {}
     if picture.model:

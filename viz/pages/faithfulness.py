@@ -26,7 +26,14 @@ from clearhead.model.studies.attribution import (
     kind_of,
     rank_agreement,
 )
-from clearhead.model.studies.faithfulness import AttributionsQuery, Report, by_layer, questions, report, texts
+from clearhead.model.studies.faithfulness import (
+    AttributionsQuery,
+    FaithfulnessReport,
+    by_layer,
+    questions,
+    report,
+    texts,
+)
 from clearhead.model.studies.token_removal import last_word, target_word
 from clearhead.model.studies.weight_swap import Swapped, SwapQuery
 from clearhead.viz.app.examples import comparison_text
@@ -340,7 +347,7 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
         _layers(answered)
 
 
-def _result(set_report: Report, view: View, count: int) -> None:
+def _result(set_report: FaithfulnessReport, view: View, count: int) -> None:
     """Draw every measure with its interval over the texts, and what to notice."""
     words, top = WORDS["set"], set_report.ceiling[-1].value
     shown = {name: means for name, means in set_report.methods.items() if means[-1].texts}
@@ -435,7 +442,7 @@ def format_interval(mean: MeanInterval) -> str:
     return WORDS["set"]("interval", value=mean.value, low=mean.low, high=mean.high)
 
 
-def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
+def set_claims(found: FaithfulnessReport, layer: int, head: int, count: int) -> list[str]:
     """Return sentences on what to notice over many texts."""
     words = WORDS["set"]
     proposed = {name: means[-1] for name, means in found.methods.items() if name in METHODS and means[-1].texts}

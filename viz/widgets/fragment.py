@@ -82,7 +82,7 @@ def fetch(page: PageContext, model: str) -> None:
     _fetching(model, model)
 
 
-def model_button(page: PageContext, offer: sources.Entry, **changes: Any) -> None:
+def model_button(page: PageContext, offer: sources.Offer, **changes: Any) -> None:
     """Draw a button that opens another model, with the download's size if it is not on disk; nothing if downloads are
     disabled. changes: of the state, together with a model that is on disk."""
     label = "open_model" if offer.on_disk else "fetch_size"

@@ -6,7 +6,7 @@ import streamlit as st
 from clearhead.model import sources
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError
-from clearhead.model.sources import Entry
+from clearhead.model.sources import Offer
 from clearhead.viz.app.examples import examples
 from clearhead.viz.app.link import left_out
 from clearhead.viz.app.page import PageContext
@@ -142,7 +142,7 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
     return badge
 
 
-def choose_model(page: PageContext, field: str, label: str, names: list[str], offers: dict[str, sources.Entry],
+def choose_model(page: PageContext, field: str, label: str, names: list[str], offers: dict[str, sources.Offer],
                  **options: Any) -> None:
     """Draw the choice of a model by id, and pass the chosen one to page.set(field=…). offers: the catalogue by id."""
     st.selectbox(label, names, key=f"ask_{field}", on_change=_from_widget, args=(page, field),
@@ -165,7 +165,7 @@ def add_model(page: PageContext, field: str) -> None:
             st.rerun()
 
 
-def _label(name: str, offer: Entry | None) -> str:
+def _label(name: str, offer: Offer | None) -> str:
     """Return a model's label in the menu, with the download's size if it is not on disk."""
     if offer is None:
         imported = sources.imported_name(name)

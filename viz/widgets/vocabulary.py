@@ -20,7 +20,7 @@ NAMED = 8   # most unknown words listed in an error
 READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained catalogue models that read any word
 
 
-def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageContext, sources.Entry], None]) -> None:
+def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageContext, sources.Offer], None]) -> None:
     """Draw the page for a text with words that a small model does not know: the words, an example that the model can
     read, a pretrained model that reads any text, and the vocabulary. offer(page, entry) draws the button of a model."""
     card = record.card

@@ -29,8 +29,8 @@ from clearhead.model.pretrained.tokens import open_tokenizer, tokenizer_folder
 from clearhead.model.pretrained.vision.patches import Cut, cut_of
 from clearhead.model.pretrained.vision.picture_model import (
     FILES,
-    Comparison,
     PictureModel,
+    TextComparison,
     TwoTowers,
     open_processor,
     prepare,
@@ -63,7 +63,7 @@ def open_folder(place: "ModelFiles", report: Progress) -> PictureModel | TwoTowe
 
 
 def build_picture_model(place: "ModelFiles", network: "Network", processor: "BaseImageProcessor", head: str,
-                        dtype: str = "float32", comparison: Comparison | None = None,
+                        dtype: str = "float32", comparison: TextComparison | None = None,
                         lent: "Lent | None" = None) -> PictureModel:
     """Build the vision model of a network in evaluation mode, verified or at least reported, with its patches measured.
     lent: gives what runs in a pass, by default the network. Raises UserError if its attention cannot be shown
@@ -131,7 +131,7 @@ def build_towers(place: "ModelFiles", network: "Network", readers: "tuple[BaseIm
     tokenizer. lend(module): gives a module for a pass."""
     processor, tokenizer = readers
     picture = build_picture_model(place, network.vision_model, processor, "none", dtype,
-                                  Comparison(network, tokenizer, partial(lend, network)),
+                                  TextComparison(network, tokenizer, partial(lend, network)),
                                   partial(lend, network.vision_model))
     text = build_model(place, network.text_model, tokenizer, "none", dtype,
                        partial(lend, network.text_model))

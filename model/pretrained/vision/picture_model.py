@@ -81,7 +81,7 @@ PROBES = ("a photo of a cat", "two dogs")
 
 
 @with_arrays
-class Comparison:
+class TextComparison:
     """A two-tower model's comparison of a picture with texts."""
 
     network: "Network"   # the whole model, from transformers
@@ -169,7 +169,7 @@ class PictureModel(PretrainedModel):
 
     processor: "BaseImageProcessor"                  # from transformers
     cut: Cut                        # the patches into which pictures are split
-    comparison: Comparison | None   # comparison with texts, for the vision tower of CLIP and SigLIP
+    comparison: TextComparison | None   # comparison with texts, for the vision tower of CLIP and SigLIP
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
         """Return the query's picture as the network's input. Raises UserError if it is missing or the model cannot

@@ -18,7 +18,7 @@ TOKENIZER = WordTokenizer(WORDS)
 UNKNOWN_NOUNS = 0.1
 
 
-def encode(sentence: grammar.Sentence) -> tuple[list[int], list[int]]:
+def encode(sentence: grammar.WinogradSentence) -> tuple[list[int], list[int]]:
     """Return the ids of the words, and the targets: the antecedent's id at "it" and NO_TARGET elsewhere."""
     ids = [TOKENIZER.number(word) for word in sentence.english]
     targets = [NO_TARGET] * len(ids)
@@ -26,7 +26,7 @@ def encode(sentence: grammar.Sentence) -> tuple[list[int], list[int]]:
     return ids, targets
 
 
-def batch(sentences: list[grammar.Sentence]) -> Batch:
+def batch(sentences: list[grammar.WinogradSentence]) -> Batch:
     """Return a batch of these sentences, with the noun of each "it" as target."""
     ids, targets = zip(*map(encode, sentences), strict=True)
     return Batch((pad_rows(list(ids)),), pad_rows(list(targets), NO_TARGET))
@@ -49,7 +49,7 @@ def draw(rng: random.Random, size: int) -> Batch:
 test_sentences = partial(grammar.test_sentences, "resolver")
 
 
-def accuracy(model: Transformer, sentences: list[grammar.Sentence]) -> float:
+def accuracy(model: Transformer, sentences: list[grammar.WinogradSentence]) -> float:
     """Return the share of sentences whose antecedent is the most probable word at "it"."""
     return correct_rows(model, batch(sentences)).float().mean().item()
 

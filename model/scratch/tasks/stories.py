@@ -31,7 +31,7 @@ def draw(rng: random.Random, size: int) -> Batch:
 
 
 @frozen
-class Judged:
+class GrammarFit:
     """A comparison of a model with the grammar at every position of some stories, except that of the second animal,
     which depends on the split."""
 
@@ -43,7 +43,7 @@ class Judged:
     words: tuple[str, ...]   # the words at the determined positions
 
 
-def judge(model: Transformer, texts: list[tuple[str, ...]]) -> Judged:
+def judge(model: Transformer, texts: list[tuple[str, ...]]) -> GrammarFit:
     """Compare the model's probabilities with the grammar's."""
     asked = batch(texts)
     with torch.inference_mode():
@@ -63,7 +63,7 @@ def judge(model: Transformer, texts: list[tuple[str, ...]]) -> Judged:
                 determined.append(WORDS[own.argmax()] == right)
                 said.append(right)
     distances, losses, entropies = np.array(rows).T
-    return Judged(np.array(determined), distances, float(losses.mean()), float(entropies.mean()), tuple(said))
+    return GrammarFit(np.array(determined), distances, float(losses.mean()), float(entropies.mean()), tuple(said))
 
 
 def test_stories(split: str, size: int = 500) -> list[tuple[str, ...]]:

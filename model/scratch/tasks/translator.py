@@ -23,7 +23,7 @@ def numbers(words: tuple[str, ...]) -> list[int]:
     return [TOKENIZER.number(word) for word in words]
 
 
-def batch(sentences: list[grammar.Sentence]) -> Batch:
+def batch(sentences: list[grammar.WinogradSentence]) -> Batch:
     """Return a batch: the source and the target shifted right (section 3.1) as inputs, and the target itself as
     targets."""
     french = [numbers(sentence.french) for sentence in sentences]
@@ -57,7 +57,7 @@ def greedy(model: Transformer, source: torch.Tensor,
 test_sentences = partial(grammar.test_sentences, "translator")
 
 
-def exact(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
+def exact(model: Transformer, sentences: list[grammar.WinogradSentence]) -> list[bool]:
     """Return which sentences greedy decoding translates exactly."""
     produced = greedy(model, batch(sentences).inputs[0])
     return [ids == numbers(sentence.french) for ids, sentence in zip(produced, sentences, strict=True)]

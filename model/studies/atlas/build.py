@@ -44,7 +44,7 @@ PACKAGES = ("torch", "transformers", "numpy", "pyarrow")   # packages whose vers
 
 
 @frozen
-class Item:
+class CorpusText:
     """A text of the corpus."""
 
     number: int    # index in the corpus, from 0
@@ -78,16 +78,16 @@ class Corpus:
                 found.append({"name": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()})
         return found
 
-    def shards(self, begin: int = 0) -> Iterator[tuple[Item, ...]]:
+    def shards(self, begin: int = 0) -> Iterator[tuple[CorpusText, ...]]:
         """Yield shards of at most SHARD texts, starting at index `begin`, a multiple of SHARD. Raises UserError with
         the file and line of unreadable text."""
         every = (item for path in self.paths for item in self._items(path))
-        items = islice((Item(number, *item) for number, item in enumerate(every)), begin, self.limit)
+        items = islice((CorpusText(number, *item) for number, item in enumerate(every)), begin, self.limit)
         while shard := tuple(islice(items, SHARD)):
             yield shard
 
     def _items(self, path: Path) -> Iterator[tuple[Any, ...]]:
-        """Yield the fields of each `Item`, except its number."""
+        """Yield the fields of each `CorpusText`, except its number."""
         if path.suffix.lower() == PARQUET:
             yield from ((path.name, *row) for row in _rows(path, self.field))
             return
@@ -132,7 +132,7 @@ def versions() -> dict[str, str]:
 
 
 @frozen
-class Task:
+class ShardTask:
     """What a worker needs to know. Can be pickled and sent to another machine."""
 
     model: str                   # id
@@ -151,10 +151,10 @@ class Task:
 class ShardWorker:
     """Summarise shards with an open model, in one thread, so that the order of summation is the same everywhere."""
 
-    def __init__(self, task: Task, opened: OpenModel) -> None:
+    def __init__(self, task: ShardTask, opened: OpenModel) -> None:
         self.task, self.opened = task, opened
 
-    def __call__(self, shard: Sequence[Item], report: Progress = quiet) -> Summary:
+    def __call__(self, shard: Sequence[CorpusText], report: Progress = quiet) -> Summary:
         """Summarise a shard. Raises UserError with the file and line of a text that the model cannot read."""
         read = []
         with one_thread():
@@ -170,7 +170,7 @@ class ShardWorker:
             return summarise(kind, read)
 
 
-def _read(item: Item, record: AttentionRecord, kind: Kind) -> ReadText:
+def _read(item: CorpusText, record: AttentionRecord, kind: Kind) -> ReadText:
     attention_map, counts = record[kind], None
     if item.sentence is not None and map_of(record).kind is kind:
         counts = syntax.counts_of(syntax.choices_of([(record, item.sentence, item.place)]))
@@ -181,7 +181,7 @@ def _read(item: Item, record: AttentionRecord, kind: Kind) -> ReadText:
                     record.card.title, record.verification.status, counts, bool(record.unread))
 
 
-def made_of(task: Task, texts: Corpus) -> dict[str, object]:
+def made_of(task: ShardTask, texts: Corpus) -> dict[str, object]:
     """Return everything that determines the numbers in an atlas. Raises OSError if a file cannot be read."""
     found = texts.files()
     kinds = [f"{Path(file['name']).suffix.lower()} {file['sha256']}\n" for file in found]   # excludes the file names
@@ -221,7 +221,7 @@ class AtlasQuery(ModelQuestion):
     def answer(self, models: Models, report: Progress) -> Atlas:
         """Build the atlas as `clearhead atlas build` does. Raises UserError for a sentence that the model cannot
         read."""
-        task, texts = Task(self.model, self.revision), Corpus((SHIPPED,), limit=self.limit)
+        task, texts = ShardTask(self.model, self.revision), Corpus((SHIPPED,), limit=self.limit)
         worker, shards = ShardWorker(task, models.open(self, report)), list(texts.shards())
 
         def summary(done: int) -> Summary:
@@ -235,11 +235,11 @@ class TextsQuery(ModelQuestion):
     """Average the measures of one model over some texts of a file."""
 
     kind: Kind | None          # None for the model's first kind of attention
-    texts: tuple[Item, ...]    # at least one
+    texts: tuple[CorpusText, ...]    # at least one
 
     def answer(self, models: Models, report: Progress) -> Averages:
         """Return the mean of every measure and fit over these texts. Raises UserError with the line of a text that the
         model cannot read."""
-        worker = ShardWorker(Task(self.model, self.revision, self.kind), models.open(self, report))
+        worker = ShardWorker(ShardTask(self.model, self.revision, self.kind), models.open(self, report))
         averages = worker(self.texts, report).averages
         return averages.choose([each.name for each in numbers_of(averages.kind) if each.group != "detector"])

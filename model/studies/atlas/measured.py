@@ -8,7 +8,7 @@ import numpy as np
 
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Mask, grid
-from clearhead.model.core.heads import MEASURES, Block, allowed_cells, uniform_blocks
+from clearhead.model.core.heads import MEASURES, WeightBlock, allowed_cells, uniform_blocks
 from clearhead.model.core.query import HeadId, Kind, frozen, with_arrays
 from clearhead.model.core.record import AttentionMap, Layer, Reported
 from clearhead.model.core.statistics import x_log_x
@@ -137,7 +137,7 @@ class _LayerSums:
         self.cells = np.full((len(CELLS), heads, 2), -1, np.int32)
         self.weights = np.zeros((len(CELLS), heads), np.float32)
 
-    def add(self, block: Block, with_cells: bool) -> None:
+    def add(self, block: WeightBlock, with_cells: bool) -> None:
         """Add one block of weights. Cells are only taken from rows with at least two allowed keys."""
         rows, keys, weights = block
         allowed = allowed_cells(self.allowed, rows, keys)
@@ -166,7 +166,7 @@ class _LayerSums:
             row = entropy.argmax(1)
             self._replace(WIDEST, entropy[self.every, row], row, weights[self.every, row].argmax(1), block)
 
-    def _keep(self, name: str, cells: np.ndarray, strength: np.ndarray, block: Block) -> None:
+    def _keep(self, name: str, cells: np.ndarray, strength: np.ndarray, block: WeightBlock) -> None:
         """Keep the strongest of these cells, by `strength` (head, row, key), for each head if it exceeds the current
         one; the first wins a tie."""
         places = np.flatnonzero(cells)
@@ -174,7 +174,7 @@ class _LayerSums:
             row, key = np.divmod(places[strength[:, cells].argmax(1)], cells.shape[1])
             self._replace(name, strength[self.every, row, key], row, key, block)
 
-    def _replace(self, name: str, strength: np.ndarray, row: np.ndarray, key: np.ndarray, block: Block) -> None:
+    def _replace(self, name: str, strength: np.ndarray, row: np.ndarray, key: np.ndarray, block: WeightBlock) -> None:
         at, (rows, keys, weights) = CELLS.index(name), block
         better = strength > self.best[at]
         self.best[at, better] = strength[better]
@@ -193,7 +193,8 @@ class _LayerSums:
         return {prefix + name: row for name, row in found.items()}
 
 
-def _gathered(layer: Layer | Reported, blocks: Iterable[Block], info: KeyInfo, kind: Kind, cells: bool) -> _LayerSums:
+def _gathered(layer: Layer | Reported, blocks: Iterable[WeightBlock], info: KeyInfo, kind: Kind,
+              cells: bool) -> _LayerSums:
     sums: _LayerSums | None = None
     for block in blocks:
         sums = sums or _LayerSums(len(block[2]), layer.shape[1:], info, kind, layer.allowed)

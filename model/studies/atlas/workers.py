@@ -16,7 +16,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from clearhead.model.core.query import UserError, first_line
-from clearhead.model.studies.atlas.build import Item, ShardWorker, Task
+from clearhead.model.studies.atlas.build import CorpusText, ShardTask, ShardWorker
 from clearhead.model.studies.atlas.summary import Summary
 
 ENGINES = ("here", "processes", "ray")
@@ -24,13 +24,13 @@ AHEAD = 2             # maximum number of shards per worker that are submitted b
 RESTARTS = 2          # restarts of a dead Ray actor
 STORE = 256 * 2**20   # size in bytes of a local Ray cluster's shared memory
 
-Shard = Sequence[Item]
-Opener = Callable[[Task], ShardWorker]   # opens a worker's model; must be picklable
+Shard = Sequence[CorpusText]
+Opener = Callable[[ShardTask], ShardWorker]   # opens a worker's model; must be picklable
 # number of workers, function that submits a shard and returns a ticket, function that waits for a ticket's summary
 Pool = tuple[int, Callable[[Shard], Any], Callable[[Any], Summary]]
 
 
-def summaries(shards: Iterator[Shard], opener: Opener, task: Task, engine: str = "here", workers: int = 1,
+def summaries(shards: Iterator[Shard], opener: Opener, task: ShardTask, engine: str = "here", workers: int = 1,
               address: str | None = None) -> Generator[Summary, None, None]:
     """Yield each shard's summary, in order. workers: number of processes or Ray actors. address: a running Ray cluster;
     by default, a local one is started and stopped. Raises UserError if a worker fails or dies."""
@@ -50,7 +50,7 @@ def summaries(shards: Iterator[Shard], opener: Opener, task: Task, engine: str =
 
 
 @contextmanager
-def _processes(opener: Opener, task: Task, workers: int) -> Iterator[Pool]:
+def _processes(opener: Opener, task: ShardTask, workers: int) -> Iterator[Pool]:
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin)
     try:
         yield workers, lambda shard: pool.submit(_compute, opener, task, shard), lambda ticket: ticket.result()
@@ -78,7 +78,7 @@ def _end_with_parent() -> None:
 _opened: list[ShardWorker] = []
 
 
-def _compute(opener: Opener, task: Task, shard: Shard) -> Summary:
+def _compute(opener: Opener, task: ShardTask, shard: Shard) -> Summary:
     if not _opened:
         _opened.append(opener(task))
     return _opened[0](shard)
@@ -87,13 +87,13 @@ def _compute(opener: Opener, task: Task, shard: Shard) -> Summary:
 class _Actor:
     """A Ray actor that computes summaries."""
 
-    def work(self, opener: Opener, task: Task, shard: Shard) -> Summary:
+    def work(self, opener: Opener, task: ShardTask, shard: Shard) -> Summary:
         """Summarise a shard."""
         return _compute(opener, task, shard)
 
 
 @contextmanager
-def _ray(opener: Opener, task: Task, workers: int, address: str | None) -> Iterator[Pool]:
+def _ray(opener: Opener, task: ShardTask, workers: int, address: str | None) -> Iterator[Pool]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")   # disables Ray's usage reports
     try:
         import ray

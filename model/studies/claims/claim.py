@@ -28,7 +28,7 @@ class Finding:
 
 
 @frozen
-class Picture:
+class ClaimExample:
     """A view of a page that shows an example of a claim."""
 
     page: str                              # name of the page
@@ -46,10 +46,10 @@ class Measurement:
     """The result of testing a claim."""
 
     findings: tuple[Finding, ...]   # the claim holds if all of them hold
-    picture: Picture                # an example
+    picture: ClaimExample                # an example
 
 
-Measure = Callable[[NamesModel, Models, Progress], Measurement]   # tests a claim on one model
+ClaimMeasure = Callable[[NamesModel, Models, Progress], Measurement]   # tests a claim on one model
 
 
 @frozen
@@ -59,7 +59,7 @@ class Claim:
     name: str                   # used in files, links and commands
     paper: str                  # citation key in assets/claims/papers.bib
     models: tuple[str, ...]     # catalogue names of the models to test, default first
-    measure: Measure
+    measure: ClaimMeasure
     slow: bool = False          # whether it takes more than about ten seconds on two cores
 
 

@@ -35,10 +35,10 @@ from clearhead.model.studies.claims.claim import (
     SINKS,
     TIMES,
     WIDTH,
+    ClaimExample,
+    ClaimMeasure,
     Finding,
-    Measure,
     Measurement,
-    Picture,
     finding,
 )
 from clearhead.model.studies.coreference import CasesQuery, map_of, shipped_cases, words_of
@@ -109,7 +109,7 @@ def mean_finding(name: str, values: Sequence[float] | np.ndarray, baseline: floa
     return finding(name, mean_intervals(np.asarray(values)[:, None])[0], baseline, counted, unit)
 
 
-def by_depth(measure: str, unit: str, way: int = 1) -> Measure:
+def by_depth(measure: str, unit: str, way: int = 1) -> ClaimMeasure:
     """Return a test of whether a measure increases with depth, or decreases (way −1): its mean over heads in the upper
     half of the layers minus the mean in the lower half. The middle one of an odd number of layers is left out."""
     def measured(asked: NamesModel, models: Models, report: Progress) -> Measurement:
@@ -120,8 +120,8 @@ def by_depth(measure: str, unit: str, way: int = 1) -> Measure:
             values = heads.measure(attention_map).values[measure]
             changes.append(way * (values[upper].mean() - values[lower].mean()))
         found = mean_finding(measure, changes, 0.0, unit)
-        return Measurement((found,), Picture("heads", asked.model, sentences()[0], attention_map.kind,
-                                             settings=(("colour", measure),)))
+        return Measurement((found,), ClaimExample("heads", asked.model, sentences()[0], attention_map.kind,
+                                                  settings=(("colour", measure),)))
 
     return measured
 
@@ -133,7 +133,7 @@ def halves(attention_map: AttentionMap) -> tuple[np.ndarray, np.ndarray]:
     return place < half, place >= len(attention_map.layers) - half
 
 
-def neighbour(measure: str, offset: int) -> Measure:
+def neighbour(measure: str, offset: int) -> ClaimMeasure:
     """Return a test of whether some head attends mostly to the previous or next token: the mean weight, for the head
     that is best on the other half of the sentences, over tokens that have such a neighbour."""
     def measured(asked: NamesModel, models: Models, report: Progress) -> Measurement:
@@ -145,7 +145,7 @@ def neighbour(measure: str, offset: int) -> Measure:
             lucky.append(shuffled(attention_map, np.arange(max(0, -offset), count - max(0, offset)), number))
         ids = head_ids(attention_map)
         found = best_head_finding(measure, np.array(shares), MOST, np.mean(lucky, axis=0), ids)
-        picture = Picture("heads", asked.model, sentences()[0], attention_map.kind, found.heads[0])
+        picture = ClaimExample("heads", asked.model, sentences()[0], attention_map.kind, found.heads[0])
         return Measurement((found,), picture)
 
     return measured
@@ -164,8 +164,8 @@ def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     case = question.cases[0]
     attention_map = map_of(opened.record(Query(asked.model, asked.revision, case.sentence), report))
     words = words_of(attention_map.queries, case)
-    picture = Picture("heads", asked.model, case.sentence, whole.best.kind, (whole.best.layer, whole.best.head),
-                      (words.pronoun[0], words.correct[0]))
+    picture = ClaimExample("heads", asked.model, case.sentence, whole.best.kind, (whole.best.layer, whole.best.head),
+                           (words.pronoun[0], words.correct[0]))
     return Measurement((found,), picture)
 
 
@@ -175,7 +175,7 @@ def trees() -> tuple[Sentence, ...]:
     return shipped_treebank("en") + shipped_treebank("en", "grammar")
 
 
-def relation(name: str) -> Measure:
+def relation(name: str) -> ClaimMeasure:
     """Return a test of one relation of Universal Dependencies."""
     def measure(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         question = SyntaxQuery(asked.model, asked.revision, trees())
@@ -186,7 +186,7 @@ def relation(name: str) -> Measure:
         baseline = math.nan if score.offset is None else score.offset
         found = finding(name, score.held_out or UNMEASURED, baseline, "sentences", "share")
         found = replace(found, best=score.accuracy, luck=score.luck.high, heads=heads)
-        picture = Picture("heads", asked.model, with_it[0].text, head=(score.best.layer, score.best.head))
+        picture = ClaimExample("heads", asked.model, with_it[0].text, head=(score.best.layer, score.best.head))
         return Measurement((found,), picture)
 
     return measure
@@ -200,7 +200,7 @@ def mixing(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         trace = opened.trace(Query(asked.model, asked.revision, text), quiet).plain()
         falls.append(np.subtract(*mixing_ratios(map_of(record), trace)))
     found = mean_finding("mixing", falls, 0.0, "share")
-    return Measurement((found,), Picture("faithfulness", asked.model, sentences()[0]))
+    return Measurement((found,), ClaimExample("faithfulness", asked.model, sentences()[0]))
 
 
 def mixing_ratios(attention_map: AttentionMap, trace: Trace) -> np.ndarray:
@@ -242,8 +242,8 @@ def not_explanation(asked: NamesModel, models: Models, report: Progress) -> Meas
     short = np.array([ceiling(one).mean() for one in found]) - scores
     judged = finding("explanation", mean_intervals(short[:, None], groups)[0], 0.0, "texts", "rho")
     first = wanted[0].query
-    return Measurement((judged,), Picture("faithfulness", asked.model, first.text, str(found[0].kind), chosen[0],
-                                          settings=(("run", True),)))
+    return Measurement((judged,), ClaimExample("faithfulness", asked.model, first.text, str(found[0].kind), chosen[0],
+                                               settings=(("run", True),)))
 
 
 SEEN = "The red fox met the grey wolf by the river. Later the red fox met the grey wolf by the river."
@@ -261,7 +261,7 @@ def induction_heads(asked: NamesModel, models: Models, report: Progress) -> Meas
         count = len(attention_map.queries)
         lucky.append(shuffled(attention_map, np.arange(count - LENGTH, count - 1), seed))
     best = best_head_finding("induction", np.array(values), MOST, np.mean(lucky, axis=0), found.heads, "draws")
-    return Measurement((best,), Picture("heads", asked.model, SEEN, head=best.heads[0]))
+    return Measurement((best,), ClaimExample("heads", asked.model, SEEN, head=best.heads[0]))
 
 
 def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measurement:
@@ -277,7 +277,7 @@ def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measu
     chosen = int(scored[-1, ::2].mean(0).argmax())
     formed = mean_finding("induction_formed", scored[-1, 1::2, chosen], FORMED, "share", "draws")
     judged = replace(formed, heads=(found[0].heads[chosen],)), together(film, scored[:, 1::2, chosen])
-    return Measurement(judged, Picture("training", settings=(("film", "induction"),)))
+    return Measurement(judged, ClaimExample("training", settings=(("film", "induction"),)))
 
 
 def together(film: Film, prefix: np.ndarray) -> Finding:
@@ -319,7 +319,7 @@ def massive(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     exists, sits = accuracy_intervals(np.array([there, at_sink]).T, each)
     return Measurement((finding("massive", exists, MOST, "texts", "share"),
                         finding("massive_sink", sits, float(np.mean(chance)), "texts", "share")),
-                       Picture("heads", asked.model, sentences()[0], settings=(("colour", "first"),)))
+                       ClaimExample("heads", asked.model, sentences()[0], settings=(("colour", "first"),)))
 
 
 def largest(trace: Trace, attention_map: AttentionMap) -> tuple[int, bool]:
@@ -338,7 +338,7 @@ def first_token(asked: NamesModel, models: Models, report: Progress) -> Measurem
     shares = [first_share(map_of(record))[LOWEST:].mean()
               for _, _, record in records(asked, models.open(asked, report), report)]
     found = mean_finding("first", shares, MOST, "share")
-    return Measurement((found,), Picture("heads", asked.model, sentences()[0], settings=(("colour", "first"),)))
+    return Measurement((found,), ClaimExample("heads", asked.model, sentences()[0], settings=(("colour", "first"),)))
 
 
 def first_share(attention_map: AttentionMap) -> np.ndarray:
@@ -371,7 +371,7 @@ def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     back = restored(whole, without, with_sinks)
     settings = (("versus", "edit"), ("edit", "window"), ("width", WIDTH), ("first", SINKS))
     return Measurement((cost, sinks, finding("window_restored", back, MOST, "passages", "share")),
-                       Picture("compare", asked.model, texts[0], settings=settings))
+                       ClaimExample("compare", asked.model, texts[0], settings=settings))
 
 
 def restored(whole: np.ndarray, without: np.ndarray, with_sinks: np.ndarray) -> MeanInterval:
@@ -435,7 +435,7 @@ def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Me
     values = np.array([look[:, mask].sum(-1) - mask.mean() for look, mask in zip(looks, masks, strict=True)])
     found = (best_head_finding("figure", values, 0.0, lucky, ids, "pictures"),
              best_head_finding("ground", -values, 0.0, -lucky, ids, "pictures"))
-    return Measurement(found, Picture("heads", asked.model, head=found[0].heads[0], image=known[0][0]))
+    return Measurement(found, ClaimExample("heads", asked.model, head=found[0].heads[0], image=known[0][0]))
 
 
 def patch_shares(attention_map: AttentionMap) -> np.ndarray:

@@ -6,8 +6,7 @@ import pytest
 
 from clearhead.model.capture import forward_pass
 from clearhead.model.core import attention, heads
-from clearhead.model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError, quiet
-from clearhead.model.core.query import Window as WindowEdit
+from clearhead.model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError, Window, quiet
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"
 
@@ -35,7 +34,7 @@ def test_patch_lengths_by_side(opened):
 
 
 def test_row_without_keys_after_edits(opened):
-    edited = ask(opened("llama"), edits=[WindowEdit(1), Hide("source", 3)])
+    edited = ask(opened("llama"), edits=[Window(1), Hide("source", 3)])
     for layer in edited.maps[0].layers:
         assert np.flatnonzero(layer.sees_nothing.all(0)).tolist() == [3]
         assert not heads.weights(layer, 0)[3].any() and not layer.head_outputs(np.array([3])).any()
@@ -55,9 +54,9 @@ def halved(function):
 FAULTS = {
     "hide": (Hide("source", 3), (attention.Hidden, "block"),
              lambda right: lambda self, *cells: self.base.block(*cells)),
-    "window": (WindowEdit(3, 1), (attention.Narrowed, "block"),
+    "window": (Window(3, 1), (attention.Narrowed, "block"),
                lambda right: lambda self, *cells: right(replace(self, width=self.width + 1), *cells)),
-    "first": (WindowEdit(3, 1), (attention.Narrowed, "block"),
+    "first": (Window(3, 1), (attention.Narrowed, "block"),
               lambda right: lambda self, *cells: right(replace(self, first=0), *cells)),
     "temperature": (Temper(Kind.CAUSAL, 1, 2, 2.0), (attention, "softmax"), halved),
     "zero": (Silence(Kind.CAUSAL, 1, 2), (forward_pass, "_replacement"), lambda right: lambda output, *_: output / 99),

@@ -7,7 +7,7 @@ import torch
 from clearhead.model.capture import forward_pass
 from clearhead.model.capture.forward_pass import Memo, parse_call
 from clearhead.model.core import heads
-from clearhead.model.core.attention import Causal, Full, Window
+from clearhead.model.core.attention import Causal, Full, SlidingWindow
 from clearhead.model.core.query import Kind, Query, quiet
 from tests.model import tiny
 
@@ -58,8 +58,8 @@ def test_sinks_keep_their_share(opened):
 
 def test_windows_and_grouped_heads_are_recognised(opened):
     layers = ask(opened("gemma2"))[Kind.CAUSAL].layers
-    assert [type(layer.allowed) for layer in layers] == [Window, Causal, Window]
-    assert layers[0].allowed == Window(back=6) and layers[0].key.shape[0] == 2 and layers[0].heads == 4
+    assert [type(layer.allowed) for layer in layers] == [SlidingWindow, Causal, SlidingWindow]
+    assert layers[0].allowed == SlidingWindow(back=6) and layers[0].key.shape[0] == 2 and layers[0].heads == 4
     assert layers[0].softcap == 4.0
     assert [layer.index for layer in layers] == [0, 1, 2]
     assert all(isinstance(layer.allowed, Full) for layer in ask(opened("t5"))[Kind.CROSS].layers)

@@ -7,7 +7,7 @@ import pytest
 from clearhead.model.capture.forward_pass import Call
 from clearhead.model.capture.verify import TOLERANCE, Wiring, check_answer
 from clearhead.model.capture.verify import _shape as shape_of
-from clearhead.model.core.attention import Causal, Dense, Full, Window
+from clearhead.model.core.attention import Causal, Dense, Full, SlidingWindow
 from clearhead.model.core.memory import Shape
 
 N, D, HEADS = 9, 5, 4
@@ -20,7 +20,7 @@ APART[0, 0] = True
 CASES = {
     "full": ({}, np.ones((N, N), bool), 0.0),
     "causal": ({"allowed": Causal()}, TRIANGLE, 0.0),
-    "window": ({"allowed": Window(back=2)}, TRIANGLE & ~np.tril(np.ones((N, N), bool), -3), 0.0),
+    "window": ({"allowed": SlidingWindow(back=2)}, TRIANGLE & ~np.tril(np.ones((N, N), bool), -3), 0.0),
     "apart": ({"allowed": Dense(APART)}, APART, 0.0),
     "softcap": ({"softcap": 1.5}, np.ones((N, N), bool), 0.0),
     "sink": ({"sink": np.float32([0.0, 1.0, -1.0, 2.0])}, np.ones((N, N), bool), 0.0),

@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 
 from clearhead.model.core import attention
-from clearhead.model.core.attention import Causal, Chunk, Full, Hidden, Narrowed, Window
-from clearhead.model.core.query import Hide, Kind
-from clearhead.model.core.query import Window as WindowEdit
+from clearhead.model.core.attention import Causal, Chunk, Full, Hidden, Narrowed, SlidingWindow
+from clearhead.model.core.query import Hide, Kind, Window
 
-RULES = [Full(), Causal(), Window(3), Window(2, 4), Chunk(4), Hidden(Causal(), (2,)),
-         Narrowed(Causal(), 3, 0), Narrowed(Causal(), 2, 4), Narrowed(Window(4), 3, 1),
+RULES = [Full(), Causal(), SlidingWindow(3), SlidingWindow(2, 4), Chunk(4), Hidden(Causal(), (2,)),
+         Narrowed(Causal(), 3, 0), Narrowed(Causal(), 2, 4), Narrowed(SlidingWindow(4), 3, 1),
          Hidden(Narrowed(Causal(), 2, 4), (3,))]
 N = 13
 
@@ -24,7 +23,7 @@ def test_blocks_tile_the_mask(rule):
         assert not outside.any()
 
 
-@pytest.mark.parametrize("rule", [Full(), Causal(), Window(3), Window(2, 4), Chunk(4)], ids=str)
+@pytest.mark.parametrize("rule", [Full(), Causal(), SlidingWindow(3), SlidingWindow(2, 4), Chunk(4)], ids=str)
 def test_rule_is_recognised_from_its_mask(rule):
     assert attention.recognise_mask(rule.block(slice(0, N), slice(0, N))) == rule
 
@@ -57,5 +56,5 @@ def test_bias_by_distance_is_recognised():
 
 
 def test_window_and_hidden_tokens_hold_together():
-    edits = {WindowEdit(2, 1), Hide("source", 3), Hide("source", 0), Hide("target", 5)}
+    edits = {Window(2, 1), Hide("source", 3), Hide("source", 0), Hide("target", 5)}
     assert attention.edited_mask(Causal(), edits, Kind.CAUSAL, "source") == Hidden(Narrowed(Causal(), 2, 1), (0, 3))

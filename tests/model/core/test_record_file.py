@@ -9,9 +9,19 @@ import pytest
 from clearhead.model import sources
 from clearhead.model.cli.commands import answer_to
 from clearhead.model.core import heads
-from clearhead.model.core.attention import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
-from clearhead.model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, described
-from clearhead.model.core.query import Window as WindowEdit
+from clearhead.model.core.attention import (
+    Bias,
+    Causal,
+    Chunk,
+    Dense,
+    Full,
+    Hidden,
+    Mask,
+    Narrowed,
+    Relative,
+    SlidingWindow,
+)
+from clearhead.model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, Window, described
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Omission, Prediction, Reported, Verification
 from clearhead.model.core.tokens import patch_tokens
 from clearhead.model.core.view import View
@@ -19,16 +29,16 @@ from clearhead.viz.export import provenance
 from tests import fabricate
 
 N = 7
-MASKS = (Full(), Causal(), Window(2, 1), Chunk(3), Dense(np.tri(N, dtype=bool)),
+MASKS = (Full(), Causal(), SlidingWindow(2, 1), Chunk(3), Dense(np.tri(N, dtype=bool)),
          Dense(np.tri(N, dtype=bool)[None].repeat(6, 0)), Hidden(Full(), (2, 3)),
          Narrowed(Causal(), 3, 1), Hidden(Narrowed(Dense(np.tri(N, dtype=bool)), 4, 1), (3,)),
-         Narrowed(Hidden(Window(3), (4,)), 2, 0))
+         Narrowed(Hidden(SlidingWindow(3), (4,)), 2, 0))
 BIASES = (None, Relative(np.linspace(-1, 1, 6 * 13, dtype=np.float32).reshape(6, 13), N),
           Dense(np.linspace(-2, 0, N * N, dtype=np.float32).reshape(N, N)),
           Dense(np.linspace(-2, 0, 6 * N * N, dtype=np.float32).reshape(6, N, N)))
 
 
-EDITS = (Silence(Kind.SELF, 0, 1), Temper(Kind.SELF, 0, 2, 0.5), Hide("source", 3), WindowEdit(3, 1),
+EDITS = (Silence(Kind.SELF, 0, 1), Temper(Kind.SELF, 0, 2, 0.5), Hide("source", 3), Window(3, 1),
          Patch(Kind.SELF, 1, 2, Query("fabricated", "0", "a long text " * 900)))
 
 

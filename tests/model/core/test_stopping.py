@@ -8,7 +8,7 @@ from clearhead.model.core.torch_runs import Cancelled, stoppable
 from clearhead.model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
 from clearhead.model.pretrained import load
 from clearhead.model.scratch import source
-from clearhead.model.studies.atlas.build import Item, ShardWorker, Task
+from clearhead.model.studies.atlas.build import CorpusText, ShardTask, ShardWorker
 from clearhead.model.studies.attribution import AttributionQuery
 from clearhead.model.studies.patching import PatchQuery
 from clearhead.model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
@@ -47,8 +47,8 @@ def questions(kind):
         "likelihood": lambda model: LikelihoodQuery(query(model)).answer(Only(model), quiet),
         "patching": lambda model: PatchQuery(query(model), query(model, OTHER), kind).answer(Only(model), quiet),
         "attribution": lambda model: AttributionQuery(query(model)).answer(Only(model), quiet),
-        "corpus": lambda model: ShardWorker(Task(model.card.id, model.card.revision), model)(
-            (Item(0, "a.txt", 1, TEXT), Item(1, "a.txt", 2, OTHER))),
+        "corpus": lambda model: ShardWorker(ShardTask(model.card.id, model.card.revision), model)(
+            (CorpusText(0, "a.txt", 1, TEXT), CorpusText(1, "a.txt", 2, OTHER))),
         "decision": lambda model: DecisionQuery(
             model.card.id, model.card.revision, "The cat saw it .").answer(Only(model), quiet),
         "decisions": lambda model: DecisionSetQuery(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clearhead.model.core import heads
-from clearhead.model.core.attention import Causal, Full, Window
+from clearhead.model.core.attention import Causal, Full, SlidingWindow
 from clearhead.model.core.query import Kind, UserError, quiet
 from clearhead.model.core.view import (
     TokenRankingQuery,
@@ -71,7 +71,7 @@ def test_quadrants_cut_by_segment():
         displayed_head(record(N), replace(PLAIN, quadrant="BB"))
 
 
-@pytest.mark.parametrize("allowed", [Causal(), Window(2), Full()], ids=str)
+@pytest.mark.parametrize("allowed", [Causal(), SlidingWindow(2), Full()], ids=str)
 @pytest.mark.parametrize("filters", [{}, {"hide_special": True}, {"keep": 0.6}, {"keep": 0.6, "renormalise": True},
                                      {"hide_special": True, "renormalise": True}], ids=str)
 def test_row_of_every_head_equals_the_displayed_head(allowed, filters):
@@ -90,7 +90,7 @@ def test_row_of_every_head_equals_the_displayed_head(allowed, filters):
                 assert ((seen if "keep" not in filters else row > 0) == np.isfinite(row)).all()
 
 
-@pytest.mark.parametrize("allowed", [Causal(), Window(300), Full()], ids=str)
+@pytest.mark.parametrize("allowed", [Causal(), SlidingWindow(300), Full()], ids=str)
 def test_long_head_is_max_pooled_without_full_matrix(allowed, monkeypatch):
     monkeypatch.setattr("clearhead.model.core.view.MAX_UNPOOLED", 50)
     answer = record(233, special=())

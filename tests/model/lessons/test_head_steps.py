@@ -6,13 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.model.core import heads
-from clearhead.model.core.attention import Causal, Dense, Relative, Window
+from clearhead.model.core.attention import Causal, Dense, Relative, SlidingWindow
 from clearhead.model.lessons import head_steps
 from tests.fabricate import HEADS, KEYS, QUERIES, layer
 
 RNG = np.random.default_rng(5)
 VARIANTS = {
-    "plain": {}, "causal": {"allowed": Causal()}, "window": {"allowed": Window(2, 1)}, "softcap": {"softcap": 2.5},
+    "plain": {}, "causal": {"allowed": Causal()}, "window": {"allowed": SlidingWindow(2, 1)},
+    "softcap": {"softcap": 2.5},
     "relative": {"bias": Relative(RNG.normal(size=(HEADS, QUERIES + KEYS - 1)).astype(np.float32), QUERIES)},
     "dense": {"bias": Dense(RNG.normal(size=(HEADS, QUERIES, KEYS)).astype(np.float32))},
     "mask by head": {"allowed": Dense((RNG.random((HEADS, QUERIES, KEYS)) < 0.7) | (np.arange(KEYS) == 0))},

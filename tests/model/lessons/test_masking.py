@@ -4,7 +4,7 @@ import pytest
 from scipy.sparse.csgraph import shortest_path
 
 from clearhead.model.lessons import masking
-from clearhead.model.lessons.masking import Shape
+from clearhead.model.lessons.masking import PatternShape
 
 N = 7
 SCORES = masking.toy_scores(N, 3)
@@ -32,7 +32,7 @@ def test_only_zeroing_leaks():
 
 
 LENGTH = 29
-SHAPE = Shape(window=3, dilation=2, tokens=2, random=3, seed=5)
+SHAPE = PatternShape(window=3, dilation=2, tokens=2, random=3, seed=5)
 
 
 def test_random_rows_have_their_own_token():

@@ -133,7 +133,7 @@ def test_parameters_are_those_of_torchs_modules(this):
     assert since.parameters(this) == wanted
 
 
-def by_hand(weights: since.Weights, ids: list[int]) -> tuple[np.ndarray, list[int]]:
+def by_hand(weights: since.ExpertWeights, ids: list[int]) -> tuple[np.ndarray, list[int]]:
     """Return (ln P of the next word, each token's expert) by loops; only the chosen expert is computed."""
     w = {name: each.double().numpy() for name, each in weights.items()}
 

@@ -6,11 +6,11 @@ from math import prod
 import pytest
 
 from clearhead.model.scratch import grammar, story_grammar, vocabulary
-from clearhead.model.scratch.story_grammar import END, Story, acquaintances, draw, following
+from clearhead.model.scratch.story_grammar import END, GeneratedStory, acquaintances, draw, following
 from clearhead.model.scratch.tasks import induction
 
 
-def drawn(split: str, count: int = 400) -> list[grammar.Sentence]:
+def drawn(split: str, count: int = 400) -> list[grammar.WinogradSentence]:
     rng = random.Random(split)
     return [sentence for _ in range(count) for sentence in grammar.twins(rng, split)]
 
@@ -31,7 +31,7 @@ def test_splits_share_no_pair_of_nouns_in_either_order():
     assert not train & test and not train & validation and not validation & test
 
 
-def chance(story: Story) -> float:
+def chance(story: GeneratedStory) -> float:
     """The probability of a story from the choices that made it, by the sizes of their lists."""
     return prod([1 / 2 * (1 / 4 if story.opening else 1), 1 / 4 * 1 / 8 if story.adjective else 3 / 4, 1 / 20, 1 / 2,
                  1 / 2 * (1 / 3 * 1 / 6 * 1 / 2 if story.near[0] else 1), 1 / 6, 1 / len(acquaintances(story.first)),

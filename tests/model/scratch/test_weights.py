@@ -17,7 +17,7 @@ from tests.uploads import png
 TRAINED = sorted(set(NAMES) - {"scratch"})
 
 
-def fresh(count: int) -> list[grammar.Sentence]:
+def fresh(count: int) -> list[grammar.WinogradSentence]:
     """Draw twins with held-out pairs of nouns, other than those of the stored scores."""
     rng = random.Random("shipped")
     return [sentence for _ in range(count) for sentence in grammar.twins(rng, "test")]

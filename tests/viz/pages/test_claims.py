@@ -6,13 +6,14 @@ from streamlit.testing.v1 import AppTest
 from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.studies.claims.catalogue import BY_NAME, Row
-from clearhead.model.studies.claims.claim import Finding, Measurement, Picture, Verdict
+from clearhead.model.studies.claims.claim import ClaimExample, Finding, Measurement, Verdict
 from clearhead.viz.pages.claims import all_rows, result_of
 from clearhead.viz.style.text import strings
 
 ROW = Row(BY_NAME["special"], "minilm")
 FOUND = Finding("special", -0.25, -0.5, -0.125, 0.0, 60, "texts", "share", heads=((2, 5),))
-MEASURED = Measurement((FOUND,), Picture("heads", "minilm", "A text", "self", (2, 5), (1, 2), (("colour", "special"),)))
+PICTURE = ClaimExample("heads", "minilm", "A text", "self", (2, 5), (1, 2), (("colour", "special"),))
+MEASURED = Measurement((FOUND,), PICTURE)
 
 
 def drawn(measured, missing=(), shipped=False):

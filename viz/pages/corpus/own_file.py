@@ -7,7 +7,7 @@ import streamlit as st
 from clearhead.model.core.heads import MEASURES
 from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.record import unread
-from clearhead.model.studies.atlas.build import Item, TextsQuery
+from clearhead.model.studies.atlas.build import CorpusText, TextsQuery
 from clearhead.model.studies.atlas.measured import FIT
 from clearhead.model.studies.atlas.summary import Averages, as_csv
 from clearhead.model.studies.patterns import PATTERNS
@@ -33,7 +33,7 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
     note(WORDS["many_command"])
     try:
         found = answers_over_texts("many", lambda name, texts: TextsQuery(
-            model, revision, kind, tuple(Item(line, name, line, text) for line, text in texts)))
+            model, revision, kind, tuple(CorpusText(line, name, line, text) for line, text in texts)))
         if found is not None and found[2]:
             name, total, answers = found
             CORPUS.value = CorpusResult(name, model, revision, functools.reduce(Averages.merge, answers), total,

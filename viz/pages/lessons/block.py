@@ -117,7 +117,7 @@ def _leaves(words: Section, output: np.ndarray, tokens: Tokens) -> None:
                  height=max(220, 110 + 15 * len(rows)), title=words("leaves", **words.facts))
 
 
-def _tensors(box: block.Box, this_block: Block, words: Section) -> list[tuple[str, np.ndarray]]:
+def _tensors(box: block.BlockPart, this_block: Block, words: Section) -> list[tuple[str, np.ndarray]]:
     """Return the tensors behind a box, its output first: (name, (t, …) array or weights by head)."""
     tensors = [(words["output"], box.output)]
     if box.kind in ("attention", "cross"):

@@ -179,7 +179,7 @@ def _tiles(page: PageContext, words: Section) -> None:
     words.explain(cost.steps, cost.agreement)
 
 
-def weights_so_far(scores: np.ndarray, taken: list[cost.Step], step: int) -> np.ndarray:
+def weights_so_far(scores: np.ndarray, taken: list[cost.TileStep], step: int) -> np.ndarray:
     """Return the weights after each tile, as if the text ended there, (tile, key); NaN for keys not yet read."""
     weights = np.full((len(taken), len(scores)), np.nan)
     for row, state in zip(weights[:step], taken, strict=False):

@@ -138,8 +138,8 @@ def _blind(page: PageContext, words: Section) -> None:
     words.explain(masking.blind_row)
 
 
-def _shape(page: PageContext) -> masking.Shape:
-    return masking.Shape(*page["window", "dilation", "global", "random", "draw"])
+def _shape(page: PageContext) -> masking.PatternShape:
+    return masking.PatternShape(*page["window", "dilation", "global", "random", "draw"])
 
 
 def _sparse(page: PageContext, lesson: Lesson) -> None:

@@ -52,7 +52,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
     lesson.fragment(_contexts)
 
 
-def cuts(text: str, book: str) -> dict[str, vectors.Cut]:
+def cuts(text: str, book: str) -> dict[str, vectors.TokenizedText]:
     """Return the text split by WordPiece and by byte-level BPE. The latter is trained on `book` ("own") if SmolLM2's
     tokenizer is not on disk."""
     if vectors.on_disk("smollm2"):
@@ -60,7 +60,7 @@ def cuts(text: str, book: str) -> dict[str, vectors.Cut]:
     return {"minilm": vectors.cut(text, "minilm"), "own": vectors.cut_by_own(text, book)}
 
 
-def chips(cut: vectors.Cut, ids: bool = True) -> str:
+def chips(cut: vectors.TokenizedText, ids: bool = True) -> str:
     """Return pieces and their ids as Markdown on alternating backgrounds; unknown pieces are red, added ones grey."""
     pieces = []
     for place, (label, unknown, special) in enumerate(zip(cut.labels[:SHOWN], cut.unknown, cut.special, strict=False)):

@@ -17,7 +17,7 @@ from clearhead.model.studies.coreference import (
     Answers,
     AnswersQuery,
     Case,
-    Report,
+    CoreferenceReport,
     correctness,
     frames_of,
     guess,
@@ -311,7 +311,7 @@ def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
 
 
 @says_why
-def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: Report | None) -> None:
+def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: CoreferenceReport | None) -> None:
     """Draw the section on silencing, or a message for a model without word predictions."""
     words = WORDS["proof"]
     heading(words["title"], 3)
@@ -351,7 +351,7 @@ def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[
                           change=format_signed(100 * (shares[most] - plain), "+.1f"))
 
 
-def _whole_set(page: PageContext, set_report: Report) -> None:
+def _whole_set(page: PageContext, set_report: CoreferenceReport) -> None:
     """Draw the model's answers to the whole set, with and without the best head."""
     words, cases = WORDS["proof"], set_report.cases
     if not toggle_for(page, "proof_set", words("set_switch", n=len(cases))):

@@ -12,7 +12,7 @@ from clearhead.model.core.statistics import FEWEST, MeanInterval
 from clearhead.model.studies.coreference import (
     Case,
     CasesQuery,
-    Report,
+    CoreferenceReport,
     SetAnswer,
     read_cases,
     report,
@@ -36,7 +36,7 @@ ROWS = 5         # number of unusable rows listed
 SMALL = 50_000_000   # larger models run on a whole set only on request, since they need more than seconds
 
 
-def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
+def case_set_section(page: PageContext, card: Card, rows: str) -> CoreferenceReport | None:
     """Draw the section. Return the report, or None before the set is answered."""
     words = WORDS["set"]
     heading(words["title"], 3)
@@ -91,7 +91,7 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
         return None
 
 
-def _picture(set_report: Report) -> None:
+def _picture(set_report: CoreferenceReport) -> None:
     """Draw all heads' accuracies, with the chance level, the null distribution and the head chosen on other
     sentences."""
     words = WORDS["set"]
@@ -134,7 +134,7 @@ def percent(interval: MeanInterval) -> str:
                  high=format_share(interval.high, 0))
 
 
-def set_claims(set_report: Report) -> list[str]:
+def set_claims(set_report: CoreferenceReport) -> list[str]:
     """Describe the heads' results on the set, the held-out accuracy first."""
     words, best, held_out = WORDS["claims"], set_report.best, set_report.held_out
     facts = {"head": head_label(best.layer, best.head), "paper": paper_head_label(best.layer, best.head),

@@ -9,7 +9,7 @@ import streamlit as st
 from clearhead.model import sources
 from clearhead.model.core import pictures
 from clearhead.model.core.heads import OverviewQuery
-from clearhead.model.core.pictures import Shipped
+from clearhead.model.core.pictures import ShippedPicture
 from clearhead.model.core.query import Kind, KindHeadId, with_arrays
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
@@ -214,7 +214,7 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     _answer(record, row)
 
 
-def _picture(page: PageContext, model: str) -> Shipped | None:
+def _picture(page: PageContext, model: str) -> ShippedPicture | None:
     """Return the picture for the snapshots to read; None for text models."""
     known = pictures.examples().get(model, ())
     return next((entry for entry in known if entry.key == page["says"]), known[0] if known else None)

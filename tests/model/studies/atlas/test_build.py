@@ -10,7 +10,7 @@ from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.core.query import Kind, UserError, quiet
 from clearhead.model.studies.atlas import build
-from clearhead.model.studies.atlas.build import SHARD, Corpus, Item, ShardWorker, Task
+from clearhead.model.studies.atlas.build import SHARD, Corpus, CorpusText, ShardTask, ShardWorker
 from tests import fabricate
 from tests.model.studies.atlas.made import summary
 
@@ -54,7 +54,7 @@ def test_shards_do_not_depend_on_the_start(tmp_path):
 
 def test_digest_of_a_corpus_is_its_contents(corpus, tmp_path):
     def digest(*paths):
-        return build.made_of(Task("fake", "0"), Corpus(paths))["corpus"]
+        return build.made_of(ShardTask("fake", "0"), Corpus(paths))["corpus"]
 
     (tmp_path / "f.txt").write_bytes((tmp_path / "a.txt").read_bytes())
     assert digest(*corpus.paths) == digest(tmp_path / "f.txt", *corpus.paths[1:]) != digest(*corpus.paths[::-1])
@@ -77,8 +77,8 @@ class Model:
 
 def test_shard_becomes_a_summary_with_one_thread():
     model, told, before = Model(), [], torch.get_num_threads()
-    shard = (Item(0, "a.txt", 1, "one two"), Item(1, "a.txt", 3, "two of them"))
-    found = ShardWorker(Task("fake", "0"), model)(shard, lambda fraction, text: told.append((fraction, text)))
+    shard = (CorpusText(0, "a.txt", 1, "one two"), CorpusText(1, "a.txt", 3, "two of them"))
+    found = ShardWorker(ShardTask("fake", "0"), model)(shard, lambda fraction, text: told.append((fraction, text)))
     assert (model.threads, torch.get_num_threads()) == ([1, 1], before)
     assert found.kind is Kind.CAUSAL and found.averages.texts == 2 and found.statuses == {"verified"}
     assert [(each.tokens, each.keys) for each in found.texts] == [(("one", "two"), ()), (("two", "of", "them"), ())]
@@ -87,18 +87,18 @@ def test_shard_becomes_a_summary_with_one_thread():
 
 
 def test_cross_attention_keeps_the_texts_of_both_sides():
-    found = ShardWorker(Task("fake", "0"), Model())((Item(0, "a.txt", 1, "cross"),), quiet)
+    found = ShardWorker(ShardTask("fake", "0"), Model())((CorpusText(0, "a.txt", 1, "cross"),), quiet)
     assert [(each.tokens, each.keys) for each in found.texts] == [(("a", "b"), ("c", "d", "e"))]
     assert found.averages.cut == 1
 
 
 def test_worker_refuses_with_file_and_line():
     with pytest.raises(UserError, match=r"a\.txt, line 9: It is too long"):
-        ShardWorker(Task("fake", "0"), Model())((Item(0, "a.txt", 9, "too long"),))
+        ShardWorker(ShardTask("fake", "0"), Model())((CorpusText(0, "a.txt", 9, "too long"),))
     with pytest.raises(UserError, match="no cross attention"):
-        ShardWorker(Task("fake", "0", Kind.CROSS), Model())((Item(0, "a.txt", 9, "one two"),))
-    Task("fake", "0").check("0")
-    for other in (Task("fake", "1"), Task("fake", "0", versions=build.versions() | {"torch": "0.1"})):
+        ShardWorker(ShardTask("fake", "0", Kind.CROSS), Model())((CorpusText(0, "a.txt", 9, "one two"),))
+    ShardTask("fake", "0").check("0")
+    for other in (ShardTask("fake", "1"), ShardTask("fake", "0", versions=build.versions() | {"torch": "0.1"})):
         with pytest.raises(UserError, match="install the same on all machines"):
             other.check("0")
 
@@ -116,7 +116,7 @@ def test_interrupted_work_is_saved(end):
 
 
 def test_texts_have_the_averages_of_the_atlas():
-    texts = tuple(Item(at, "shipped", at + 1, line) for at, line in enumerate(
+    texts = tuple(CorpusText(at, "shipped", at + 1, line) for at, line in enumerate(
         build.SHIPPED.read_text(encoding="utf-8").splitlines()[:8]))
     model = "resolver-narrow", sources.revision("resolver-narrow")
     found = desk.ask(build.TextsQuery(*model, None, texts)).result(60)

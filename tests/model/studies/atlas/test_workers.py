@@ -10,7 +10,7 @@ import pytest
 
 from clearhead.model.core.query import UserError
 from clearhead.model.studies.atlas import workers
-from clearhead.model.studies.atlas.build import ShardWorker, Task
+from clearhead.model.studies.atlas.build import ShardTask, ShardWorker
 from clearhead.model.studies.atlas.workers import summaries
 
 ROOT = Path(__file__).parents[4]
@@ -40,11 +40,11 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
 
 
-def refusing(task: Task) -> ShardWorker:
+def refusing(task: ShardTask) -> ShardWorker:
     raise UserError("This model is not here; fetch it.")
 
 
-def dying(task: Task) -> ShardWorker:
+def dying(task: ShardTask) -> ShardWorker:
     os._exit(9)
 
 
@@ -66,7 +66,7 @@ def test_shards_come_in_order_and_not_far_ahead():
 @pytest.mark.parametrize(("opener", "sentence"), [(refusing, "This model is not here"), (dying, "A worker died")])
 def test_refusing_or_dead_worker_gives_one_sentence(opener, sentence):
     with pytest.raises(UserError, match=sentence):
-        list(summaries(iter("ab"), opener, Task(MODEL, "0"), "processes", 1))
+        list(summaries(iter("ab"), opener, ShardTask(MODEL, "0"), "processes", 1))
 
 
 @pytest.mark.rest

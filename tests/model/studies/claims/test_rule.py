@@ -58,7 +58,7 @@ FIELDS = {"claim", "sentence", "source", "there", "here", "model", "revision", "
 
 
 def measured(**changes) -> Measurement:
-    picture = claim.Picture("heads", "minilm", "A text.", head=(0, 2))
+    picture = claim.ClaimExample("heads", "minilm", "A text.", head=(0, 2))
     return Measurement((dataclasses.replace(FOUND, **changes),), picture)
 
 

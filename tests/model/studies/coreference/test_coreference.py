@@ -12,7 +12,7 @@ from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, Silence, UserError, quiet
 from clearhead.model.core.record import AttentionRecord, Prediction
 from clearhead.model.studies import coreference
-from clearhead.model.studies.coreference import Case, CasesQuery, Words, make_case
+from clearhead.model.studies.coreference import Case, CasePositions, CasesQuery, make_case
 from tests import headline
 from tests.fabricate import record
 from tests.headline import TIRED, WIDE
@@ -112,7 +112,7 @@ def test_repeated_rows_are_one_frame():
     assert coreference.frames_of(read_csv(text).cases).max() == 0
 
 
-def by_hand(attention_map, place: Words):
+def by_hand(attention_map, place: CasePositions):
     """Every head with its whole matrix, token by token."""
     kept = {"pronoun": [], "later": [], "received": []}
     for layer in attention_map.layers:
@@ -130,7 +130,7 @@ def by_hand(attention_map, place: Words):
 
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
-@pytest.mark.parametrize("place", [Words((7,), (1,), (4,), 10), Words((7, 8), (2, 3), (5,), 10)])
+@pytest.mark.parametrize("place", [CasePositions((7,), (1,), (4,), 10), CasePositions((7, 8), (2, 3), (5,), 10)])
 def test_noun_weights_equal_sums_by_hand(kind, place):
     attention_map = record(11, kind)[kind]
     found, wanted = coreference.noun_weights(attention_map, place), by_hand(attention_map, place)

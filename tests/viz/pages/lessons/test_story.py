@@ -55,7 +55,7 @@ def test_number_of_pieces_waits_for_the_answer():
 
 def test_small_decoder_stands_in_for_smollm2(monkeypatch):
     monkeypatch.setattr(sources, "catalogue", lambda: {
-        "smollm2": sources.Entry("smollm2", "SmolLM2", "", on_disk=False),
-        "stories": sources.Entry("stories", "Stories", "")})
+        "smollm2": sources.Offer("smollm2", "SmolLM2", "", on_disk=False),
+        "stories": sources.Offer("stories", "Stories", "")})
     page = shown("story", by="smollm2")
     assert any("python -m clearhead fetch smollm2" in each and "184 words" in each for each in page.words)
