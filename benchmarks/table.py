@@ -111,7 +111,7 @@ def memory(tokens: int = 2000) -> None:
     """Print the peak memory above the open model, in MB, of a record and of each study of it."""
     model = clearhead.open("smollm2")
     model("Hello world.").lens()
-    text = text_of(model._opened.tokenizer, tokens)
+    text = text_of(model.opened.tokenizer, tokens)
     kept: list = []
     print(f"record: peak {peak(lambda: kept.append(model(text))):.0f} MB above the open model")
     size = kept[0].data.nbytes / 2**20

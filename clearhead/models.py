@@ -13,6 +13,7 @@ from clearhead.model.core.query import (
     Edit,
     HeadId,
     Hide,
+    Kind,
     Patch,
     Query,
     Silence,
@@ -138,7 +139,7 @@ class Model:
         except (TypeError, ValueError, AttributeError) as error:
             raise UserError(f"An edit is not in the expected form ({error}); {FORMS}.") from error
         if silenced or tempered or patched or map is not None:
-            kind = Record(ask(plain)).map_named(map).kind
+            kind = self._kind(plain, map)
             edits |= {Silence(kind, *head) for head in silenced}
             edits |= {Temper(kind, *head, value) for head, value in tempered}
             edits |= {Patch(kind, *head, query) for head, query in patched}
@@ -146,6 +147,14 @@ class Model:
             source = self._behind.tokens(plain).source
             edits |= {Hide("source", source.index(token)) for token in hidden}
         return Record(ask(replace(plain, edits=frozenset(edits))), self)
+
+    def _kind(self, plain: Query, map: str | None) -> Kind:
+        """Return the kind of attention that edits mean. A model of several kinds may have only some of them in a pass,
+        so it reads the text first."""
+        kinds = self._behind.kinds
+        if len(kinds) == 1 and map in (None, *kinds):
+            return next(iter(kinds))
+        return Record(ask(plain)).map_named(map).kind
 
     def each(self, texts: Iterable[str], **options: Any) -> Iterator[Record]:
         """Yield the record of each text, one at a time. When the loop continues, the answers to that text leave the

@@ -29,7 +29,7 @@ from clearhead.model.pretrained.catalogue import catalogue_only
 from clearhead.model.scratch import source as scratch
 
 __all__ = ["catalogue_only"]
-BLOCK = 64           # tokens that a trace holds together
+BLOCK = 16           # tokens that a trace holds together
 MISSING = object()   # returned for a missing cache entry, since an answer may be None
 
 

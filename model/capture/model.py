@@ -64,9 +64,9 @@ class NetworkModel:
         return sum(weights.numel() * weights.element_size() for weights in self.network.parameters())
 
     @property
-    def editable(self) -> bool:
-        """Whether its passes can be edited."""
-        return self.wiring is not None
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of attention that can be edited; none if the model only reports its weights."""
+        return frozenset(slot.kind for slot in self.wiring.slots.values()) if self.wiring else frozenset()
 
     @property
     def vector_of(self) -> str:

@@ -455,8 +455,8 @@ class OpenModel(Protocol):
         """Whether it is our own Transformer with a small vocabulary."""
 
     @property
-    def editable(self) -> bool:
-        """Whether its passes can be edited; False if it only reports its weights."""
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of attention that can be edited; none if the model only reports its weights."""
 
     @property
     def vector_of(self) -> str:

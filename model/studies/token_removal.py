@@ -198,7 +198,7 @@ def explained_answer(opened: OpenModel, query: Query, at: int | None, words: tup
     """Prepare the answer to explain for a text of at most `longest` tokens. words: the word, its rival and the other
     sentence, each "" if not given. Raises UserError for a model without an answer to explain."""
     title = opened.card.title
-    if not opened.editable:
+    if not opened.kinds:
         raise UserError(f"{title} only reports its weights and cannot be edited, so there is nothing to compare with "
                         f"it; choose a verified model.")
     if query.edits:

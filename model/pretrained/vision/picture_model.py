@@ -231,7 +231,7 @@ class TwoTowers:
         self.picture, self.text = picture, text
         self.card, self.nbytes = picture.card, picture.nbytes + text.nbytes
         self.network, self.tokenizer = text.network, text.tokenizer
-        self.vocabulary, self.task, self.editable = text.vocabulary, text.task, text.editable
+        self.vocabulary, self.task, self.kinds = text.vocabulary, text.task, picture.kinds | text.kinds
 
     def tower(self, query: Query) -> PretrainedModel:
         """Return the tower that answers the query."""
