@@ -1,7 +1,6 @@
 """Write the weights of many texts to one Parquet file."""
 import sys
-import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 ROWS = 2**18    # rows of a row group: about 8 MB before compression
-EVERY = 0.5     # seconds between two lines of progress
 
 
 def table(model: Model, texts: Iterable[str], path: str | Path, heads: Iterable[HeadId] | None = None, *,
@@ -35,11 +33,13 @@ def table(model: Model, texts: Iterable[str], path: str | Path, heads: Iterable[
     need("pyarrow")
     import pyarrow
     from pyarrow import parquet
+    from tqdm import tqdm
 
     chosen = None if heads is None else [head_of(head) for head in listed("heads", heads, HEADS)]
     if chosen == []:
         raise UserError(f"heads= names no head; give some, such as {HEADS}, or leave it out to write all of them.")
-    records = model.each(_told(items("texts", texts, '["One text.", "Another."]')), map=map, **options)
+    told = tqdm(items("texts", texts, '["One text.", "Another."]'), unit=" texts", leave=False,
+                disable=not sys.stderr.isatty())
     schema = pyarrow.schema([("text", pyarrow.int32()), ("layer", pyarrow.int16()), ("head", pyarrow.int16()),
                              ("query", pyarrow.string()), ("key", pyarrow.string()),
                              ("query_position", pyarrow.int32()), ("key_position", pyarrow.int32()),
@@ -47,7 +47,7 @@ def table(model: Model, texts: Iterable[str], path: str | Path, heads: Iterable[
     place = Path(path)
     with files.writing(place) as file, parquet.ParquetWriter(file, schema) as writer:
         waiting: list[pyarrow.Table] = []
-        for number, record in enumerate(records):
+        for number, record in enumerate(model.each(told, map=map, **options)):
             for part in _parts(number, record.map_named(map), chosen, schema):
                 waiting.append(part)
                 if sum(len(each) for each in waiting) >= ROWS:
@@ -75,18 +75,3 @@ def _parts(number: int, attention: AttentionMap, chosen: list[HeadId] | None,
             query += rows.start
             yield pyarrow.table([np.full(len(here), number, np.int32), layer, head, texts[0].take(query),
                                  texts[1].take(key), query, key, weights.ravel()], schema=schema)
-
-
-def _told(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the texts, and report their number and rate on stderr if it is a terminal."""
-    shown, start, told = sys.stderr.isatty(), time.perf_counter(), 0.0
-    count = len(texts) if isinstance(texts, Sized) else None
-    for number, text in enumerate(texts):
-        if shown and (now := time.perf_counter()) - told > EVERY:
-            told = now
-            rate = number / (now - start)
-            of = "" if count is None else f" of {count:,}"
-            print(f"\r{number:,}{of} texts, {rate:,.0f} a second ", end="", file=sys.stderr, flush=True)
-        yield text
-    if shown:
-        print(f"\r{' ' * 60}\r", end="", file=sys.stderr, flush=True)

@@ -16,9 +16,6 @@ MARK = "clearhead.json"   # written last into a downloaded folder, with its orig
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
 
-REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,95}")
-
-
 class Unreachable(UserError):
     """There is no network, or the server does not answer."""
 
@@ -133,21 +130,17 @@ def folder_name(hub_id: str) -> str:
 def hub_folder(hub_id: str, revision: str = "main") -> Path | None:
     """Return a hub model's folder, downloaded by us or complete in the hub's own cache, or None. revision: a branch, or
     a commit in that cache."""
-    from huggingface_hub import constants
+    from huggingface_hub import try_to_load_from_cache
 
     own = home() / "models" / folder_name(hub_id)
     if revision == "main" and (own / MARK).is_file():
         return own
-    if not REVISION.fullmatch(revision) or ".." in revision:
-        return None
-    cached = Path(constants.HF_HUB_CACHE) / f"models--{hub_id.replace('/', '--')}"
-    reference = cached / "refs" / revision
-    commit = reference.read_text(encoding="utf-8").strip() if reference.is_file() else revision
-    snapshot = cached / "snapshots" / commit
-    names = {path.name for path in snapshot.glob("*")}
-    whole = {"config.json", WEIGHTS}, {"config.json", f"{WEIGHTS}.index.json"}, {
-        "adapter_config.json", "adapter_model.safetensors"}
-    return snapshot if any(map(names.issuperset, whole)) else None
+    for described, weights in (("config.json", WEIGHTS), ("config.json", f"{WEIGHTS}.index.json"),
+                               ("adapter_config.json", "adapter_model.safetensors")):
+        found = try_to_load_from_cache(hub_id, described, revision=revision)
+        if isinstance(found, str) and (Path(found).parent / weights).exists():
+            return Path(found).parent
+    return None
 
 
 def _package_folder(package: str) -> Path | None:

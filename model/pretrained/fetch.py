@@ -33,12 +33,11 @@ BOT = "SFconvertbot"   # the hub's own bot, which proposes safetensors if a repo
 # functions that convert a package's file to a folder, by model name
 CONVERTERS: dict[str, Callable[[Path, Path], None]] = {
     "smollm2": from_gguf, "dinov2-small": convert.from_onnx}
-CONVERTER = 2   # to be increased when a package is converted to other files
 
 
 # the source of a model's folder, as stored in its mark file: source (hub, package or file), id (the hub id, the
 # package's requirement or the file's name), commit, weights (the bot's commit, pull request and name), wheel_sha256,
-# gguf_sha256, converter (CONVERTER), and sha256 by weights file
+# gguf_sha256, and sha256 by weights file
 Origin = dict[str, Any]
 
 
@@ -61,16 +60,9 @@ def fetch(model_id: str, report: Progress) -> Path:
         if entry is not None and entry.source == "package":
             return catalogue.folder_of(entry)
         hub_id = entry.place if entry else check_id(model_id)
-        there = lambda: _current(catalogue.place_of(entry)) if entry else catalogue.hub_folder(hub_id)
+        there = lambda: catalogue.place_of(entry) if entry else catalogue.hub_folder(hub_id)
         name = entry.name if entry else catalogue.folder_name(hub_id)
         return _brought(home() / "models" / name, there, report, lambda partial: _bring(entry, hub_id, partial, report))
-
-
-def _current(folder: Path | None) -> Path | None:
-    """Return the folder, or None if an earlier version of Clearhead converted it, so that shipped results are not of
-    this model. It can be used until it is fetched again."""
-    origin = {} if folder is None else files.origin_of(folder)
-    return None if origin.get("source") == "package" and origin.get("converter") != CONVERTER else folder
 
 
 def _convert(path: Path, partial: Path, report: Progress) -> Origin:
@@ -92,8 +84,7 @@ def _bring(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: Pr
         report(0.5, "converting to safetensors, once")
         clear(partial)   # remove what was downloaded from the hub
         CONVERTERS[entry.name](source, partial)
-    return {"source": "package", "id": entry.package.requirement, "wheel_sha256": entry.package.sha256,
-            "converter": CONVERTER}
+    return {"source": "package", "id": entry.package.requirement, "wheel_sha256": entry.package.sha256}
 
 
 def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
