@@ -102,7 +102,9 @@ class Model:
         included. For an encoder–decoder, it is the record of the text and the generated target.
 
         The ids are those of transformers' own `generate(do_sample=False)` with the model's generation settings. The
-        record uses exactly these ids; the answer is not tokenized again. `Record.answer` is the answer as a string.
+        record uses exactly these ids; the answer is not tokenized again. `Record.answer` is the answer as a string. A
+        model writes without edits; to edit, read the same tokens again: m(ids=record.ids, silence=…), or for an
+        encoder–decoder m(text, target=record.answer, silence=…).
         """
         if not isinstance(tokens, int) or tokens < 1:
             raise UserError(f"tokens is {tokens!r} but must be a whole number from 1; choose how many to write.")

@@ -162,23 +162,18 @@ class Record:
               head: int | None = None, map: str | None = None) -> "DataFrame":
         """Return the weights as a pandas DataFrame with the columns layer, head, query, key and weight, and the
         positions query_position and key_position. The arguments select one query, key, layer or head."""
-        from pandas import DataFrame, concat
+        from pandas import DataFrame
 
         chosen = self.map_named(map)
-        rows = range(len(chosen.queries)) if query is None else [chosen.queries.index(query)]
-        columns = range(len(chosen.keys)) if key is None else [chosen.keys.index(key)]
-        parts = []
-        for each in chosen.layers if layer is None else [chosen.layer(layer)]:
-            for number in range(each.heads) if head is None else [head]:
-                weights = heads.weights(chosen.of_head(each.index, number), number)[np.ix_(rows, columns)]
-                parts.append(DataFrame({
-                    "layer": each.index, "head": number,
-                    "query": np.repeat([chosen.queries.texts[row] for row in rows], len(columns)),
-                    "key": np.tile([chosen.keys.texts[column] for column in columns], len(rows)),
-                    "weight": weights.ravel(),
-                    "query_position": np.repeat(list(rows), len(columns)),
-                    "key_position": np.tile(list(columns), len(rows))}))
-        return concat(parts, ignore_index=True)
+        rows, columns = (slice(0, len(side)) if token is None else slice(side.index(token), side.index(token) + 1)
+                         for side, token in ((chosen.queries, query), (chosen.keys, key)))
+        wanted = [(each.index, number) for each in (chosen.layers if layer is None else [chosen.layer(layer)])
+                  for number in (range(each.heads) if head is None else [head])]
+        layers, numbers, row, column, weights = cells(wanted, rows, columns, np.stack(
+            [heads.weights(chosen.of_head(*each), each[1])[rows, columns] for each in wanted]))
+        names = [np.array(side.texts, object) for side in (chosen.queries, chosen.keys)]
+        return DataFrame({"layer": layers, "head": numbers, "query": names[0][row], "key": names[1][column],
+                          "weight": weights, "query_position": row, "key_position": column})
 
     def show(self, layer: int | None = None, head: int | None = None, *, query: Token | None = None,
              key: Token | None = None, map: str | None = None, **view: Any) -> "LiveFigure":
@@ -320,6 +315,13 @@ class Record:
         chosen = self.map_named(map)
         chosen.of_head(layer, head)
         return chosen.captured(layer, f"there are no {what}")
+
+
+def cells(wanted: Sequence[HeadId], rows: slice, columns: slice, weights: np.ndarray) -> list[np.ndarray]:
+    """Return the layer, head, query, key and weight of each cell in some rows and columns of these heads' weights
+    (head, row, column), an array of each."""
+    which, row, column = (axis.ravel() for axis in np.indices(weights.shape, np.int32))
+    return [*np.array(wanted)[which].T, row + rows.start, column + columns.start, weights.ravel()]
 
 
 def _named(token: str | int) -> str | int:

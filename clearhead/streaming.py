@@ -11,7 +11,7 @@ from clearhead.model.core import heads as matrices
 from clearhead.model.core.query import HeadId, UserError, need, slices
 from clearhead.model.core.record import AttentionMap
 from clearhead.models import Model
-from clearhead.record import HEADS, head_of, items, listed
+from clearhead.record import HEADS, cells, head_of, items, listed
 
 if TYPE_CHECKING:
     import pyarrow
@@ -68,10 +68,8 @@ def _parts(number: int, attention: AttentionMap, chosen: list[HeadId] | None,
     size = len(attention.queries) * len(attention.keys)
     for some in slices(len(wanted), max(1, ROWS // size)):
         for rows in slices(len(attention.queries), max(1, ROWS // len(attention.keys))):
-            weights = np.stack([matrices.weights(layer, head, rows)
-                                for layer, (_, head) in zip(layers[some], wanted[some], strict=True)])
-            here, query, key = (axis.ravel() for axis in np.indices(weights.shape, np.int32))
-            layer, head = np.array(wanted[some], np.int16)[here].T
-            query += rows.start
-            yield pyarrow.table([np.full(len(here), number, np.int32), layer, head, texts[0].take(query),
-                                 texts[1].take(key), query, key, weights.ravel()], schema=schema)
+            found = np.stack([matrices.weights(layer, head, rows)
+                              for layer, (_, head) in zip(layers[some], wanted[some], strict=True)])
+            layer, head, query, key, weights = cells(wanted[some], rows, slice(0, len(attention.keys)), found)
+            yield pyarrow.table([np.full(len(query), number), layer, head, texts[0].take(query), texts[1].take(key),
+                                 query, key, weights], schema=schema)

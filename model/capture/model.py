@@ -141,7 +141,7 @@ class NetworkModel:
             return Pass(lambda: torch.cat([one.outputs() for one in each]), lambda row: each[row].answer(0), {})
         session, tensors = self.session(edits, asked.lengths, report), asked.tensors
         heads: dict[tuple[Kind, int], Tensor] = {}
-        session.tap = partial(_with_rows, heads, rows or [])
+        session.tap = partial(_with_rows, heads if position is None else None, rows or [])
         if rows is not None:
             tensors = {name: tensor.repeat(len(rows), *[1] * (tensor.ndim - 1)) for name, tensor in tensors.items()}
         with self.threads(asked):
@@ -224,14 +224,6 @@ class NetworkModel:
         UserError if the model's structure cannot be followed, or if all of it takes too much memory."""
         return trace.trace(self, query, report, tokens, record)
 
-    def run_again(self, query: Query, report: Progress = quiet) -> None:
-        """Run the query's pass, with its edits, without recording its attention."""
-        asked = self.tokens(query)
-        session = self.session(query.edits, asked.lengths, report)
-        session.tap = lambda _slot, _tensors, output: output
-        with self.threads(asked):
-            forward_pass.run(session, lambda: self.call(asked.tensors))
-
     def check_edits(self, edits: Iterable[Edit], lengths: tuple[int, int | None]) -> None:
         """Raise UserError for an edit of a head or token that does not exist."""
         for edit in edits:
@@ -250,15 +242,16 @@ class NetworkModel:
                 raise UserError(f"There is no {which}; choose one that is shown.")
 
 
-def _with_rows(heads: "dict[tuple[Kind, int], Tensor]", rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot,
-               _tensors: "tuple[Tensor, ...]", output: "Tensor") -> "Tensor":
+def _with_rows(heads: "dict[tuple[Kind, int], Tensor] | None", rows: "list[dict[KindHeadId, Tensor]]",
+               slot: forward_pass.Slot, _tensors: "tuple[Tensor, ...]", output: "Tensor") -> "Tensor":
     """Return the output (row, q, head, d_v) of one attention layer, with the heads of each row replaced; keep the first
-    row in `heads`."""
+    row in `heads`, if it is given."""
     for row, replaced in enumerate(rows):
         for (kind, layer, head), other in replaced.items():
             if (kind, layer) == (slot.kind, slot.index):
                 output[row, :, head] = other.to(output.device)
-    heads[slot.kind, slot.index] = output[0].cpu()
+    if heads is not None:
+        heads[slot.kind, slot.index] = output[0].cpu()
     return output
 
 

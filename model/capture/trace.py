@@ -187,7 +187,8 @@ def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progr
             if record is None:
                 record = model.record(query, report)
             else:
-                model.run_again(query, report)
+                asked = model.tokens(query)
+                model.run(asked, query.edits, report, position=len(asked.source) - 1)
         arrays = {id(array): array for call in calls.values() for array in (call.input, call.output)}
         return replace(_assemble(record, model, wiring, names, calls, rows),
                        nbytes=sum(array.nbytes for array in arrays.values()))

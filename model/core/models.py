@@ -471,6 +471,7 @@ class OpenModel(Protocol):
         """Run one captured pass.
 
         every: compute logits of all tokens, where a decoder may only compute those of `position`, by default the last.
+        With a position, no heads' outputs are kept.
         rows: run one copy of the text per entry, with the outputs (q, d_v) of some heads replaced; every copy has the
         edits, too.
         """

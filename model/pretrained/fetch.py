@@ -106,12 +106,8 @@ def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
             flush(partial)
             # written last, because it marks the folder as complete
             write(partial / catalogue.MARK, json.dumps(origin, indent=1).encode("utf-8"))
-        old = folder.with_name(f"{folder.name}.old")
-        clear(old)
-        if folder.exists():
-            put(folder, old)
+        clear(folder)   # what has no mark is not whole
         put(partial, folder)
-        clear(old)
         return folder
 
 
