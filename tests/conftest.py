@@ -275,5 +275,6 @@ def app(tmp_path_factory):
     free = {"CLEARHEAD_CATALOGUE_ONLY": "0", "CLEARHEAD_FETCH": "1", "CLEARHEAD_LONGEST_TEXT": "1000000",
             "CLEARHEAD_LONGEST_WAIT": "600",
             # CLEARHEAD_MEASURE_MB keeps the measurement short
-            "CLEARHEAD_TRAININGS": "2", "CLEARHEAD_IMPORT_MB": "256", "CLEARHEAD_MEASURE_MB": "32"}
+            "CLEARHEAD_TRAININGS": "2", "CLEARHEAD_IMPORT_MB": "256", "CLEARHEAD_MEASURE_MB": "32",
+            "CLEARHEAD_PDF_SANDBOX": "0"}
     return shared(tmp_path_factory, "app", ROOT / "server.py", **free)

@@ -1,9 +1,19 @@
 """My lesson in the app: figures are added, ordered, captioned, kept after a reload, saved, loaded, presented."""
+import base64
+import hashlib
+import io
 import json
+import re
 
+import numpy as np
+import pypdf
+import pytest
 from playwright.sync_api import expect
 
+from clearhead.viz.export.handout.files import Handout, load, make_words, save
 from tests.browser.watch import soon
+from tests.fabricate import items
+from tests.uploads import png
 
 
 def add(page, key: str, count: int) -> None:
@@ -66,10 +76,15 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     saved.value.save_as(path)
     saved = json.loads(path.read_text(encoding="utf-8"))["items"]
     assert path.name == "Softmax-heads.handout.json" and [each["caption"] for each in saved] == ordered
+    page.get_by_role("button", name="Save as HTML").click()
+    page.get_by_text("All screens are photographed").wait_for(timeout=150_000)
+    rest()
     with page.expect_download() as made:
-        page.get_by_text("Save as HTML").click()
+        page.get_by_role("button", name="Save as HTML").click()
     made.value.save_as(tmp_path / "page.html")
-    assert "Sharper below one." in (tmp_path / "page.html").read_text(encoding="utf-8")
+    written = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Sharper below one." in written
+    assert re.search(r'<img class="photograph" alt="Softmax\. What[^"]* T = 0\.5', written)
     page.get_by_role("button", name="Add a text").click()
     page.get_by_role("textbox", name="Text").fill("Look.")
     page.get_by_test_id("stPopoverBody").get_by_role("button", name="Add", exact=True).click()
@@ -117,3 +132,62 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     page.wait_for_url("**/handout")
     rest()
     expect(page.get_by_test_id("stTopNavLink").first).to_be_visible()
+
+
+LONG = " ".join(hashlib.sha256(str(word).encode()).hexdigest()[:12] for word in range(700))   # too long for a link
+
+
+@pytest.mark.rest
+def test_saved_list_has_the_picture_of_every_entry(seen, browser, tmp_path):
+    page, rest = seen.page, seen.rest
+    drawn = png(np.arange(1728, dtype=np.uint8).reshape(24, 24, 3))
+    page.goto(f"{seen.address}/heads?layer=3&head=1")
+    page.wait_for_selector(".ch.view[data-drawn]", timeout=90_000)
+    text = page.get_by_label("Text", exact=True)
+    text.fill(LONG)
+    text.press("Control+Enter")
+    rest()
+    page.locator(".st-key-to-list button").first.click()
+    add(page, "", 1)
+    page.goto(f"{seen.address}/heads?model=marked-digit")
+    page.wait_for_selector(".ch.grid", timeout=90_000)
+    rest()
+    page.locator(".st-key-ask_picture_file input").set_input_files(
+        {"name": "own.png", "mimeType": "image/png", "buffer": drawn})
+    rest()
+    page.locator(".st-key-to-list button").first.click()
+    add(page, "", 2)
+    seen.open("/handout")
+    with page.expect_download() as kept:
+        page.get_by_role("button", name="Save for later").first.click()
+    screens = load(kept.value.path().read_bytes()).items
+    picture = base64.b64decode(screens[1].said["picture"])
+    assert screens[0].said["texts"] and hashlib.sha256(picture).hexdigest() in screens[1].link
+    lost = make_words("screen", "", link=screens[0].link, title="Lost")
+    words = make_words("text", "Look."), make_words("question", "Why?", answer="So.")
+    figures = items.head(), items.grid(), items.picture(), items.squares(), items.table()
+    path = tmp_path / "all.handout.json"
+    path.write_bytes(save(Handout("All", (*figures, *words, *screens, lost))))
+    page.get_by_role("button", name="Load", exact=True).first.click()
+    page.locator("[data-testid=stPopoverBody] input[type=file]").set_input_files(path)
+    page.get_by_role("button", name="Replace mine").click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Save as PDF").click()
+    page.get_by_text("1 screen has no photograph").wait_for(timeout=300_000)
+    rest()
+    made = {}
+    for name in ("HTML", "PDF"):
+        with page.expect_download(timeout=120_000) as download:
+            page.get_by_role("button", name=f"Save as {name}").click()
+        made[name] = download.value.path().read_bytes()
+    sizes = [image.image.size for each in pypdf.PdfReader(io.BytesIO(made["PDF"])).pages for image in each.images]
+    assert sizes.count((1920, 1080)) == 2
+    (tmp_path / "all.html").write_bytes(made["HTML"])
+    offline = browser.new_context(offline=True, color_scheme="dark").new_page()
+    offline.goto((tmp_path / "all.html").as_uri())
+    taken = offline.locator("img.photograph")
+    assert taken.evaluate_all("""all => all.map((each) => [each.naturalWidth, each.alt.length > 80,
+        getComputedStyle(each).filter])""") == [[1920, True, "none"]] * 2
+    expect(offline.locator("figure.screen").last).to_contain_text("no longer shows what was added")
+    expect(offline.locator("figure[data-kind] .live")).to_have_count(5)
+    offline.context.close()

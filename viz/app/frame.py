@@ -23,6 +23,7 @@ from clearhead.viz.widgets.handout_button import OFFERED, share_name
 from clearhead.viz.widgets.head_picker import show_badge
 from clearhead.viz.widgets.layout import flex_row
 from clearhead.viz.widgets.page_bar import listen_for_keys, page_bar, prepare
+from clearhead.viz.widgets.photographs import arrive, state_what_is_shown
 from clearhead.viz.widgets.picture import fit_question
 from clearhead.viz.widgets.sidebar import ask_widgets, fetch_model, require_texts
 
@@ -109,6 +110,8 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
         OFFERED.value = {}
     if left or went_back():
         pause()
+    if first:
+        arrive()
     if first or went_back():
         context.restore()
     elif left:
@@ -136,6 +139,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
         if name != "glossary":
             mark_terms(context)
         show_next(context)
+    state_what_is_shown(context)
     listen_for_keys(context, name in lessons())
 
 

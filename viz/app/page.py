@@ -89,6 +89,7 @@ class PageContext:
         self.name, self.about, self.menu = name, about, menu
         # the part of the page that is being drawn, and what its models cannot read: {sentence: part}
         self.part, self.unread = "page", dict[str, str]()
+        self.failed = False   # whether an error is shown instead of the page
 
     @property
     def state(self) -> State:
@@ -185,14 +186,12 @@ class PageContext:
     def restore(self) -> None:
         """Replace the state by the one in the browser's URL. Texts too long for the URL are restored from this
         session."""
-        read, known = self.linked(self.name, st.query_params), LONG_TEXTS.value
-        there: dict[str, Any] = {field: known[name] for field, name in read.absent.items() if name in known}
-        self._put(replace(read, **there), restored=True)
+        self._put(self.linked(self.name, st.query_params, LONG_TEXTS.value), restored=True)
 
-    def linked(self, name: str, params: Mapping[str, str]) -> State:
+    def linked(self, name: str, params: Mapping[str, str], texts: Mapping[str, str]) -> State:
         """Return the state in a link to a page, with the controls of the other pages, which the link does not
-        contain."""
-        read = from_params(params, name, pages()[name][0].controls)
+        contain. texts: see `state_of`."""
+        read = state_of(name, params, texts)
         kept = {each for each in self.state.control_values if each[0] != name}
         return replace(read, control_values=read.control_values | kept)
 
@@ -281,6 +280,13 @@ def own_address() -> str:
 def base_address() -> str:
     """Return the common prefix of all pages' URLs, which ends with "/"."""
     return own_address().partition("?")[0].rpartition("/")[0] + "/"
+
+
+def state_of(name: str, params: Mapping[str, str], texts: Mapping[str, str]) -> State:
+    """Return the state in a link to a page. texts: {short name: text} of texts too long for it."""
+    read = from_params(params, name, pages()[name][0].controls)
+    there: dict[str, Any] = {field: texts[short] for field, short in read.absent.items() if short in texts}
+    return replace(read, **there)
 
 
 def with_controls(state: State, name: str, page: Page, changes: Mapping[str, object]) -> State:

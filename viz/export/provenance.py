@@ -29,6 +29,7 @@ MADE_BY = "Clearhead"
 # host suffixes of local networks
 INSIDE = (".localhost", ".local", ".lan", ".internal", ".intranet", ".home", ".home.arpa")
 MODELS = ("model", "against", "folder")   # URL parameters that may contain this machine's folders
+HASH = 8   # digits of a hash in a caption; the provenance has all of them
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
 
 
@@ -88,7 +89,7 @@ def image_of(query: Query) -> dict[str, str] | None:
 
 
 def _image_in_words(query: Query, phrases: Texts) -> str:
-    image = image_of(query) or {}
+    image = (image_of(query) or {}) | {"sha256": (query.image or "")[:HASH]}
     form = "image" if image.get("licence") else "image_own" if image.get("name") else "image_gone"
     return phrases(form, **image)
 
@@ -171,6 +172,7 @@ def state_in_words(link: str, said: str = "") -> str:
         text = params.pop(field, "") or unpack(params.pop(f"{field}_z", "")) or ""
         asked.append((field, _quoted(text, phrases) if text else ""))
     chosen = [(name, value) for name, value in asked if value and value not in said]
+    params |= {"image": params.get("image", "")[:HASH]}
     chosen += [(name, Path(value).name if name in MODELS and _is_path(value) else value)
                for name, value in params.items()
                if value and name not in ("present", "screen") and not name.endswith("_id")]
@@ -185,7 +187,7 @@ def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[
     phrases, query, card = strings("export"), record.asked, record.card
     texts = [_quoted(text, phrases) for text in (query.text, query.text_b, query.target) if text]
     texts += [_image_in_words(query, phrases)] if query.image is not None else []
-    lines = [phrases("model", title=card.title, model=public_name(query.model), revision=query.revision[:12])]
+    lines = [phrases("model", title=card.title, model=public_name(query.model), revision=query.revision[:HASH])]
     if query.edits:
         lines.append(phrases["edits"] + ", ".join(described(edit) for edit in sorted(query.edits, key=repr)))
     if record.omitted is not None:

@@ -20,7 +20,8 @@ from clearhead.viz.components.picture import HEAD, Grid, Head, Image
 from clearhead.viz.export.handout import pdf
 from clearhead.viz.export.handout.entries import packed, ready, unpacked
 from clearhead.viz.export.handout.files import WRITTEN, Handout, Item, load, make_words, new_id, save
-from clearhead.viz.export.handout.page import page
+from clearhead.viz.export.handout.page import Photographs, page
+from clearhead.viz.export.handout.photograph import Screen
 from clearhead.viz.export.handout.store import HandoutStore, Stored
 from clearhead.viz.export.handout.values import SPOKEN, Chart, Table
 from clearhead.viz.export.provenance import opens_elsewhere
@@ -30,6 +31,7 @@ from clearhead.viz.widgets.fields import bind, most_megabytes, text_value
 from clearhead.viz.widgets.handout_button import handout, stored, update
 from clearhead.viz.widgets.layout import flex_row, heading
 from clearhead.viz.widgets.my_lesson import draw_again, present
+from clearhead.viz.widgets.photographs import begin, photographs, take_missing
 from clearhead.viz.widgets.upload import take
 from clearhead.viz.widgets.worksheet import worksheet_maker
 
@@ -70,9 +72,10 @@ def render(frame: PageContext) -> None:
     _brought(frame, figures)
     if figures.items:
         _title(figures)
+    taken, missing = photographs(figures)
     with flex_row("center", gap="small"):
         if figures.items:
-            _out(frame, figures)
+            _out(frame, figures, taken, missing)
         _in(figures)
     with flex_row("center", gap="small"):
         _write()
@@ -84,6 +87,7 @@ def render(frame: PageContext) -> None:
     if _ERROR.value:
         st.error(escape_markdown(_ERROR.value))
         _ERROR.value = ""
+    take_missing(taken, missing)
     if not figures.items:
         st.info(WORDS["how"])
     else:
@@ -196,8 +200,8 @@ def _title(figures: Handout) -> None:
                          "handout-title"))
 
 
-def _out(frame: PageContext, figures: Handout) -> None:
-    """Draw the exports; each file is created on click."""
+def _out(frame: PageContext, figures: Handout, taken: Photographs, missing: list[Screen]) -> None:
+    """Draw the exports; each file is created on click, once no photograph is missing."""
     name = name_for(figures.title, "handout")
     st.button(WORDS["present"], key="handout-present", type="primary", help=WORDS["present_help"], on_click=present,
               args=(frame, True))
@@ -209,11 +213,13 @@ def _out(frame: PageContext, figures: Handout) -> None:
                         language=None, wrap_lines=True)
             except UserError as error:
                 st.warning(str(error))
-    st.download_button(WORDS["html"], lambda: page(figures), f"{name}.html", "text/html",
-                       on_click="ignore", key="handout-html")
-    if pdf.browser():
-        st.download_button(WORDS["pdf"], lambda: pdf.pdf(figures), f"{name}.pdf", "application/pdf", on_click="ignore",
-                           key="handout-pdf")
+    formats = [("html", page, "text/html")] + [("pdf", pdf.pdf, "application/pdf")] * bool(pdf.browser())
+    for suffix, make, mime in formats:
+        if missing:
+            st.button(WORDS[suffix], key=f"handout-{suffix}", on_click=begin)
+        else:
+            st.download_button(WORDS[suffix], partial(make, figures, taken), f"{name}.{suffix}", mime,
+                               on_click="ignore", key=f"handout-{suffix}")
     st.download_button(WORDS["save"], lambda: save(figures), f"{name}.handout.json", "application/json",
                        on_click="ignore", key="handout-save", help=WORDS["save_help"])
     with st.popover(WORDS["clear"], key="handout-empty"):

@@ -31,10 +31,11 @@ def errors_as_sentences(page: PageContext, part: str = "page", model: str = "") 
     """Show an error raised in the block as a sentence in place of what was not drawn, and above the block what a model
     cannot read of its texts. part: name of this part of the page. model: the model that the block asks for, if not the
     page's."""
-    place, outer, page.part = st.empty(), page.part, part
+    place, outer, page.part, failed = st.empty(), page.part, part, True
     page.unread = {said: whose for said, whose in page.unread.items() if whose != part}
     try:
         yield
+        failed = False
     except NotOnDisk as missing:
         _offer_to_fetch(missing, part, model or page.model)
     except UnknownWords as error:
@@ -46,6 +47,7 @@ def errors_as_sentences(page: PageContext, part: str = "page", model: str = "") 
         st.error(WORDS["unknown_page_error"])
     finally:
         page.part = outer
+    page.failed |= failed and part == "page"
     if said := [said for said, whose in page.unread.items() if whose == part]:
         place.warning(escape_markdown(" ".join(said)))
     if part == "page" and page.about.asks and not is_here(page.model):

@@ -14,9 +14,10 @@ from clearhead.viz.app.page import PageContext, lessons, pages
 from clearhead.viz.app.session import Kept
 from clearhead.viz.app.state import QUESTION, State, complete_view
 from clearhead.viz.export.handout.entries import target, without_answers
-from clearhead.viz.export.handout.files import Item, make_words
+from clearhead.viz.export.handout.files import Item
 from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.handout_button import OFFERED, add_item, add_offered, handout, show_result
+from clearhead.viz.widgets.photographs import bring_picture, screen_item
 
 WORDS = strings("handout")
 
@@ -67,7 +68,8 @@ def _show(page: PageContext, at: int) -> None:
     if name == HOME or name not in pages():
         page.open_state(HOME, replace(_BEFORE.value or page.state, present=True, screen="", entry=at))
         return
-    page.open_state(name, replace(page.linked(name, params), present=True, entry=at))
+    bring_picture(item)
+    page.open_state(name, replace(page.linked(name, params, dict(item.said["texts"])), present=True, entry=at))
 
 
 def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | None:
@@ -98,8 +100,8 @@ def add_screens(page: PageContext) -> None:
         said = f"{title} · {name}" if screen else title
         more = {"screen": screen} if screen else {}
         st.button(name, key=f"add-screen-{screen}", type="tertiary", icon=":material/playlist_add:", on_click=add_item,
-                  args=(lambda where, link, said=said, more=more: make_words(
-                      "screen", "", link=without_answers(link, **more), title=said),))
+                  args=(lambda where, link, said=said, more=more: screen_item(
+                      page, without_answers(link, **more), said),))
     for key, (label, _) in OFFERED.value.items():
         st.button(label, key=f"add-screen-{key}", type="tertiary", icon=":material/playlist_add:",
                   on_click=add_offered, args=(key,))

@@ -29,7 +29,8 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     span(line, "next", body.words[0]);
     stage.replaceChildren(...panels(body, send));
     if (same) show();
-    else go(0, !matchMedia("(prefers-reduced-motion: reduce)").matches);
+    else if (matchMedia("(prefers-reduced-motion: reduce)").matches) go(last());   // the whole picture
+    else go(0, true);
   }
 
   function redraw({ heads }) {

@@ -57,7 +57,7 @@ class Item:
 
     @property
     def said(self) -> dict[str, Any]:
-        """Title, minutes and answer of an entry without a figure."""
+        """The fields of an entry without a figure."""
         return vars(self.value) if self.kind in SPOKEN else {}
 
     def with_caption(self, caption: str) -> "Item":
@@ -66,7 +66,7 @@ class Item:
 
 
 def make_words(kind: str, caption: str, *, link: str = "", id: str = "", **said: Any) -> Item:
-    """Create an entry without a figure. said: title, minutes and answer. Raises UserError for invalid input."""
+    """Create an entry without a figure. said: fields of `Words`. Raises UserError for invalid input."""
     return Item(Words(kind, **said), id or new_id(), caption, link=link)
 
 

@@ -12,6 +12,8 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from clearhead.model.core.query import UserError, need
@@ -25,27 +27,33 @@ from clearhead.viz.export.paper.sheet import pen, save
 from clearhead.viz.export.provenance import opens_elsewhere, way_back
 from clearhead.viz.style.text import Texts, show_invisibles, strings
 
+if TYPE_CHECKING:
+    from clearhead.viz.export.handout.photograph import Photograph
+
 STYLE = component_style("handout") + stylesheet("chart/numbers.css")
 UNSCRIPTED = "figure.inked .live { display: none; } .paper { display: block; max-width: 100%; }"
 LINE = '<p class="line"></p>'   # a line for handwriting in print
 SMALL = 300    # largest height in points of a figure printed beside its caption, so that three fill a page
 NAME = 28   # longest name that is not wrapped, in characters
+Photographs = Mapping[str, "Photograph | str"]   # by id of an entry; a string says why there is none
+NONE: Photographs = {}
 # characters that need no escaping in a quoted data: URL
 KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "
 
 
-def page(handout: Handout) -> bytes:
-    """Return the HTML file. Raises UserError if the handout is empty."""
+def page(handout: Handout, photographs: Photographs = NONE) -> bytes:
+    """Return the HTML file. photographs: of the screens, by id. Raises UserError if the handout is empty."""
     words = strings("handout")["page"]
     if not handout.items:
         raise UserError(strings("handout")["empty"])
     scripts = _scripts(handout, words)
     title = show_invisibles(handout.title) or words["untitled"]
     numbers = itertools.accumulate(int(item.kind not in SPOKEN) for item in handout.items)
-    figures = "\n".join(_words(item, words) if item.kind in SPOKEN else _figure(item, number, words)
+    figures = "\n".join(_words(item, words, photographs.get(item.id, words["no_photograph"]))
+                        if item.kind in SPOKEN else _figure(item, number, words)
                         for item, number in zip(handout.items, numbers, strict=True))
     labels = controls() | {"place": words["place"]}
-    made = words("made", count=sum(item.kind not in SPOKEN for item in handout.items))
+    made = words("made", count=len(handout.items))
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -161,12 +169,14 @@ def _printed_as(printed: str) -> str:
     return f' class="inked{" small" if size and float(size[1]) <= SMALL else ""}"' if printed else ""
 
 
-def _words(item: Item, words: Texts) -> str:
+def _words(item: Item, words: Texts, taken: "Photograph | str") -> str:
     """Return the HTML of an entry without a figure: a text, a question with room for writing and a folded answer, or a
-    page's screen with its link."""
+    page's screen with its link. taken: the screen's photograph, or why there is none."""
     said, text = item.said, html.escape(visible_lines(item.caption))
     title = f"<b>{html.escape(show_invisibles(said['title']))}</b> " if said["title"] else ""
-    under = ""
+    over = under = ""
+    if item.kind == "screen":
+        over = _photograph(said["title"], taken)
     if item.kind == "question":
         under = LINE * 3
         if said["answer"]:
@@ -178,9 +188,18 @@ def _words(item: Item, words: Texts) -> str:
         way = f'<a href="{back}" rel="noreferrer">{words["open"]}</a>' if opens else show_invisibles(back)
         under = f'<p class="from">{way}</p>'
     return f"""<figure class="words {item.kind}">
+{over}
 <figcaption>{title}{text}</figcaption>
 {under}
 </figure>"""
+
+
+def _photograph(title: str, taken: "Photograph | str") -> str:
+    if isinstance(taken, str):
+        return f'<p class="from">{html.escape(taken)}</p>'
+    alt = html.escape(show_invisibles(f"{title}. {taken.says}"), quote=True)
+    data = base64.b64encode(taken.picture).decode()
+    return f'<img class="photograph" alt="{alt}" src="data:image/webp;base64,{data}">'
 
 
 def visible_lines(text: str) -> str:

@@ -16,7 +16,7 @@ from clearhead.model.core import files
 from clearhead.model.core.files import TemporaryFolder
 from clearhead.model.core.query import UserError
 from clearhead.viz.export.handout.files import Handout
-from clearhead.viz.export.handout.page import page
+from clearhead.viz.export.handout.page import NONE, Photographs, page
 from clearhead.viz.style.text import strings
 
 WORDS = strings("handout")
@@ -27,7 +27,7 @@ WINDOWS = (r"Google\Chrome\Application\chrome.exe", r"Chromium\Application\chrom
            r"Microsoft\Edge\Application\msedge.exe")
 MACOS = ("Google Chrome", "Chromium", "Microsoft Edge")
 FLAGS = ("--headless", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-         "--no-first-run", "--disable-extensions", "--no-pdf-header-footer", "--virtual-time-budget=20000")
+         "--no-first-run", "--disable-extensions")
 SECONDS, PATIENCE, WAITING = 120, 60, 3   # seconds per print, longest wait in seconds, largest number waiting
 _turn, _places = threading.Lock(), threading.BoundedSemaphore(1 + WAITING)
 
@@ -57,28 +57,34 @@ def installed_browsers() -> list[str]:
     return [f"/Applications/{name}.app/Contents/MacOS/{name}" for name in MACOS] if sys.platform == "darwin" else []
 
 
-def pdf(handout: Handout) -> bytes:
-    """Print the handout as PDF, with matrices and lines as vector graphics. Raises UserError if there is no Chromium or
-    printing fails."""
-    return printed(page(handout))
+def commands() -> list[tuple[str, ...]]:
+    """Return the commands that start a Chromium, to be tried in turn. Raises UserError if there is none."""
+    chromium = browser()
+    if chromium is None:
+        raise UserError(WORDS["no_browser"])
+    tries: list[tuple[str, ...]] = [] if _is_root() else [(chromium, *FLAGS)]
+    if not _needs_sandbox():   # some systems do not allow user programs to create sandboxes
+        tries.append((chromium, *FLAGS, "--no-sandbox"))
+    return tries
+
+
+def pdf(handout: Handout, photographs: Photographs = NONE) -> bytes:
+    """Print the handout as PDF, with matrices and lines as vector graphics. photographs: see `page`. Raises UserError
+    if there is no Chromium or printing fails."""
+    return printed(page(handout, photographs))
 
 
 def printed(content: bytes) -> bytes:
     """Print an HTML file as PDF. Raises UserError if there is no Chromium, printing fails or too many are waiting."""
-    chromium = browser()
-    if chromium is None:
-        raise UserError(WORDS["no_browser"])
-    tries: list[tuple[str, ...]] = [] if _is_root() else [FLAGS]
-    if not _needs_sandbox():   # some systems do not allow user programs to create sandboxes
-        tries.append((*FLAGS, "--no-sandbox"))
+    tries = commands()
     with _one_at_a_time(), TemporaryFolder("pdf") as folder:
         source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
         files.write(source, content)
-        for flags in tries:
-            command = [chromium, *flags, f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}",
-                       source.as_uri()]
+        for command in tries:
+            printing = [*command, "--no-pdf-header-footer", "--virtual-time-budget=20000",
+                        f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}", source.as_uri()]
             try:
-                subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
+                subprocess.run(printing, capture_output=True, timeout=SECONDS, check=True)
                 return target.read_bytes()
             except subprocess.TimeoutExpired as error:
                 raise UserError(WORDS("too_slow", seconds=SECONDS)) from error

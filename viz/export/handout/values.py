@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clearhead.model.core.limits import LIMITS, parse_json
+from clearhead.model.core.pictures import decode
 from clearhead.model.core.query import UserError, frozen
 from clearhead.viz.components.picture import Grid, Head, Image, require
 
@@ -88,9 +89,17 @@ class Words:
     title: str = ""
     minutes: int = 0
     answer: str = ""
+    # what the link of a screen cannot hold: the revision of its model, the texts that are too long, by short name, and
+    # the visitor's own picture, PNG in base64
+    revision: str = ""
+    texts: tuple[tuple[str, str], ...] = ()
+    picture: str = ""
 
     def __post_init__(self) -> None:
         require(self.component in SPOKEN and 0 <= self.minutes <= 999)
+        require(all(len(text) <= LIMITS.longest_text for _, text in self.texts))
+        if self.picture:
+            decode(base64.b64decode(self.picture, validate=True), "The picture of a screen")
         require(max(len(self.title), len(self.answer)) <= LIMITS.handout_text)
 
 
@@ -133,7 +142,7 @@ def read(component: str, given: object) -> Value:
         raise UserError("This handout contains a figure that this version of Clearhead cannot draw; save it again with "
                         "the version that made it.")
     try:
-        require(component == "chart" or all(len(text) <= LIMITS.handout_text for text in _texts_in(given)))
+        require(component in ("chart", "screen") or all(len(text) <= LIMITS.handout_text for text in _texts_in(given)))
         made: Value = TypeAdapter(VALUES[component]).validate_python(given)
         require(made.component == component)
     except DAMAGE as error:
