@@ -90,9 +90,9 @@ def said(error: BaseException) -> str:
 
 def open_built(model_type: str, network):
     """Open the network as a model."""
-    from clearhead.model.pretrained import build, files
+    from clearhead.model.pretrained import build, load
 
-    place = files.ModelFiles(model_type, Path("/nowhere"), model_type, "walk", "")
+    place = load.ModelFiles(model_type, folder=Path("/nowhere"), title=model_type, licence="walk")
     words = families_models.tokenizer(network.config.get_text_config().vocab_size)
     return build.build_model(place, network, words, families_models.head_of(model_type, network))
 

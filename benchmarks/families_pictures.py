@@ -73,10 +73,10 @@ def _side(config: Any) -> int:
 
 def open_built(model_type: str, network: Any) -> Any:
     """Open the network as a picture model."""
-    from clearhead.model.pretrained import files
+    from clearhead.model.pretrained import load
     from clearhead.model.pretrained.vision.build import build_picture_model
 
-    place = files.ModelFiles(model_type, Path("/nowhere"), model_type, "walk", "")
+    place = load.ModelFiles(model_type, folder=Path("/nowhere"), title=model_type, licence="walk")
     head = "label" if type(network).__name__.endswith("ForImageClassification") else "none"
     return build_picture_model(place, network, processor(network), head)
 
