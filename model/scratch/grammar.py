@@ -7,11 +7,81 @@ a tested pair never occurs in training, in any frame or order.
 import hashlib
 import itertools
 import random
+import tomllib
 from collections.abc import Iterator
 
+from clearhead.model.core.files import ASSETS
 from clearhead.model.core.query import frozen
-from clearhead.model.scratch import lexicon
-from clearhead.model.scratch.lexicon import Adjective, Frame, Noun
+
+# words with French translations, written for this project; tables named held_out… never occur in training
+NOUNS, PHRASES = (tomllib.loads((ASSETS / "lexicon" / f"{name}.toml").read_text(encoding="utf-8"))
+                  for name in ("nouns", "phrases"))
+
+
+@frozen
+class Noun:
+    """A noun in both languages."""
+
+    english: str
+    french: str
+    feminine: bool
+
+
+@frozen
+class Adjective:
+    """An adjective with its two French forms."""
+
+    english: str
+    masculine: str
+    feminine: str
+
+
+@frozen
+class Frame:
+    """A situation in which an adjective decides between two nouns, called actor and place. Verbs are (past,
+    present)."""
+
+    name: str                  # name of the situation
+    english: tuple[str, str]   # the words between the two nouns
+    french: tuple[str, str]    # the same in French
+    first: str                 # the pools of the first noun
+    second: str                # the pools of the second noun
+    actor: str                 # the adjectives that make "it" the first noun
+    place: str                 # the adjectives that make "it" the second noun
+
+
+def _noun_pools(table: str) -> dict[str, dict[str, Noun]]:
+    """Return the pools of a table in assets/lexicon/nouns.toml: {pool: {english: noun}}."""
+    return {pool: {english: Noun(english, *_french(noun)) for english, noun in nouns.items()}
+            for pool, nouns in NOUNS[table].items()}
+
+
+def _french(entry: str) -> tuple[str, bool]:
+    french, gender = entry.split(":")
+    return french, gender == "f"
+
+
+def _adjective_table(table: str) -> dict[str, Adjective]:
+    return {english: Adjective(english, *french.split(":")) for english, french in PHRASES[table].items()}
+
+
+def _frames(table: str) -> tuple[Frame, ...]:
+    return tuple(Frame(**frame | {"english": tuple(frame["english"]), "french": tuple(frame["french"])})
+                 for frame in PHRASES[table])
+
+
+def _pairs(name: str) -> tuple[tuple[str, str], ...]:
+    """Return phrases in English and French."""
+    return tuple((english, french) for english, french in PHRASES["phrases"][name])
+
+
+POOLS, HELD_OUT_NOUNS = _noun_pools("pools"), _noun_pools("held_out")
+ADJECTIVES, HELD_OUT_ADJECTIVES = _adjective_table("adjectives"), _adjective_table("held_out_adjectives")
+FRAMES, HELD_OUT_FRAMES = _frames("frames"), _frames("held_out_frames")
+# held-out adjectives that make sense after "too", by frame: (for the actor, for the place)
+HELD_OUT_ROLES: dict[str, list[str]] = PHRASES["held_out_roles"]
+OPENINGS = (_pairs("past_openings"), _pairs("present_openings"))
+INSERTIONS, CONNECTORS = _pairs("insertions"), _pairs("connectors")
 
 # the last three are test sets with held-out nouns, adjectives and frames
 SPLITS = ("train", "validation", "test", "nouns", "adjectives", "frames")
@@ -57,13 +127,13 @@ def pool(names: str, table: dict[str, dict[str, Noun]]) -> list[Noun]:
 def twins(rng: random.Random, split: str = "train") -> tuple[WinogradSentence, WinogradSentence]:
     """Draw a pair of sentences that differ only in the adjective: in one, "it" refers to the first noun, in the other
     to the second."""
-    frame = rng.choice(lexicon.HELD_OUT_FRAMES if split == "frames" else lexicon.FRAMES)
+    frame = rng.choice(HELD_OUT_FRAMES if split == "frames" else FRAMES)
     nouns = _nouns(rng, frame, split)
     actor, place = _adjectives(rng, frame, split)
     tense = rng.randrange(2)
-    opening = rng.choice(lexicon.OPENINGS[tense]) if rng.random() < 0.6 else ("", "")
-    insertions = tuple(rng.choice(lexicon.INSERTIONS) if rng.random() < 0.3 else ("", "") for _ in nouns)
-    plan = Draft(frame, nouns, tense, opening, insertions, rng.choice(lexicon.CONNECTORS))
+    opening = rng.choice(OPENINGS[tense]) if rng.random() < 0.6 else ("", "")
+    insertions = tuple(rng.choice(INSERTIONS) if rng.random() < 0.3 else ("", "") for _ in nouns)
+    plan = Draft(frame, nouns, tense, opening, insertions, rng.choice(CONNECTORS))
     return plan.sentence(actor, 0), plan.sentence(place, 1)
 
 
@@ -81,7 +151,7 @@ def test_sentences(task: str, split: str, size: int) -> list[WinogradSentence]:
 
 def _nouns(rng: random.Random, frame: Frame, split: str) -> tuple[Noun, Noun]:
     held_out = rng.randrange(2) if split == "nouns" else None
-    tables = [lexicon.HELD_OUT_NOUNS if side == held_out else lexicon.POOLS for side in range(2)]
+    tables = [HELD_OUT_NOUNS if side == held_out else POOLS for side in range(2)]
     pools = pool(frame.first, tables[0]), pool(frame.second, tables[1])
     wanted = {"train": "train", "validation": "validation"}.get(split, "test")
     while True:
@@ -92,8 +162,8 @@ def _nouns(rng: random.Random, frame: Frame, split: str) -> tuple[Noun, Noun]:
 
 def _adjectives(rng: random.Random, frame: Frame, split: str) -> list[Adjective]:
     if split == "adjectives":
-        return [lexicon.HELD_OUT_ADJECTIVES[rng.choice(role.split())] for role in lexicon.HELD_OUT_ROLES[frame.name]]
-    return [lexicon.ADJECTIVES[rng.choice(each.split())] for each in (frame.actor, frame.place)]
+        return [HELD_OUT_ADJECTIVES[rng.choice(role.split())] for role in HELD_OUT_ROLES[frame.name]]
+    return [ADJECTIVES[rng.choice(each.split())] for each in (frame.actor, frame.place)]
 
 
 @frozen
@@ -140,10 +210,10 @@ def _article(noun: Noun) -> str:
 
 def vocabulary() -> tuple[list[str], list[str]]:
     """Return all words that occur in training, English and French, each once, in the lexicon's order."""
-    nouns = pool(" ".join(lexicon.POOLS), lexicon.POOLS)
-    adjectives = lexicon.ADJECTIVES.values()
-    verbs = [pair for frame in lexicon.FRAMES for pair in zip(frame.english, frame.french, strict=True)]
-    phrases = [*itertools.chain(*lexicon.OPENINGS), *lexicon.INSERTIONS, *lexicon.CONNECTORS, *verbs]
+    nouns = pool(" ".join(POOLS), POOLS)
+    adjectives = ADJECTIVES.values()
+    verbs = [pair for frame in FRAMES for pair in zip(frame.english, frame.french, strict=True)]
+    phrases = [*itertools.chain(*OPENINGS), *INSERTIONS, *CONNECTORS, *verbs]
     grammar = [("the it was is .", "le la l' il elle était est .")]
     english, french = (list(" ".join(each[side] for each in [*grammar, *phrases]).split()) for side in range(2))
     english += [noun.english for noun in nouns] + [adjective.english for adjective in adjectives]

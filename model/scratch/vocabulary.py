@@ -4,8 +4,7 @@ import string
 from collections.abc import Sequence
 
 from clearhead.model.core.query import frozen
-from clearhead.model.scratch import lexicon, story_grammar
-from clearhead.model.scratch.grammar import join_words
+from clearhead.model.scratch import grammar, story_grammar
 from clearhead.model.scratch.source import SNAPSHOT, is_scratch
 
 
@@ -23,13 +22,13 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
         return {}
     if name == "stories":
         return story_grammar.phrases()
-    nouns = {pool: tuple(f"the {noun}" for noun in members) for pool, members in lexicon.POOLS.items()}
-    reasons = tuple(connector[0].replace("{is}", verb).removesuffix(" {adjective}") for connector in lexicon.CONNECTORS
+    nouns = {pool: tuple(f"the {noun}" for noun in members) for pool, members in grammar.POOLS.items()}
+    reasons = tuple(connector[0].replace("{is}", verb).removesuffix(" {adjective}") for connector in grammar.CONNECTORS
                     for verb in ("was", "is"))
-    return {"openings": tuple(opening[0] for openings in lexicon.OPENINGS for opening in openings), **nouns,
-            "behind a noun": tuple(insertion[0] for insertion in lexicon.INSERTIONS),
-            "what did not happen": tuple(verb for frame in lexicon.FRAMES for verb in frame.english),
-            "reasons": reasons, "adjectives": tuple(lexicon.ADJECTIVES)}
+    return {"openings": tuple(opening[0] for openings in grammar.OPENINGS for opening in openings), **nouns,
+            "behind a noun": tuple(insertion[0] for insertion in grammar.INSERTIONS),
+            "what did not happen": tuple(verb for frame in grammar.FRAMES for verb in frame.english),
+            "reasons": reasons, "adjectives": tuple(grammar.ADJECTIVES)}
 
 
 @frozen
@@ -55,8 +54,8 @@ class Swap:
 
 def swap(text: str) -> Swap | None:
     """Return the possible swaps in a small-world sentence, recognised by its verb, or None for any other text."""
-    known = {noun for members in lexicon.POOLS.values() for noun in members}
-    for frame in lexicon.FRAMES:
+    known = {noun for members in grammar.POOLS.values() for noun in members}
+    for frame in grammar.FRAMES:
         verb = next((verb for verb in frame.english if f" {verb} " in text), None)
         if verb is None:
             continue
@@ -75,7 +74,7 @@ def join_phrases(model_id: str, chosen: Sequence[str]) -> str:
     if model_id.split(SNAPSHOT)[0] == "induction":
         return "".join(chosen)
     if model_id.split(SNAPSHOT)[0] == "stories":
-        return join_words(" ".join(chosen).split())   # a story may stop anywhere: the model continues it
+        return grammar.join_words(" ".join(chosen).split())   # a story may stop anywhere: the model continues it
     text = re.sub(r" (?=[,.])", "", " ".join(chosen))
     return re.sub(r"(^|\. )(\w)", lambda match: match[1] + match[2].upper(),
                   text) + "." * bool(text and text[-1] not in ".,")

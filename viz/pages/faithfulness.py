@@ -21,6 +21,8 @@ from clearhead.model.studies.attribution import (
     REMOVALS,
     Attribution,
     AttributionQuery,
+    Swapped,
+    SwapQuery,
     agreement,
     ceiling,
     kind_of,
@@ -35,7 +37,6 @@ from clearhead.model.studies.faithfulness import (
     texts,
 )
 from clearhead.model.studies.token_removal import last_word, target_word
-from clearhead.model.studies.weight_swap import Swapped, SwapQuery
 from clearhead.viz.app.examples import comparison_text
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Switch, Words, position
@@ -110,7 +111,7 @@ def _proof() -> tuple[Callable, ...]:
     """Return the functions that compute the measures."""
     from clearhead.model.core import statistics
     from clearhead.model.studies import rollout
-    from clearhead.model.studies.weight_swap import permute_rows
+    from clearhead.model.studies.attribution import permute_rows
 
     return (rollout.with_residual, rollout.rollout, rollout.flow, rollout.transformed_values, rollout.contributions,
             rollout.apply_norm, rollout.by_stage, statistics.rank_correlations, rank_agreement, permute_rows,

@@ -8,9 +8,8 @@ from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, Query, Temper
 from clearhead.model.scratch import source
 from clearhead.model.studies import rollout
-from clearhead.model.studies.attribution import LONGEST, REMOVALS, AttributionQuery
+from clearhead.model.studies.attribution import LONGEST, REMOVALS, AttributionQuery, SwapQuery
 from clearhead.model.studies.token_removal import explained_answer
-from clearhead.model.studies.weight_swap import SwapQuery
 from tests.model.only import Only
 
 TEXT = "the animal didn't cross the street because it was too tired."
