@@ -33,8 +33,11 @@ def test_sentences_edits_and_models_are_compared(seen):
     first, second, change = (hovered(seen, f"compare-{name}", 10, 2, 16) for name in ("first", "second", "difference"))
     numbers = [float(said.split("\n")[-1].replace("−", "-")) for said in (first, second, change)]
     main.get_by_role("button", name=words["save"]).click()
+    main.page.get_by_role("combobox", name=strings("heads")["export_what"]).click()
+    main.page.get_by_role("option", name="PDF").click()
+    seen.rest()
     with seen.page.expect_download() as saved:
-        main.page.get_by_role("button", name="PDF", exact=True).click()
+        main.page.get_by_role("button", name=strings("heads")["export_save"], exact=True).click()
     assert saved.value.suggested_filename == "clearhead-compare.pdf"
     assert saved.value.path().read_bytes().startswith(b"%PDF")
     seen.page.keyboard.press("Escape")

@@ -178,7 +178,7 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, 
                 partial(comparison, form.suffix, shown, looked, saved, records, page.link()),
                 f"clearhead-compare{form.suffix}", form.mime) for form in formats_of("comparison")}
             numbers = partial(comparison_csv, found.shown), "clearhead-compare.csv", "text/csv"
-            save_choice("compare", files | {"CSV": numbers})
+            save_choice("compare-file", files | {"CSV": numbers})
 
 
 def as_matrices(view: View, found: OpenHead) -> tuple[Head, ...]:
