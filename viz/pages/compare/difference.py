@@ -27,7 +27,7 @@ from clearhead.viz.components.from_record import hidden_tokens, patch_name, scal
 from clearhead.viz.components.head_view import head_view
 from clearhead.viz.components.picture import Head, HeadValues, Image, PatchValues
 from clearhead.viz.components.picture_view import picture_view
-from clearhead.viz.export.formats import comparison, formats_of
+from clearhead.viz.export.formats import FORMATS, comparison, formats_of
 from clearhead.viz.export.tables import SIDES, comparison_csv
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.style.format import (
@@ -41,7 +41,7 @@ from clearhead.viz.style.format import (
     true_minus,
 )
 from clearhead.viz.style.text import escape_markdown, strings
-from clearhead.viz.widgets.export_menu import Made, save_choice
+from clearhead.viz.widgets.export_menu import choose_file, save_button
 from clearhead.viz.widgets.fields import segments
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.handout_button import offer_picture
@@ -174,11 +174,11 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, 
     looked = replace(view, token=token, pair=None)
     with st.popover(WORDS["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
         if opened.open:
-            files: dict[str, Made] = {form.name: (
-                partial(comparison, form.suffix, shown, looked, saved, records, page.link()),
-                f"clearhead-compare{form.suffix}", form.mime) for form in formats_of("comparison")}
-            numbers = partial(comparison_csv, found.shown), "clearhead-compare.csv", "text/csv"
-            save_choice("compare-file", files | {"CSV": numbers})
+            forms = {form.name: form for form in (*formats_of("comparison"), FORMATS[".csv"])}
+            form = forms[choose_file("compare-file", forms)]
+            make = partial(comparison_csv, found.shown) if form.suffix == ".csv" else partial(
+                comparison, form.suffix, shown, looked, saved, records, page.link())
+            save_button("compare-file", make, f"clearhead-compare{form.suffix}", form.mime)
 
 
 def as_matrices(view: View, found: OpenHead) -> tuple[Head, ...]:
