@@ -11,11 +11,11 @@ from clearhead.model.studies.coreference import read_cases
 from clearhead.viz.export.handout.files import Handout, load, save
 from clearhead.viz.export.handout.page import page
 from clearhead.viz.export.tables import guard_cell
-from tests.fabricate.items import curve, grid, head, squares
+from tests.fabricate.items import coloured, curve, grid, head, photos, picture, squares, table
 from tests.hostile import CELLS, JSON, PIECES, TEXTS, changed, examples
 from tests.viz.export.readers import unguard_cell
 
-GOOD = save(Handout("made up", (head(), grid(), squares(), curve())))
+GOOD = save(Handout("made up", (head(), grid(), squares(), curve(), coloured(), picture(), photos(), table())))
 
 
 def sentence(error: UserError) -> bool:
@@ -39,7 +39,7 @@ def test_any_bytes_give_a_handout_or_one_sentence(content):
 @given(st.data())
 def test_changed_handout_is_read_or_refused(data):
     found = json.loads(GOOD)
-    item = found["items"][data.draw(st.integers(0, 3))]
+    item = found["items"][data.draw(st.integers(0, 7))]
     for name in data.draw(st.lists(st.sampled_from([*item, "title", "version", "items"]), min_size=1, max_size=2)):
         text = TEXTS | st.sampled_from(["head_view", "head_grid", "chart"])
         (item if name in item else found)[name] = data.draw(JSON | text)
@@ -50,7 +50,7 @@ def test_changed_handout_is_read_or_refused(data):
 @given(st.data())
 def test_changed_figure_is_read_or_refused(data):
     found = json.loads(GOOD)
-    item = found["items"][data.draw(st.integers(0, 3))]
+    item = found["items"][data.draw(st.integers(0, 7))]
     item["value"] = data.draw(changed(item["value"]))
     opened(json.dumps(found).encode(), page)   # as a visitor does, who looks at it and exports it
 

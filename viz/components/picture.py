@@ -40,6 +40,7 @@ HEAD, IMAGE = 560, 430    # pixels: height of a head or a grid, and of a picture
 ROW_SUM_TOLERANCE = 1e-3  # a row sum this close to 1 counts as 1
 SMALL = 96                # longest side in pixels of the picture behind a thumbnail
 SIDE = 2048               # longest side in pixels of an image
+LARGEST_NUMBER = 1e30     # of a head; NaN is one without a number
 LISTED = 8                # tokens in the table for readers who cannot see an image, besides those without a patch
 COLOURS = theme.COMPONENT | {"glow": glow.css_colours(), "below": glow.css_colours(theme.GLOW_BELOW)}
 Messages = tuple[bytes, bytes]   # body and state
@@ -192,8 +193,8 @@ class HeadValues:
     ranked: bool = False              # whether badges rank these numbers instead of the weights of a pair
 
     def __post_init__(self) -> None:
-        require(self.bound is None or 0 <= self.bound < math.inf)
-        require(not any(map(math.isinf, self.numbers.values())))
+        require(self.bound is None or 0 <= self.bound <= LARGEST_NUMBER)
+        require(not any(abs(number) > LARGEST_NUMBER for number in self.numbers.values()))
 
     @property
     def reach(self) -> float:

@@ -2,6 +2,7 @@
 All are validated when they are made; `read` makes them, and pictures, from a stranger's file.
 """
 import base64
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,7 @@ class Table:
         require(0 < len(set(self.columns)) == len(self.columns) <= LIMITS.table_columns)
         require(0 < len(self.rows) <= LIMITS.table_rows)
         require(all(len(row) == len(self.columns) for row in self.rows))
+        require(all(math.isfinite(cell) for row in self.rows for cell in row if isinstance(cell, float)))
 
     def frame(self) -> "DataFrame":
         """Return the table with unconverted cells."""

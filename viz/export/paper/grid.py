@@ -7,7 +7,7 @@ import numpy as np
 
 from clearhead.model.core.query import HeadId
 from clearhead.viz.export.paper.page import STRUCK, WORDS, Paper, PicturePlan, roomiest, weight_name
-from clearhead.viz.export.paper.sheet import Sheet
+from clearhead.viz.export.paper.sheet import Sheet, readable
 from clearhead.viz.style import glow, theme
 from clearhead.viz.style.format import head_label, true_minus, weight_ticks
 from clearhead.viz.style.text import strings
@@ -72,7 +72,8 @@ def _bar(values: "HeadValues | None", behind: "GridPicture | None") -> tuple[np.
     if values is not None:
         struck = strings("components")["grid"]["struck"]
         name = "; ".join([values.label] * bool(values.label) + [struck] * values.signed)
-        return theme.ramp(stops=theme.SIGNED["light"] if values.signed else None), values.ticks, name
+        return (theme.ramp(stops=theme.SIGNED["light"] if values.signed else None), values.ticks,
+                readable(name, mono=False))
     if behind is not None:
         return theme.ramp(stops=theme.GLOW), glow.ticks(behind.most), WORDS["times"]
     return theme.ramp(), weight_ticks("root"), weight_name("root")
@@ -118,7 +119,7 @@ def _spots(grid: "Grid", side: tuple[float, float], per: int) -> Spots:
 def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float], values: "HeadValues",
             head: HeadId) -> None:
     """Draw a head as one colour, struck through if its number is negative."""
-    share = float(np.clip(values.numbers.get(head, 0) / values.reach, -1, 1))
+    share = float(np.clip(np.nan_to_num(values.numbers.get(head, 0)) / values.reach, -1, 1))
     ramp = theme.ramp(steps=511, stops=theme.SIGNED["light"] if values.signed else None)
     colour = ramp[round(510 * ((share + 1) / 2 if values.signed else max(share, 0)))]
     sheet.box(*corner, *side, fill="#{:02x}{:02x}{:02x}".format(*colour))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.viz.export.paper.page import STRUCK, WORDS, Paper, PicturePlan
-from clearhead.viz.export.paper.sheet import Sheet
+from clearhead.viz.export.paper.sheet import Sheet, readable
 from clearhead.viz.style import glow, theme
 from clearhead.viz.style.text import strings
 
@@ -39,7 +39,8 @@ def plan_of(shown: "Image", paper: Paper) -> PicturePlan:
             _frame(sheet, here[focus], theme.ACCENT)
         sheet.box(x, y, width, height, edge=theme.HAIRLINE)
 
-    name = strings("components")["picture"]["legends"].get(values.kind, "{what}").format(what=values.what)
+    what = readable(values.what, mono=False)
+    name = strings("components")["picture"]["legends"].get(values.kind, "{what}").format(what=what)
     orientation = "" if focus is None else WORDS("picture", a=patches.texts[focus])
     notes = () if paper.handout else shown.notes
     return PicturePlan(width, height, orientation, notes, paint, bar(signed), values.ticks, name, signed=signed)
