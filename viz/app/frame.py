@@ -115,7 +115,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     if first or went_back():
         context.restore()
     elif left:
-        context.correct(screen="", continuation=())
+        context.correct(screen="", **({} if name == HOME else {"continuation": ()}))
     st.html(STYLE)
     st.html(MARKED.format(word="" if page.section == HOME else page.section))
     fit_question(context)

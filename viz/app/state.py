@@ -106,16 +106,17 @@ def complete_view(state: State, record: AttentionRecord) -> View:
     if "head" not in chosen or not attention_map.has(layer, head):
         layer, head = _first_head(attention_map, pair, token)
     overlay = tuple(other for other in view.overlay if attention_map.has(*other) and other != (layer, head))
-    view = replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay,
-                   lens=_fitting_lens(view.lens if "lens" in chosen else "", record))
+    lens = _fitting_lens(view.lens if "lens" in chosen else "", record.picture is not None
+                         and attention_map.queries.grid is not None)
+    view = replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay, lens=lens)
     return view if "scale" in chosen else replace(view, scale=readable_scale(tenth_weight(attention_map, view)))
 
 
-def _fitting_lens(lens: str, record: AttentionRecord) -> str:
-    """Return the lens, or a substitute that suits the record: over the picture, or a text's matrix."""
-    if record.picture is None:
-        return "matrix" if lens in ("", "picture") else lens
-    return "picture" if lens in ("", "text") else lens
+def _fitting_lens(lens: str, pictured: bool) -> str:
+    """Return the lens, or a substitute that suits patches of a picture or tokens of a text."""
+    if pictured:
+        return "picture" if lens in ("", "text") else lens
+    return "matrix" if lens in ("", "picture") else lens
 
 
 def first_token(tokens: Tokens) -> int:

@@ -6,7 +6,7 @@ from clearhead.model.core.query import Kind
 from clearhead.model.core.view import View
 from clearhead.viz.app.state import LONG, State, complete_view, readable_scale, tenth_weight
 from clearhead.viz.style.theme import strength
-from tests.fabricate import HEADS, record
+from tests.fabricate import HEADS, pictured, record
 
 N = 7
 OWN = State(model="fake", text="the text")
@@ -71,3 +71,18 @@ def test_short_row_uses_the_linear_scale():
 def test_first_scale_that_shows_it_is_chosen(tenth, scale):
     assert readable_scale(tenth) == scale
     assert tenth < 0.0002 or strength(np.array(tenth), scale) >= 0.1
+
+
+def test_written_tokens_belong_to_their_text_and_the_last_is_in_focus():
+    written = State().with_question(continuation=(7, 8))
+    answer = record(N)
+    assert complete_view(written, answer).token == len(answer.maps[0].queries) - 1
+    assert written.with_view(head=(0, 1)).continuation == (7, 8)
+    assert written.with_question(text="Another.").continuation == written.with_question(model="b").continuation == ()
+
+
+def test_picture_opens_over_its_patches_unless_another_lens_was_chosen():
+    made = pictured()
+    lenses = [complete_view(state, made).lens for state in (State(), State().with_view(lens="matrix"))]
+    assert lenses == ["picture", "matrix"] and complete_view(State().with_view(lens="picture"),
+                                                             record(N)).lens == "matrix"
