@@ -1,7 +1,6 @@
 """The model's input picture: choosing it, its strip, and which pages accept pictures."""
 import contextlib
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -16,10 +15,9 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.session import Kept, session
 from clearhead.viz.app.state import State
 from clearhead.viz.components.component import Selection, registered
-from clearhead.viz.components.from_record import hidden_tokens, image_of, patches_of
+from clearhead.viz.components.from_record import hidden_tokens, patches_of
 from clearhead.viz.components.picture import Image, Patches, PatchValues
 from clearhead.viz.components.picture_view import picture_view
-from clearhead.viz.style import glow
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import bind, most_megabytes
 from clearhead.viz.widgets.fragment import is_here
@@ -99,14 +97,6 @@ HIGH = 150   # height of the picture strip in pixels
 def named_patches(record: AttentionRecord, view: View) -> Patches:
     """Return a record's picture, described by its name, and its tokens."""
     return patches_of(record, view.kind, picture_name(record.query.image))
-
-
-def open_picture(record: AttentionRecord, view: View, *, key: str, height: int,
-                 opacity: float = glow.OPACITY, on_event: Callable[[Selection], None] | None = None) -> Image:
-    """Draw the open head's weights from the token in focus over the picture, and return it for My lesson."""
-    shown = replace(image_of(record, view), patches=named_patches(record, view), opacity=opacity)
-    picture_view(shown, height=height, key=key, on_event=on_event)
-    return shown
 
 
 def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = "",

@@ -28,10 +28,11 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.page_controls import Number, Switch, Words
 from clearhead.viz.app.state import complete_view, tenth_weight
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
-from clearhead.viz.components.from_record import grid_of, head_of, patch_name, picture_behind, rows_overview
+from clearhead.viz.components.from_record import grid_of, head_of, image_of, patch_name, picture_behind, rows_overview
 from clearhead.viz.components.head_grid import GridEvent, head_grid
 from clearhead.viz.components.head_view import head_view
 from clearhead.viz.components.picture import Head, HeadValues, Image
+from clearhead.viz.components.picture_view import picture_view
 from clearhead.viz.components.slider import slider
 from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.pages.heads.prediction import marked_cells
@@ -53,7 +54,7 @@ from clearhead.viz.widgets.handout_button import offer_picture
 from clearhead.viz.widgets.head_picker import kind_choice
 from clearhead.viz.widgets.layout import flex_row, heading
 from clearhead.viz.widgets.measured import FROM_FILE, saved_corpus
-from clearhead.viz.widgets.picture import open_picture, patch_strip
+from clearhead.viz.widgets.picture import named_patches, patch_strip
 
 WORDS = strings("heads")
 
@@ -212,8 +213,9 @@ def open_head(page: PageContext, record: AttentionRecord, view: View, measures: 
         _display(page, record, view, measures, why)
         export_menu(page, record, view)
     if view.lens == "picture":
-        return open_picture(record, view, key="head-picture", height=PICTURE, opacity=page["opacity"],
-                            on_event=lambda event: page.set(token=event.token))
+        image = replace(image_of(record, view), patches=named_patches(record, view), opacity=page["opacity"])
+        picture_view(image, height=PICTURE, key="head-picture", on_event=lambda event: page.set(token=event.token))
+        return image
     guess = marked_cells(page, record, view)
     shown = head_of(record, replace(view, pair=None) if guess else view)
     head_view(shown, height=PICTURE, guess=guess, why_scale=why, key="head",
