@@ -19,7 +19,6 @@ from clearhead.viz.style import theme as colours
 from clearhead.viz.style.format import visible_token
 
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
-MONO = "'DejaVu Sans Mono', ui-monospace, monospace"
 ACCENT = {"light": colours.ACCENT, "dark": "#f08a4b"}   # the page's primary colours in .streamlit/config.toml
 MUTED = {"light": colours.QUIET, "dark": "#a3abb8"}
 GRID = {"light": "#e6e9ee", "dark": "#252c38"}

@@ -1,10 +1,10 @@
-"""Draw a dependency tree, a tree of next words, paths through layers, and the wiring of encoder and decoder."""
+"""Draw a dependency tree, a tree of next words, and paths through layers."""
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from clearhead.model.core.query import frozen
-from clearhead.viz.figures.base import ACCENT, FADED, LETTER, MONO, MUTED, chart, series_colours, text_width
+from clearhead.viz.figures.base import ACCENT, FADED, LETTER, MUTED, chart, series_colours, text_width
 from clearhead.viz.figures.drawing import FigureSpec, Markup, plain
 from clearhead.viz.style.theme import INK
 
@@ -229,51 +229,3 @@ def paths(theme: str, tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Seq
     figure.update_yaxes(range=[-FREE, layers + FREE], visible=False)
     figure.update_layout(margin={"l": 10, "r": 10, "t": 10, "b": 30})
     return figure
-
-
-# drawing units: x of the encoder's and the decoder's centre, and the size of a box
-ENCODER_MIDDLE, DECODER_MIDDLE, BOX_WIDTH, BOX_HEIGHT = 2.2, 7.8, 4.25, 1.05
-MARGIN = 4                                           # pixels around the drawing
-ENCODER, DECODER = ("source", "encoder", "memory"), ("target", "masked", "cross", "forward", "answer")
-LEVELS = {"source": 0.7, "encoder": 4.1, "memory": 7.1, "target": 0.7, "masked": 3.0, "cross": 5.2, "forward": 7.1,
-          "answer": 9.3}
-COLOURS = {"source": None, "encoder": 0, "memory": 0, "target": None, "masked": 1, "cross": 2, "forward": 1,
-           "answer": None}   # indices in theme.HEADS
-
-
-def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, height: int = 460) -> FigureSpec:
-    """Draw the wiring of encoder and decoder. words: the text in each box of ENCODER and DECODER. arrows: labels of the
-    three arrows into cross-attention: the upper and the lower one from the encoder, and the one from below."""
-    figure, loud, faded = chart(theme, height=height), ACCENT[theme], FADED[theme]
-    places = {name: (ENCODER_MIDDLE if name in ENCODER else DECODER_MIDDLE, level) for name, level in LEVELS.items()}
-    for name, (x, y) in places.items():
-        number = COLOURS[name]
-        figure.add_shape(type="rect", x0=x - BOX_WIDTH / 2, x1=x + BOX_WIDTH / 2, y0=y - BOX_HEIGHT / 2,
-                         y1=y + BOX_HEIGHT / 2, line_width=2,
-                         line_color=faded if number is None else series_colours(theme)[number])
-        figure.add_annotation(x=x, y=y, text=words[name], font_size=12)
-    figure.add_shape(type="rect", x0=DECODER_MIDDLE - 2.2, x1=DECODER_MIDDLE + 2.2, y0=2.2, y1=7.85, line_color=faded,
-                     line_dash="dot")
-    for low, high in (*pairwise(ENCODER), *pairwise(DECODER)):
-        (x, start), (_, end) = places[low], places[high]
-        _arrow(figure, (x, start + BOX_HEIGHT / 2), (x, end - BOX_HEIGHT / 2), faded, 1.2)
-    edge, middle = ENCODER_MIDDLE + BOX_WIDTH / 2, (ENCODER_MIDDLE + DECODER_MIDDLE) / 2 + 0.17
-    side = edge + 0.35
-    for x0, y0, y1 in ((edge, 7.1, 7.1), (side, 7.1, 4.95)):
-        figure.add_shape(type="line", x0=x0, y0=y0, x1=side, y1=y1, line_color=loud, line_width=2)
-    for level in (5.45, 4.95):
-        _arrow(figure, (side, level), (DECODER_MIDDLE - BOX_WIDTH / 2, level), loud, 2)
-    for text, x, y, anchor in zip(arrows, (middle, middle, DECODER_MIDDLE + 0.15), (5.69, 4.71, 4.1),
-                                  ("center", "center", "left"), strict=True):
-        figure.add_annotation(x=x, y=y, text=text, xanchor=anchor, font={"size": 13, "color": loud, "family": MONO})
-    figure.add_scatter(x=[x for x, _ in places.values()], y=[y for _, y in places.values()], mode="markers",
-                       marker_opacity=0, name="boxes", hovertext=[words[name] for name in places],
-                       hovertemplate="%{hovertext}<extra></extra>", showlegend=False)
-    figure.update_layout(xaxis={"range": [-0.05, 10.05], "visible": False}, yaxis={"range": [0, 10], "visible": False},
-                         margin=dict.fromkeys("lrtb", MARGIN))
-    return figure
-
-
-def _arrow(figure: FigureSpec, start: tuple[float, float], end: tuple[float, float], colour: str, width: float) -> None:
-    figure.add_annotation(x=end[0], y=end[1], ax=start[0], ay=start[1], xref="x", yref="y", axref="x", ayref="y",
-                          showarrow=True, text="", arrowhead=2, arrowwidth=width, arrowcolor=colour)

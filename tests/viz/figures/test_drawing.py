@@ -12,7 +12,7 @@ from plotly.offline import get_plotlyjs
 
 from clearhead.viz.figures import __file__ as folder
 from clearhead.viz.figures.bars import bars, histogram, stacked_bars
-from clearhead.viz.figures.diagrams import DECODER, ENCODER, Branch, Look, dependency_tree, paths, wiring, word_tree
+from clearhead.viz.figures.diagrams import Branch, Look, dependency_tree, paths, word_tree
 from clearhead.viz.figures.drawing import FigureSpec, Markup, markup, without_markup
 from clearhead.viz.figures.heads import (
     accuracies,
@@ -92,8 +92,6 @@ FIGURES: dict = {
                          corners=(THREE, FOUR, ALL, "x")),
     vector_plane: lambda: vector_plane("light", Points(np.eye(2), NAMES), axes=("x", "y"),
                                        arrows=[(THREE, X[:2]), (FOUR, X[1:3])]),
-    wiring: lambda: wiring("light", {name: markup("<b>{token}</b>", token=ONE) for name in (*ENCODER, *DECODER)},
-                           [TWO, THREE, FOUR]),
     word_tree: lambda: word_tree("light", ONE, [Branch((0,), TWO, "60%", 1.0, THREE),
                                                 Branch((1,), FOUR, "40%", 0.0, ALL)]),
     atlas_scatter: lambda: atlas_scatter("light", HeadDots(NAMES, X[:2], X[:2], X[:2], X[:2] / 9, [], 0),

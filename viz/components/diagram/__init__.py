@@ -1,4 +1,5 @@
-"""A diagram of boxes and lines; a click on a box opens it. The layouts are in block.py and transformer.py."""
+"""A diagram of boxes and lines; a click on a box opens it. The layouts are in block.py, stacks.py and
+transformer.py."""
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
@@ -30,9 +31,10 @@ def parse_event(value: object, boxes: Sequence[Box]) -> str | None:
 
 def diagram(drawings: Sequence[tuple[object, ...]], boxes: Sequence[Box], wires: Sequence[Sequence[object]], *,
             frames: Sequence[object] = (), labels: Sequence[object] = (), hint: str = "", opened: str = "", key: str,
-            on_open: Callable[[str], None]) -> None:
+            on_open: Callable[[str], None] | None = None) -> None:
     """Draw a diagram. drawings: (alternative text, width, height) of each. wires: [drawing, [x, y, x, y, …]] of each
-    arrow. frames: [drawing, x, y, width, height]. labels: [drawing, x, y, text]. hint: the text below the diagram while
+    arrow. frames: [drawing, x, y, width, height]. labels: [drawing, x, y, text]. Wires and labels may end with a CSS
+    class, "loud". hint: the text below the diagram while
     no box is under the pointer. opened: name of the marked box. on_open: receives the name of a clicked box before the
     page reruns."""
     show_here("diagram", key, {"colours": theme.COMPONENT, "drawings": drawings, "wires": wires, "frames": frames,

@@ -12,13 +12,13 @@ export const mount = framed("diagram", ({ root, on, send }) => {
   function build(read) {
     body = read;
     drawings.replaceChildren();
-    const svgs = body.drawings.map(([name, ...size]) => shape("svg",
-      { viewBox: `0 0 ${size.join(" ")}`, role: "group", "aria-label": name }, drawings));
+    const svgs = body.drawings.map(([name, ...size]) => shape("svg", { viewBox: `0 0 ${size.join(" ")}`,
+      role: "group", "aria-label": name, style: `--wide: ${size[0]}px` }, drawings));
     for (const [at, x, y, width, height] of body.frames) {
       shape("rect", { class: "frame", x, y, width, height, rx: 10 }, svgs[at]);
     }
-    for (const [at, points] of body.wires) wire(svgs[at], points);
-    for (const [at, x, y, words] of body.labels) label(svgs[at], words, { x, y, class: "small" });
+    for (const [at, points, look] of body.wires) wire(svgs[at], points, look);
+    for (const [at, x, y, words, look = "small"] of body.labels) label(svgs[at], words, { x, y, class: look });
     boxes = body.boxes.map((each) => {
       const group = box(svgs[each.drawing], each.look, each.place, each.lines), [x, y, width, height] = each.place;
       if (each.corner) label(group, each.corner, { x: x + width / 2 - 5, y: y + height / 2 - 5, class: "corner" });

@@ -55,13 +55,14 @@ export function box(parent, name, [x, y, width, height], lines) {
  * Draw an arrow through points [x, y, x, y, …] with right-angled corners, styled by the classes wire and tip-of-wire.
  * @param {Element} parent
  * @param {number[]} points
+ * @param {string} [look]  another class
  */
-export function wire(parent, points) {
+export function wire(parent, points, look = "") {
   const [x0, y0, x, y] = points.slice(-4), [dx, dy] = [Math.sign(x - x0), Math.sign(y - y0)];
   const [left, top, across, down] = [x - 7 * dx, y - 7 * dy, 3.5 * dy, 3.5 * dx];
-  shape("polyline", { class: "wire", points: points.join(" ") }, parent);
+  shape("polyline", { class: `wire ${look}`, points: points.join(" ") }, parent);
   const d = `M${x},${y}L${left + across},${top + down}L${left - across},${top - down}Z`;
-  shape("path", { class: "tip-of-wire", d }, parent);
+  shape("path", { class: `tip-of-wire ${look}`, d }, parent);
 }
 
 /**

@@ -17,10 +17,9 @@ from clearhead.model.lessons import families
 from clearhead.model.studies.predictions import LikelihoodQuery, SequenceLikelihood
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Number, Words
+from clearhead.viz.components.diagram.stacks import stacks
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.base import UPRIGHT
-from clearhead.viz.figures.diagrams import wiring
-from clearhead.viz.figures.drawing import Markup, markup
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import token_markdown, visible_token
@@ -90,13 +89,12 @@ def _inputs(page: PageContext, words: Section) -> None:
     words.tell(n=len(tensors.memory), m=len(tensors.stream), d=tensors.memory.shape[1], layers=tensors.layers,
                apart=tensors.apart)
     begins = textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …")
-    boxes = {name: markup(box, **words.facts, said=begins) for name, box in words["boxes"].items()}
-    arrows = ["?"] * 3
+    boxes = {name: words["boxes"](name, **words.facts, said=begins).split("\n") for name in words["boxes"]}
     if revealed:
-        boxes["cross"], arrows = boxes["cross_answered"], list(map(Markup, words["arrows"]))
+        boxes["cross"] = boxes["cross_answered"]
     with right:
-        words.figure(wiring, boxes, arrows, height=410, kind="answered" if revealed else "",
-                     key="families-inputs")
+        stacks(boxes, "KVQ" if revealed else "???", alt=words("alt_answered" if revealed else "alt", **words.facts),
+               key="families-inputs")
     if revealed:
         words.explain(families.wiring, notices_in=right)
         with st.expander(words["tensors"]):
