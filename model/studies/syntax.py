@@ -353,7 +353,7 @@ class RelationPairs:
 
     def counted(self, outcomes: Iterable[np.ndarray], names: int) -> np.ndarray:
         """Count the pairs for which each outcome, bool (pair), is true, int64 (relation, half, outcome)."""
-        counts = [np.bincount(self.group[outcome], minlength=2 * names) for outcome in outcomes]
+        counts = [np.bincount(self.group[np.flatnonzero(outcome)], minlength=2 * names) for outcome in outcomes]
         return np.array(counts, np.int64).T.reshape(names, 2, len(counts))
 
     def right(self, looked: np.ndarray) -> Iterator[np.ndarray]:
