@@ -147,7 +147,7 @@ def _figure(item: Item, number: int, words: Texts) -> str:
 
 def packed(message: bytes) -> str:
     """Return a message as a page contains it: compressed, in base64."""
-    return base64.b64encode(zlib.compress(message, 9)).decode()
+    return base64.b64encode(zlib.compress(message)).decode()
 
 
 def paper_svg(value: Value) -> str:
@@ -211,9 +211,8 @@ def _place(item: Item) -> str:
     """Return data attributes that identify a figure's question and head, so that a click in a grid finds the head."""
     try:
         source = json.loads(item.source)
-        question = [source[name]
-                    for name in ("model", "revision", "text", "text_b", "target", "continuation", "edits", "kind")]
-        question.append(source.get("chat", False))   # older files do not have it
+        question = [source[name] for name in ("model", "revision", "text", "text_b", "target", "continuation", "edits",
+                                              "kind", "chat")]
     except (ValueError, KeyError, TypeError):
         return ""
     digest = hashlib.sha256(json.dumps(question).encode()).hexdigest()[:16]
