@@ -130,7 +130,7 @@ def bytes_of(answer: object) -> int:
     parts: Iterable[object] = vars(answer).values() if is_dataclass(answer) else ()
     if isinstance(answer, dict | list | tuple):
         parts = answer.values() if isinstance(answer, dict) else answer
-    return 100 + sum(map(bytes_of, parts))
+    return 100 + (len(answer) if isinstance(answer, str | bytes) else sum(map(bytes_of, parts)))
 
 
 class ByteCache(MutableMapping[Any, Any]):

@@ -53,7 +53,7 @@ class Item:
     @cached_property
     def nbytes(self) -> int:
         """Size of the entry and its texts in bytes."""
-        return bytes_of(self.value) + sum(len(getattr(self, name)) for name in TEXTS)
+        return bytes_of([self.value, *(getattr(self, name) for name in TEXTS)])
 
     @property
     def said(self) -> dict[str, Any]:

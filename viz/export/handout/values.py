@@ -52,11 +52,6 @@ class Chart:
         except DAMAGE as error:
             raise UserError(FOREIGN) from error
 
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return len(self.spec)
-
 
 @frozen
 class Table:
