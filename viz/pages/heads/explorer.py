@@ -124,7 +124,7 @@ def sentence(page: PageContext, record: AttentionRecord, view: View, hidden: boo
     chosen = "token" in page.state.user_set and page.state.view.token is not None
     token_strip(queries, focus=view.token, pair=None if cross or hidden else view.pair, pairs=not (cross or hidden),
                 chosen=bool(chosen or view.pair or hidden), key="strip",
-                on_event=lambda event: page.set(token=event.token,
+                on_event=lambda event: page.set(head=view.head_id, token=event.token,
                                                 pair=view.pair if cross or hidden else event.pair))
     if cross and not hidden:
         token_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
@@ -219,7 +219,7 @@ def open_head(page: PageContext, record: AttentionRecord, view: View, measures: 
     guess = marked_cells(page, record, view)
     shown = head_of(record, replace(view, pair=None) if guess else view)
     head_view(shown, height=PICTURE, guess=guess, why_scale=why, key="head",
-              on_event=lambda event: page.set(token=event.token, pair=event.pair))
+              on_event=lambda event: page.set(head=view.head_id, token=event.token, pair=event.pair))
     return shown
 
 

@@ -1,5 +1,7 @@
 """What Heads shows of a translator, besides its heads: its words one after another, and where it decides between il
 and elle."""
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -39,7 +41,7 @@ def words(page: PageContext, record: AttentionRecord, view: View) -> None:
     written = rows_by_produced_token(page.record(), kind)
     pronoun = pronoun_of(written.queries)
     word = view.token if view.kind is kind and view.token is not None else pronoun or 0
-    _steps(page, kind, word, len(written.queries))
+    _steps(page, view, kind, word, len(written.queries))
     left, right = split(6, 5, gap="large")
     with left:
         _head_rows(written, word)
@@ -79,17 +81,18 @@ def _french(tokens: Tokens) -> str:
     return text
 
 
-def _steps(page: PageContext, kind: Kind, word: int, count: int) -> None:
+def _steps(page: PageContext, view: View, kind: Kind, word: int, count: int) -> None:
     """Draw the buttons that step through the words of the translation, or play it."""
+    here: dict[str, Any] = {"kind": kind} | ({"head": view.head_id} if view.kind is kind else {})
     with flex_row():
         if word > 0:
-            button_setting(page, WORDS["back"], "word-back", kind=kind, token=word - 1)
+            button_setting(page, WORDS["back"], "word-back", **here, token=word - 1)
         if word + 1 < count:
-            button_setting(page, WORDS["forward"], "word-forward", kind=kind, token=word + 1)
+            button_setting(page, WORDS["forward"], "word-forward", **here, token=word + 1)
         if st.button(WORDS["pause" if PLAYING.value else "play"], key="word-play", icon=":material/play_arrow:"):
             PLAYING.value = not PLAYING.value
             if PLAYING.value:
-                page.set(kind=kind, token=0, written=True, stepping=True)
+                page.set(**here, token=0, written=True, stepping=True)
             st.rerun()
         if page["stepping"]:
             button_setting(page, WORDS["all"], "word-all", stepping=False)
@@ -98,7 +101,7 @@ def _steps(page: PageContext, kind: Kind, word: int, count: int) -> None:
 def next_word(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Advance a playing translation by one word, or stop at its end."""
     if (view.token or 0) + 1 < len(record[view.kind].queries):
-        page.set(token=(view.token or 0) + 1, passing=True)
+        page.set(head=view.head_id, token=(view.token or 0) + 1, passing=True)
     else:
         pause()
 
