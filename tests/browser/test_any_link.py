@@ -66,9 +66,8 @@ def test_any_link_draws_its_page(app, name):
         assert strings("frame")["unknown_page_error"] not in page.words and "Traceback" not in page.words, page.query
         if number < len(hostile):
             assert page.wrong == [] and not [refusal for refusal in UNREAD if refusal in page.words], page.query
-            # beside pictures alone, and beside texts of the page's own, none stand that could be left out
-            typed = about.reads != "picture" and not about.own_texts
-            assert (left_out in page.words) == (typed and asks), page.query
+            # beside texts of the page's own, none stand that could be left out
+            assert (left_out in page.words) == (asks and not about.own_texts), page.query
 
 
 def test_unknown_model_names_the_nearest_ones(app):

@@ -5,7 +5,8 @@ from tests.browser.watch import PATIENCE
 
 
 def test_clicked_patch_is_shown_for_every_head(seen):
-    seen.page.goto(seen.address + "/pictures?model=marked-digit")
+    seen.page.goto(seen.address + "/research")
+    seen.main.locator(".st-key-open-pictures button").click(timeout=PATIENCE)
     picture = seen.main.locator(".st-key-head-picture .ch.patches[data-drawn]")
     expect(picture).to_be_visible(timeout=PATIENCE)
     seen.rest().fine()

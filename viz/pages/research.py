@@ -34,4 +34,4 @@ def _open(page: PageContext, name: str) -> None:
         page.open_next(name)
         return
     target, _, params = moved(name, "").partition("?")
-    page.open_state(target, page.linked(target, dict(parse_qsl(params))))
+    page.open_state(target, page.linked(target, dict(parse_qsl(params)), {}))
