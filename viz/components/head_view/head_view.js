@@ -10,8 +10,8 @@ import { text } from "./text.js";
 import { drawLegend, wordsOf } from "./words.js";
 
 /**
- * One or several heads, as viz/components/head_view/__init__.py packs them: the weights' codes (head, row, column), the
- * scores' (row, column), or with a bound the codes of a difference.
+ * One or several heads, as Head.messages in viz/components/picture.py packs them: the weights' codes (head, row,
+ * column), the scores' (row, column), or with a bound the codes of a difference.
  * @typedef {import("../js/messages.js").Section} Section
  * @typedef {{texts: string[], flags: number[], tokens: number[]}} Axis
  * @typedef {{heads: [layer: number, head: number][], rows: Axis, columns: Axis | null, weights: Section,
