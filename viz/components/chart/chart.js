@@ -10,7 +10,7 @@ const STRIP = 36;       // pixels below a full-screen chart, for plotly's button
 const SHARE = 0.5;      // share of the window's height that must be left for a chart alone on its page
 const REST = 0.6;       // share of its own height that must fit on the screen; otherwise the chart gets the next screen
 // while presenting: largest enlargement of the height; font size relative to the page's
-const MOST = 1.2, LETTERS = 0.96;
+const MOST = 1.2, LETTERS = 0.84;
 const QUIET = 100;      // milliseconds without changes before invisible charts are drawn
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
 

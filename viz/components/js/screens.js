@@ -14,7 +14,7 @@ const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before e
 const SINGLE = 0.88;            // scale of a page that is not split into screens
 const SETTLED = 500;            // ms until charts have settled
 const EDGE = 0.04;              // share of a screen's height: overhang of a shadow or of a slider's label
-const MOST = 0.6, LEAST = 0.28; // share of the window's height that a lesson's charts take
+const MOST = 0.6, LEAST = 0.3;  // share of the window's height that a lesson's charts take
 const SMALLEST = 0.64;          // smallest enlargement of a screen that would not fit otherwise
 const WHOLE = 1.01;             // height of what hangs over at most: a margin
 const LINE = 26;                // height of the bottom line in pixels
@@ -119,7 +119,7 @@ export function present(start, { lesson, only }, tell) {
       }));
     };
     let over = high();
-    for (; lesson && over > 1 && share > LEAST; over = high()) share -= 0.04;
+    for (; lesson && over > 1 && share > LEAST; over = high()) share -= 0.05;
     for (; over > WHOLE && scale > SMALLEST; over = high()) scale = Math.max(SMALLEST, scale / over);
     if (over > WHOLE) scale = 0;
     if (!scale) high();
