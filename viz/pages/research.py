@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl
 import streamlit as st
 
 from clearhead.viz.app.page import Page, PageContext
-from clearhead.viz.components.files import moved
+from clearhead.viz.components.files import MOVED
 from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.cards import card_row, page_cards
 from clearhead.viz.widgets.layout import opening
@@ -33,5 +33,5 @@ def _open(page: PageContext, name: str) -> None:
     if name not in strings("research")["models"]["cards"]:
         page.open_next(name)
         return
-    target, _, params = moved(name, "").partition("?")
+    target, params = MOVED[name]
     page.open_state(target, page.linked(target, dict(parse_qsl(params)), {}))
