@@ -146,6 +146,7 @@ def test_saved_list_has_the_picture_of_every_entry(seen, browser, tmp_path):
     text = page.get_by_label("Text", exact=True)
     text.fill(LONG)
     text.press("Control+Enter")
+    page.get_by_text("reads 512 of").wait_for(timeout=90_000)
     rest()
     page.locator(".st-key-to-list button").first.click()
     add(page, "", 1)

@@ -61,6 +61,11 @@ class Photograph:
     picture: bytes   # WebP
     says: str
 
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return len(self.picture)
+
 
 def expected(token: str) -> Mapping[str, str] | None:
     """Return the texts of the page that arrives with this token, once; None for any other visitor."""

@@ -95,9 +95,14 @@ class Words:
     def __post_init__(self) -> None:
         require(self.component in SPOKEN and 0 <= self.minutes <= 999)
         require(all(len(text) <= LIMITS.longest_text for _, text in self.texts))
+        require(max(len(self.title), len(self.answer), len(self.revision)) <= LIMITS.handout_text)
         if self.picture:
             decode(base64.b64decode(self.picture, validate=True), "The picture of a screen")
-        require(max(len(self.title), len(self.answer)) <= LIMITS.handout_text)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return len(self.picture) + sum(len(text) for _, text in self.texts) + len(self.title) + len(self.answer)
 
 
 SPOKEN = ("screen", "text", "question")   # a screen shows the page in its link
