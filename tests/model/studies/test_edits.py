@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,8 @@ class Case:
 
     @cached_property
     def record(self) -> Record:
-        return Record(self.models.record(self.query, quiet), self.models.model)
+        opened: Any = SimpleNamespace(revision=self.query.revision, opened=self.models.model)
+        return Record(self.models.record(self.query, quiet), opened)
 
     def pass_of(self, query: Query) -> Plain:
         """Return the plain pass of a query."""
