@@ -40,7 +40,7 @@ def pack(header: Mapping[str, object], sections: Mapping[str, np.ndarray]) -> by
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return (header, arrays) of a message, like messages.js. Used by tests and for saved messages."""
+    """Return (header, arrays) of a message, like messages.js. Used by tests and benchmarks."""
     start = 4 + int.from_bytes(message[:4], "little")
     header = json.loads(message[4:start])
     arrays = {}
