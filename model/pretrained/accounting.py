@@ -277,8 +277,10 @@ def _keys(config: "Config", default: "Config | None", path: str = "") -> list[st
     left = [name for name, value in vars(config).items()
             if name not in known and not hasattr(kind, name) and not _is_harmless(name, value, config.model_type)]
     if "rope_parameters" in known:
-        left += [f"rope_parameters.{key}" for level in objects(vars(config).get("rope_parameters"))
-                 for key, value in level.items() if key not in {"type", *RopeParameters.__annotations__}
+        rotary, *usual = (list(objects(vars(each or kind).get("rope_parameters"))) for each in (config, own, default))
+        known_there = {"type", *RopeParameters.__annotations__, *(key for levels in usual for each in levels
+                                                                  for key in each)}
+        left += [f"rope_parameters.{key}" for level in rotary for key, value in level.items() if key not in known_there
                  and not isinstance(value, dict) and not _is_harmless(key, value, config.model_type)]
     clauses = []
     if left:
