@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SUFFIX = "~untrained"
 OPTION = re.compile(r"~(?:(?P<dtype>float32|float64|bfloat16|float16)|(?P<device>(?:cpu|cuda|mps|xpu)(?::\d{1,3})?))$")
+OFFERED = {"dtype": "float32, float64, bfloat16 or float16",
+           "device": "cpu, cuda, mps or xpu, with a number such as cuda:1"}
 PATH_STARTS = ("./", "../", "~", ".\\", "..\\")
 
 # a model's attention implementation is switched during verification, and transformers' imports are not thread-safe
@@ -100,23 +102,20 @@ def _reads(folder: Path, revision: str) -> frozenset[str]:
         "target" if config.get("is_encoder_decoder") else "text_b", *(("chat",) if has_chat_template(folder) else ())))
 
 
-def with_options(model_id: str, revision: str | None = None, dtype: str | None = None,
-                 device: str | None = None) -> str:
-    """Return the id of a model at this revision, in this type and on this device: name@revision~dtype~device. Raises
+def with_options(model_id: str, revision: str | None = None, **options: str) -> str:
+    """Return the id of a model at this revision, in this dtype and on this device: name@revision~dtype~device. Raises
     UserError for any that is not offered."""
-    types, there = "float32, float64, bfloat16 or float16", "cpu, cuda, mps or xpu, with a number such as cuda:1"
     if revision is not None:
         if _folder(model_id) is not None:
             raise UserError(f"{model_id} is a folder, which has no revisions; leave revision= out.")
         entry = catalogue.entry_named(model_id)
         model_id = f"{model_id if entry is None else entry.same_as or entry.place}@{revision}"
-    for name, asked, usual, offered in (("dtype", dtype, ModelFiles.dtype, types),
-                                        ("device", device, ModelFiles.device, there)):
-        option = "" if asked is None else f"~{asked.removeprefix('torch.')}"
+    for name, asked in options.items():
+        option = f"~{asked.removeprefix('torch.')}"
         found = OPTION.fullmatch(option)
-        if option and not (found and found[name]):
-            raise UserError(f"{name} is {quoted(str(asked))} but must be {offered}; choose one of these.")
-        model_id += "" if option[1:] == usual else option
+        if not (found and found[name]):
+            raise UserError(f"{name} is {quoted(asked)} but must be {OFFERED[name]}; choose one of these.")
+        model_id += "" if option[1:] == getattr(ModelFiles, name) else option
     return model_id
 
 
