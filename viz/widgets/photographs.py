@@ -43,7 +43,7 @@ _REFUSED = Kept[dict[Screen, str]]({})   # why there is no photograph
 
 def _take(screen: Screen, report: Progress) -> Photograph:
     begun = time.perf_counter()
-    taken = photograph(screen, _own_server(), report)
+    taken = photograph(screen, report)
     _times.append(time.perf_counter() - begun)
     return taken
 
@@ -99,7 +99,7 @@ def screen_of(item: Item) -> Screen | None:
         shows["revision"] = said["revision"]
     first = {"screen": next(iter(screens(name)), "")} if name in lessons() else {}
     wanted = {each: value for each, value in params.items() if each not in ("entry", PASSING)}
-    return Screen(name, tuple((first | wanted | {"present": "1"}).items()), said["texts"],
+    return Screen(_own_server(), name, tuple((first | wanted | {"present": "1"}).items()), said["texts"],
                   tuple(shows.items()))
 
 

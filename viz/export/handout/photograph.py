@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from clearhead.model.core.files import TemporaryFolder
+from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, UserError, frozen
 from clearhead.viz.style.text import strings
 
@@ -46,12 +47,17 @@ _expected: dict[str, Mapping[str, str]] = {}   # {token: texts}
 
 @frozen
 class Screen:
-    """A page to be photographed."""
+    """A page to be photographed: a question whose answer is the photograph."""
 
+    server: str                          # this server's own address, which ends with "/"
     page: str                            # its name
     params: tuple[tuple[str, str], ...]  # the parameters of its address
     texts: tuple[tuple[str, str], ...]   # (short name, text) of the texts that the address leaves out
     shows: tuple[tuple[str, object], ...]   # (field, value) that the page must state: its model, its texts
+
+    def answer(self, models: Models, report: Progress) -> "Photograph":
+        """Photograph the page."""
+        return photograph(self, report)
 
 
 @frozen
@@ -72,18 +78,18 @@ def expected(token: str) -> Mapping[str, str] | None:
     return _expected.pop(token, None)
 
 
-def photograph(screen: Screen, base: str, report: Progress) -> Photograph:
-    """Photograph a page. base: this server's own address. Raises UserError if there is no Chromium, or if the page
-    does not appear or shows something else."""
+def photograph(screen: Screen, report: Progress) -> Photograph:
+    """Photograph a page. Raises UserError if there is no Chromium, or if the page does not appear or shows something
+    else."""
     token = secrets.token_urlsafe()
     _expected[token] = dict(screen.texts)
     try:
-        with TemporaryFolder("photograph") as folder, _page(folder, base) as call:
+        with TemporaryFolder("photograph") as folder, _page(folder, screen.server) as call:
             call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"},
                                                          {"name": "prefers-reduced-motion", "value": "reduce"}])
             call("Emulation.setDeviceMetricsOverride", width=WIDTH, height=HEIGHT, deviceScaleFactor=SCALE,
                  mobile=False)
-            call("Page.navigate", url=f"{base}{screen.page}?{urlencode((*screen.params, (TOKEN, token)))}")
+            call("Page.navigate", url=f"{screen.server}{screen.page}?{urlencode((*screen.params, (TOKEN, token)))}")
             stated = json.loads(_drawn(call, report))
             if any(stated.get(field) != value for field, value in (*screen.shows, ("failed", False))):
                 raise UserError(WORDS["photograph_differs"])
@@ -115,14 +121,14 @@ def _value(call: Call, expression: str) -> Any:
 
 
 @contextmanager
-def _page(folder: Path, base: str) -> Iterator[Call]:
+def _page(folder: Path, server: str) -> Iterator[Call]:
     """Start a Chromium with an empty page, and yield call(method, **parameters) of its DevTools protocol."""
     from websockets.exceptions import WebSocketException  # neither is needed by the first page
     from websockets.sync.client import connect
 
     from clearhead.viz.export.handout import pdf
 
-    alone = f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {urlsplit(base).hostname}"
+    alone = f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {urlsplit(server).hostname}"
     for command in pdf.commands():
         browser = subprocess.Popen(
             [*command, alone, "--ignore-certificate-errors", "--hide-scrollbars", "--remote-debugging-port=0",
