@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from benchmarks.session import Session
 from clearhead.viz.app.page_controls import Control
+from clearhead.viz.style.text import addresses
 
 
 def trains(control: Control) -> bool:
@@ -33,7 +34,7 @@ class Page(Session):
 async def _visit(address: str, links: list[dict], name: str) -> list[Page]:
     pages = []
     for params in links:
-        pages.append(await Page.open(address, urlencode(params), name))
+        pages.append(await Page.open(address, urlencode(params), addresses().get(name, name)))
         await pages[-1].until(lambda: not pages[-1].running)
         await pages[-1].close()
     return pages

@@ -6,7 +6,10 @@ from tests.browser.watch import PATIENCE
 
 def test_clicked_patch_is_shown_for_every_head(seen):
     seen.page.goto(seen.address + "/research")
-    seen.main.locator(".st-key-open-pictures button").click(timeout=PATIENCE)
+    card = seen.main.locator(".st-key-open-pictures button")
+    expect(card).to_be_visible(timeout=PATIENCE)
+    seen.page.wait_for_function("() => [...document.images].every((image) => image.complete)")
+    card.click()
     picture = seen.main.locator(".st-key-head-picture .ch.patches[data-drawn]")
     expect(picture).to_be_visible(timeout=PATIENCE)
     seen.rest().fine()

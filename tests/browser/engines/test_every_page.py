@@ -4,6 +4,7 @@ import json
 import pytest
 
 from clearhead.viz.app.page import pages
+from clearhead.viz.style.text import addresses
 from tests.browser.engines.engine import Engine
 from tests.browser.engines.painted import begin, differences, painted
 
@@ -21,13 +22,14 @@ CAME = """() => {
 }"""
 
 
-def visit(engine: Engine, address: str, name: str, query: str, wanted: dict | None = None) -> dict:
-    """Return what the page shows once it is as wanted; a query starts a session that ends with this visit."""
-    if query or engine.at != address:
-        begin(engine, f"{address}/{name}{query}")
-        engine.at = None if query else address
+def visit(engine: Engine, address: str, name: str, wanted: dict | None = None) -> dict:
+    """Return what the page shows once it is as wanted."""
+    path = f"/{addresses()[name]}"
+    if engine.at != address:
+        begin(engine, address + path)
+        engine.at = address
     else:
-        engine.run(f"() => ({GO})({json.dumps(f'/{name}')})")
+        engine.run(f"() => ({GO})({json.dumps(path)})")
     engine.until(CAME)
     return painted(engine, wanted)
 
