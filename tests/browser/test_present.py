@@ -20,7 +20,7 @@ UNREAD = """() => {
     const zoom = (at) => at ? getComputedStyle(at).zoom * zoom(at.parentElement ?? at.getRootNode().host) : 1;
     const size = (at) => parseFloat(getComputedStyle(at).fontSize) * zoom(at);
     const main = document.querySelector("[data-testid=stMain]"), roots = [main], found = [];
-    const apart = ".slider, .hint, .unseen, .clearhead-line, .heatmap-label, .mtight, .katex-mathml";
+    const apart = ".slider, .colorbar, .hint, .unseen, .clearhead-line, .heatmap-label, .mtight, .katex-mathml";
     const prose = "h2, h3, [data-said], [data-said] p, [class*=st-key-predict-] p, .st-key-screen-remember li";
     while (roots.length) for (const each of roots.pop().querySelectorAll("*")) {
         if (each.shadowRoot) roots.push(each.shadowRoot);
