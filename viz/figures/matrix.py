@@ -187,7 +187,7 @@ def _row_numbers(row: np.ndarray, largest: float) -> tuple[int, list[str]]:
     return power, [text if text.strip("0.") else "" for text in texts]
 
 
-NAME_SIZE = 11   # font size in pixels
+NAME_SIZE = 12   # font size in pixels
 
 
 def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray] | None]], *, height: int = 300) -> FigureSpec:
