@@ -84,7 +84,7 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     made.value.save_as(tmp_path / "page.html")
     written = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Sharper below one." in written
-    assert re.search(r'<img class="photograph" alt="Softmax\. What[^"]* T = 0\.5', written)
+    assert re.search(r'<img class="photograph" alt="Softmax\. One row[^"]* T = 0\.5', written)
     page.get_by_role("button", name="Add a text").click()
     page.get_by_role("textbox", name="Text").fill("Look.")
     page.get_by_test_id("stPopoverBody").get_by_role("button", name="Add", exact=True).click()
