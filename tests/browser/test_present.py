@@ -15,13 +15,13 @@ TOLD = 350              # ms: the server hears 300 ms later which screen is seen
 WINDOWS = (1280, 720), (1024, 768), (1920, 1080)
 FITTED = 600            # ms: a screen is fitted again once its charts have settled
 # what an audience could not read: text under 14 pixels (sliders, hints, thinned labels, exponents apart), prose under a
-# 36th of its height; what is not on the screen; charts, but for matrices, that together are narrower than half of it
+# 40th of its height; what is not on the screen; charts, but for matrices, that together are narrower than half of it
 UNREAD = """() => {
     const zoom = (at) => at ? getComputedStyle(at).zoom * zoom(at.parentElement ?? at.getRootNode().host) : 1;
     const size = (at) => parseFloat(getComputedStyle(at).fontSize) * zoom(at);
     const main = document.querySelector("[data-testid=stMain]"), roots = [main], found = [];
     const apart = ".slider, .colorbar, .hint, .unseen, .clearhead-line, .heatmap-label, .mtight, .katex-mathml";
-    const large = Math.min(innerWidth / 64, innerHeight / 36);
+    const large = Math.min(innerWidth / 70, innerHeight / 40);
     const prose = "h2, h3, [data-said], [data-said] p, [class*=st-key-predict-] p, .st-key-screen-remember li";
     while (roots.length) for (const each of roots.pop().querySelectorAll("*")) {
         if (each.shadowRoot) roots.push(each.shadowRoot);

@@ -47,7 +47,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
     with computing():
         _inputs(page, lesson)
     with lesson.section("three") as words:
-        if decoder() == STANDS_IN:
+        if decoder() == STANDS_IN and not page.present:
             st.caption(words["missing"])
             offer_smollm2("three")
         lesson.fragment(_who_sees_what, words)
