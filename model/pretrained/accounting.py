@@ -8,7 +8,7 @@ import dataclasses
 import inspect
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,13 +150,18 @@ COPIES = re.compile(r"(pytorch_)?model(\.\w+)?(-\d+-of-\d+)?\.(bin|pth?|ckpt)|mo
 BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position_ids|token_type_ids|coder\.version)$")
 # tensors of a base model that only pooling or the training on masked positions uses
 UNUSED = re.compile(r"pooler|mask_token|mask_emb|masked_spec_embed")
+# keys that say whether tokens attend to later ones, with the values that say nothing about a text; Gemma has the second
+DIRECTIONS = {"is_causal": (None,), "use_bidirectional_attention": (None, False, "vision")}
+# a key of rotary positions that transformers accepts for every type, though only networks with a default read it
+PARTIAL = "partial_rotary_factor"
 
 
 def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | None", unexpected: Iterable[str],
-              read: Collection[Path] = (), pooled: bool = True) -> tuple[str, ...]:
+              read: Collection[Path] = (), repeated: Sequence[str] = (), pooled: bool = True) -> tuple[str, ...]:
     """Return clauses about anything in the folders of a loaded network and its adapter that changes the model but is
     not applied. config: from the first folder's config.json; unexpected: stored tensors that the network lacks; read:
-    the files of weights; pooled: whether a sentence model's pooling is applied."""
+    the files of weights; repeated: tensors that are stored twice; pooled: whether a sentence model's pooling is
+    applied."""
     clauses = []
     for folder in folders:
         contents = {path.name: parsed(path) for path in sorted(folder.glob("*.json"))
@@ -173,32 +178,54 @@ def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | N
         if beside:
             clauses.append(f"the tensors in {_named(beside)}, such as those of an adapter, are not applied")
         if folder == folders[0]:
-            clauses += _architectures(config)
+            clauses += _contradictions(contents.get("config.json"), config)
             clauses += _sentence_modules(folder, contents.get("sentence_bert_config.json"), pooled)
             quantised += [f"{name} in config.json" for name in PACKED if getattr(config, name, None)]
         if getattr(network, "hf_quantizer", None) is None:
             clauses += [f"the quantisation that {name} describes is not applied" for name in quantised]
     clauses += _keys(config, default_of(type(config))) + _tensors(network, sorted(unexpected))
+    if repeated:
+        clauses.append(f"the weights hold {_named([*repeated])} twice, and which one is meant is unknown")
     return tuple(dict.fromkeys(clauses))
 
 
 def _code(folder: Path, contents: dict[str, object]) -> Iterator[str]:
-    """Yield a clause about code that is shipped with the model, which is never run: its files, and the configurations
-    that name its classes."""
-    found = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.suffix.lower() in CODE]
-    found += [f"auto_map in {name}" for name, content in contents.items()
-              if any(level.get("auto_map") for level in objects(content))]
+    """Yield a clause about code that is shipped with the model, which is never run: code files, and the classes in an
+    auto_map at any depth of a configuration."""
+    found = [path.relative_to(folder).as_posix() for pattern in ("*", "*/*", "*/*/*", "*/*/*/*")
+             for path in folder.glob(pattern) if path.suffix.lower() in CODE]
+    maps = []
+    for name, content in contents.items():
+        mapped = [reference for level in objects(content) for reference in _strings(level.get("auto_map"))]
+        maps += [f"auto_map in {name}"] * bool(mapped)
+        found += [f"{reference.rpartition('--')[2].rpartition('.')[0] or reference}.py" for reference in mapped]
     if found:
-        yield f"this repository's own code ({_named(sorted(found))}) is not run"
+        said = "; ".join(filter(None, (_named(sorted(set(found))), " and ".join(maps))))
+        yield f"this repository's own code ({said}) is not run"
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield the strings in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
 
 
 def _classes(contents: dict[str, object]) -> Iterator[str]:
-    """Yield a clause for each tokenizer or processor class that is not in transformers."""
+    """Yield a clause for each tokenizer or processor class that is not in transformers, and for the package of an
+    adapted class."""
     for file, content in contents.items():
-        for name in (level[key] for level in objects(content) for key in CLASSES if isinstance(level.get(key), str)):
-            spellings = (name, name.removesuffix("Fast"), name.replace("FeatureExtractor", "ImageProcessor"))
-            if name not in harmless()["classes"] and not any(_of_transformers(each) for each in spellings):
-                yield f"{file} names the class {_named([name])}, which transformers does not have"
+        for level in objects(content):
+            package = level.get("parent_library", "transformers.")   # written by peft
+            if not str(package).startswith("transformers."):
+                yield (f"{file} says that the adapter was trained on {_named([str(level.get('base_model_class'))])} of "
+                       f"{_named([str(package)])}, which is not run")
+            for name in (level[key] for key in CLASSES if isinstance(level.get(key), str)):
+                spellings = (name, name.removesuffix("Fast"), name.replace("FeatureExtractor", "ImageProcessor"))
+                if name not in harmless()["classes"] and not any(_of_transformers(each) for each in spellings):
+                    yield f"{file} names the class {_named([name])}, which transformers does not have"
 
 
 def _of_transformers(name: str) -> "type[Network] | None":
@@ -220,16 +247,33 @@ def _architecture_names(given: str | Iterable[object] | None) -> list[str]:
     return [given] if isinstance(given, str) else [str(name) for name in given or ()]
 
 
-def _architectures(config: "Config") -> Iterator[str]:
-    """Yield a clause for each architecture of a configuration that transformers does not have, or that is of another
-    type."""
-    for name in _architecture_names(config.architectures):
+def _contradictions(content: object, config: "Config", path: str = "") -> Iterator[str]:
+    """Yield a clause for each entry of a config.json, at any depth, that contradicts the loaded configuration: another
+    model type or rotary base, or an architecture that transformers does not have or that is of another type."""
+    import transformers
+
+    if not isinstance(content, dict):
+        return
+    said, kind = str(content.get("model_type") or ""), type(config)
+    if said and said != kind.model_type and (
+            said not in transformers.CONFIG_MAPPING or not _related(transformers.CONFIG_MAPPING[said], kind)):
+        yield f"config.json sets {path}model_type to {_named([said])}, where {kind.model_type} is used"
+    bases = {level["rope_theta"] for level in objects(vars(config).get("rope_parameters")) if level.get("rope_theta")}
+    for key, value in content.items():
+        if (key.endswith(("rope_theta", "base_freq", "emb_base")) and key not in vars(config) and bases
+                and value not in (None, *bases)):
+            yield (f"config.json sets {path}{key} to {_named([str(value)])}, where "
+                   f"{' and '.join(map(str, sorted(bases)))} is used")
+    for name in _architecture_names(content.get("architectures")):
         wanted = getattr(_of_transformers(name), "config_class", None)
         if wanted is None:
             yield f"config.json names the architecture {_named([name])}, which is not a model of transformers"
-        elif not _related(wanted, type(config)):
+        elif not _related(wanted, kind):
             yield (f"config.json names the architecture {name}, which is of the type {wanted.model_type} and not of "
                    f"{config.model_type}")
+    for key, inner in content.items():
+        if hasattr(part := vars(config).get(key), "architectures"):
+            yield from _contradictions(inner, part, f"{path}{key}.")
 
 
 def _related(one: "type[Config]", other: "type[Config]") -> bool:
@@ -276,11 +320,14 @@ def _keys(config: "Config", default: "Config | None", path: str = "") -> list[st
     left = [name for name, value in vars(config).items()
             if name not in known and not hasattr(kind, name) and not _is_harmless(name, value, config.model_type)]
     if "rope_parameters" in known:
-        rotary, *usual = (list(objects(vars(each or kind).get("rope_parameters"))) for each in (config, own, default))
-        known_there = {"type", *RopeParameters.__annotations__, *(key for levels in usual for each in levels
-                                                                  for key in each)}
-        left += [f"rope_parameters.{key}" for level in rotary for key, value in level.items() if key not in known_there
-                 and not isinstance(value, dict) and not _is_harmless(key, value, config.model_type)]
+        rotary, *defaults = (list(objects(vars(each or kind).get("rope_parameters")))
+                             for each in (config, own, default))
+        left += _unread_rotary(rotary, defaults)
+        known_there = {"type", *RopeParameters.__annotations__} - {PARTIAL} | {
+            key for levels in defaults for level in levels for key in level}
+        left += [f"rope_parameters.{key}" for level in rotary for key, value in level.items()
+                 if key not in known_there and not isinstance(value, dict)
+                 and not _is_harmless(key, value, config.model_type)]
     clauses = []
     if left:
         clauses.append(f"config.json sets {_named([path + name for name in left])}, which {kind.__name__} of "
@@ -291,11 +338,33 @@ def _keys(config: "Config", default: "Config | None", path: str = "") -> list[st
     return clauses
 
 
+def _unread_rotary(rotary: list[dict], defaults: list[list[dict]]) -> list[str]:
+    """Return the entries of rope_parameters that no layer reads: those for all layers if the type has entries for each
+    kind of layer, and the reverse."""
+    usual = next((levels for levels in defaults if levels and levels[0]), [])
+    by_layer = len(usual) > 1
+    return [f"rope_parameters.{key}" for key, value in rotary[0].items()
+            if (by_layer or isinstance(value, dict)) and key not in usual[0]] if usual and rotary else []
+
+
 def _is_harmless(name: str, value: object, model_type: str) -> bool:
     return value in (None, []) or (isinstance(value, dict) and all(
         _is_harmless(f"{name}.{key}", value[key], model_type) for key in value)) or any(
         name in group.get("keys", ()) or value in group.get("values", {}).get(name, ())
         for group in harmless()["harmless"] if model_type in group.get("types", (model_type,)))
+
+
+def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
+    """Return a clause if config.json sets is_causal or use_bidirectional_attention but the probe's masks disagree.
+    causal: whether no token of the probe attends to later ones. transformers' mask code reads is_causal from any
+    configuration, but not every network uses that code."""
+    levels = [vars(each) for each in (config, config.get_text_config(), getattr(config, "encoder", config))]
+    given = [(key, value) for key, unset in DIRECTIONS.items() for level in levels
+             if (value := level.get(key)) not in unset]
+    if config.is_encoder_decoder or any((key == "is_causal" and bool(value)) != causal for key, value in given):
+        return tuple(f"config.json sets {key} to {value}, which {type(config).__name__} of transformers is not known "
+                     f"to follow" for key, value in given[:1])
+    return ()
 
 
 def _sentence_modules(folder: Path, about: object, pooled: bool) -> Iterator[str]:

@@ -42,17 +42,27 @@ HEADS = re.compile(r"(classifier|score|(classifier|classification_head)\.out_pro
 PREFIX = "base_model.model."   # prefix of every tensor name in an adapter's file
 
 
-def with_adapter(place: "ModelFiles", find: "Callable[[str], ModelFiles]") -> "ModelFiles":
-    """Return the model's files with the adapter in its folder, or with a note that it is not applied. If the folder has
-    only an adapter, the files are those of its base, which `find` locates by name. Raises UserError if an adapter
-    without its base cannot be applied."""
-    adapter = Adapter(place.folder)
-    if files.is_adapter_alone(place.folder):
-        return adapter.with_base(place, find)
-    if not adapter.obstacle:
-        return replace(place, adapter=place.folder)
-    note = f"{adapter.named} beside the weights is not applied, as {adapter.obstacle}"
-    return replace(place, unapplied=(*place.unapplied, note))
+def with_adapters(place: "ModelFiles", inside: list[Path], find: "Callable[[str], ModelFiles]") -> "ModelFiles":
+    """Return the model's files with the folder's adapter, and with a note on each adapter that is not applied, such as
+    those in the subfolders `inside`. If the folder has only an adapter, the files are those of its base, which `find`
+    locates by name. Raises UserError if an adapter without its base cannot be applied."""
+    folder, unapplied = place.folder, []
+    if files.is_adapter_alone(folder):
+        place = Adapter(folder).with_base(place, find)
+    elif files.has_adapter(folder):
+        adapter = Adapter(folder)
+        if adapter.obstacle:
+            unapplied.append(f"{adapter.named} beside the weights is not applied, as {adapter.obstacle}")
+        else:
+            place = replace(place, adapter=folder)
+    elif inside and not any(path for name in ("config.json", "*/config.json") for path in folder.glob(name)):
+        raise UserError(f"{folder} has no model, only adapters in subfolders; open one of them, such as "
+                        f"{inside[0]}.")
+    for path in inside:
+        adapter = Adapter(path)
+        why = f", as {adapter.obstacle}" if adapter.obstacle else f"; {BESIDE} to have it applied"
+        unapplied.append(f"{adapter.named} in {path.relative_to(folder).as_posix()} is not applied{why}")
+    return replace(place, unapplied=place.unapplied + tuple(unapplied))
 
 
 @frozen

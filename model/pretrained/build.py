@@ -136,7 +136,8 @@ def load_network(place: "ModelFiles", argument: str, report: Progress) -> Loaded
         raise UserError(f"{place.title} cannot be moved to {place.device} ({first_line(error, 120)}); choose another "
                         f"device.") from error
     with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
-        clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"], weights.files, pooled)
+        clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"], weights.files,
+                                       weights.repeated(prefix), pooled)
     stored = weights.dtypes
     own = place.dtype == "float32" and set(stored) <= COMPUTED
     dtype = place.dtype if own else f"{place.dtype}, stored as {' and '.join(stored)}"
@@ -187,7 +188,9 @@ def examine(place: "ModelFiles", network: "Network", head: str, forward: "Probe"
     if reasons:
         wiring, looks_ahead = None, _report(place, network, head, reasons, forward, lengths)
         shapes = _shapes_of(network)
-    return Examined(wiring, looks_ahead, tuple(dict.fromkeys(reasons + place.unapplied)), shapes)
+    causal = not looks_ahead if wiring is None else wiring.has(Kind.CAUSAL)
+    reasons += place.unapplied + accounting.follows_is_causal(network.config, causal)
+    return Examined(wiring, looks_ahead, tuple(dict.fromkeys(reasons)), shapes)
 
 
 class Probe:

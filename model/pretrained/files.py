@@ -7,6 +7,7 @@ that does not derive from Exception. `blame` therefore converts all errors about
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
@@ -49,15 +50,25 @@ class Weights:
     def tensors(self) -> dict[str, tuple[Path, str, tuple[int, ...]]]:
         """The tensors, {name: (file, safetensors type, shape)}. Raises UserError, naming the file, if one is
         damaged."""
+        return dict(self._stored)
+
+    @cached_property
+    def _stored(self) -> list[tuple[str, tuple[Path, str, tuple[int, ...]]]]:
         from safetensors import safe_open
 
-        found = {}
+        found = []
         for path in self.files:
             with blame(path, "weights"), safe_open(path, "np") as file:
                 for name in file.keys():   # noqa: SIM118 (it is no dictionary)
                     part = file.get_slice(name)
-                    found[name] = path, part.get_dtype(), tuple(part.get_shape())
+                    found.append((name, (path, part.get_dtype(), tuple(part.get_shape()))))
         return found
+
+    def repeated(self, prefix: str) -> list[str]:
+        """Return the tensors that several files hold, or that one holds with and without a prefix: transformers takes
+        any of them."""
+        counts = Counter(name for name, _ in self._stored)
+        return sorted(name for name, count in counts.items() if count > 1 or prefix + name in counts)
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -131,6 +142,12 @@ def objects(value: object) -> Iterator[dict]:
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from objects(inner)
+
+
+def adapters_inside(folder: Path) -> list[Path]:
+    """Return the folders of adapters up to three levels below a folder."""
+    return sorted(path.parent for pattern in ("*", "*/*", "*/*/*")
+                  for path in folder.glob(f"{pattern}/{ADAPTER_CONFIG}"))
 
 
 def has_adapter(folder: Path) -> bool:

@@ -12,7 +12,7 @@ from clearhead.model.capture.forward_pass import register
 from clearhead.model.core.models import Located
 from clearhead.model.core.query import NotOnDisk, Progress, UnknownModel, UserError, frozen, quiet, quoted
 from clearhead.model.pretrained import accounting, catalogue, convert, files
-from clearhead.model.pretrained.adapters import with_adapter
+from clearhead.model.pretrained.adapters import with_adapters
 from clearhead.model.pretrained.catalogue import check_id
 from clearhead.model.pretrained.tokens import has_chat_template
 
@@ -86,8 +86,9 @@ def locate(model_id: str) -> ModelFiles:
         catalogue.refuse_strangers()   # each type and device of a model takes memory of its own
         name, dtype, device = name[:option.start()], option["dtype"] or dtype, option["device"] or device
     place = _place(name)
-    if place.entry is None and files.has_adapter(place.folder):
-        place = with_adapter(place, _place)
+    inside = files.adapters_inside(place.folder) if place.entry is None else []
+    if inside or (place.entry is None and files.has_adapter(place.folder)):
+        place = with_adapters(place, inside, _place)
     revision = files.fingerprint(*place.folders, more=place.unapplied) + model_id[len(name):]
     return replace(place, id=model_id, revision=revision, dtype=dtype, device=device,
                    reads=_reads(place.folder, revision))

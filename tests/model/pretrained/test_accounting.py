@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from benchmarks import configs
 from clearhead.model.capture.forward_pass import register
-from clearhead.model.core.query import Query, UserError
+from clearhead.model.core.query import Kind, Query, UserError
 from clearhead.model.pretrained import accounting, load
 from tests.model import tiny
 
@@ -48,13 +48,14 @@ PLANTED = [
     *((name, "", [name]) for name in ("modeling_own.py", "custom_generate/generate.py", "kernel.cpython-311-gnu.so",
                                       "OWN.PY", "own.dll", "build/torch-ext/own/kernel.py")),
     ("config.json", {"auto_map": {"AutoModel": "modeling_own.Own"}, "architectures": ["Own"]},
-     ["auto_map in config.json", "architecture Own"]),
+     ["modeling_own.py", "auto_map in config.json", "architecture Own"]),
     ("processor_config.json", {"processor_class": "OwnProcessor"}, ["processor_config.json", "OwnProcessor"]),
-    ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["own.Own", None]}}, ["auto_map in tokenizer_config"]),
+    ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["own.Own", None]}}, ["own.py", "tokenizer_config.json"]),
     ("config.json", {"architectures": ["LlamaForCausalLM", "OwnForCausalLM"]}, ["OwnForC", "LlamaFor", "qwen3"]),
     ("config.json", {"attn_logit_softcapping": 5.0, "pruned_heads": {"0": [1]}}, ["attn_logit_s", "pruned_h"]),
     ("config.json", {"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4, "own_factor": 3}},
      ["rope_parameters.own_factor"]),
+    ("config.json", {"partial_rotary_factor": 0.5}, ["rope_parameters.partial_rotary_factor"]),
     ("config.json", {"quantization_config": {"quant_method": "own", "bits": 4}}, ["quantization_config"]),
     ("sentence_bert_config.json", {"do_lower_case": True}, ["do_lower_case"]),
     ("modules.json", [{"idx": 0, "type": "custom_st.Transformer"}], ["custom_st.Transformer", "modules.json"]),
@@ -63,6 +64,8 @@ PLANTED = [
     *((name, "", [f"tensors in {name}"]) for name in (
         "pytorch_lora_weights.safetensors", "adapter_model.bin", "steering.pt", "control_vector.gguf", "model_head.pkl",
         "model-00003-of-00003.safetensors")),
+    ("adapter_config.json", {"auto_mapping": {"base_model_class": "Own", "parent_library": "own.modeling"}},
+     ["Own of own.modeling"]),
     ("smash_config.json", {"quantizer": "hqq"}, ["smash_config.json"])]
 
 
@@ -101,6 +104,20 @@ def test_quantised_weights_are_refused(folder, report, method):
         load.locate(str(folder)).open(report)
 
 
+@pytest.mark.parametrize(("family", "key", "value", "status"), [
+    ("llama", "is_causal", False, "verified"), ("llama", "is_causal", True, "verified"),
+    ("bert", "is_causal", False, "verified"), ("bert", "is_causal", True, "reported"),
+    ("t5", "is_causal", False, "reported"), ("gemma2", "use_bidirectional_attention", True, "reported")])
+def test_direction_is_compared_with_the_masks(tmp_path, report, family, key, value, status):
+    folder = tiny.save(tmp_path / family, family)
+    change(folder, **{key: value})
+    model = load.locate(str(folder)).open(report)
+    record = model.record(Query(str(folder), "", "the animal", target="a cat" if family == "t5" else None), report)
+    assert record.verification.status == status
+    assert any(key in reason for reason in model.reasons) == (status == "reported")
+    assert status == "reported" or record.kinds == (Kind.CAUSAL if value else Kind.SELF,)
+
+
 @pytest.mark.parametrize(("tensor", "status"), [
     ("model.layers.1.self_attn.sinks", "reported"), ("model.layers.1.self_attn.q_proj.bias", "reported"),
     ("model.layers.7.self_attn.q_proj.weight", "reported"), ("model.embed_norm.weight", "reported"),
@@ -116,6 +133,56 @@ def test_stored_tensors_without_a_place_are_named(folder, report, tensor, status
 def test_inputs_of_a_type_with_several_base_models_are_known():
     accounting.check_inputs("mine", transformers.FunnelConfig(), "input_ids")
     assert accounting.unread(transformers.FunnelConfig()) == ()
+
+
+def test_parts_are_accounted_for(tmp_path):
+    halves = {"encoder": {"model_type": "bert", "is_causal": True}, "decoder": {"model_type": "bert"}}
+    assert accounting.follows_is_causal(transformers.EncoderDecoderConfig(**halves), True)
+    clip = {"model_type": "clip", "text_config": {"model_type": "bert"}}
+    assert any("text_config.model_type to bert" in each for each in configs.clauses_alone(clip, tmp_path))
+
+
+LOCAL, GLOBAL = ({"rope_type": "default", "rope_theta": base} for base in (1e4, 1e6))
+BY_LAYER = {"sliding_attention": LOCAL, "full_attention": GLOBAL}
+
+
+@pytest.mark.parametrize(("family", "changes", "named"), [
+    ("llama", {"rope_parameters": LOCAL, "rope_theta": 5e5}, "rope_theta to 500000.0, where 10000.0 is used"),
+    ("llama", {"rope_theta": 5e5, "rope_parameters": ...}, ""), ("llama", {"rope_theta": 1e4}, ""),
+    ("llama", {"rope_parameters": LOCAL | BY_LAYER}, "rope_parameters.sliding_attention"),
+    ("gemma3", {"rope_parameters": BY_LAYER}, ""),
+    ("gemma3", {"rope_parameters": BY_LAYER, "rope_local_base_freq": 5.0}, "rope_local_base_freq to 5.0"),
+    ("gemma3", {"rope_parameters": LOCAL | {"rope_type": "linear", "factor": 8.0}}, "rope_parameters.factor"),
+    ("gemma3", {"rope_parameters": ..., "rope_scaling": {"rope_type": "linear", "factor": 8.0}}, ""),
+    ("gemma3", {"rope_parameters": BY_LAYER | {"odd_attention": LOCAL}}, "rope_parameters.odd_attention")])
+def test_rotary_positions_that_no_layer_reads_are_named(tmp_path, report, family, changes, named):
+    folder = tmp_path / family
+    if family == "llama":
+        tiny.save(folder, family)
+    else:
+        sizes = tiny.GROUPED | {"sliding_window": 7, "query_pre_attn_scalar": 8}
+        tiny.drawn(("Gemma3TextConfig", "Gemma3ForCausalLM", sizes), 3, {}).save_pretrained(folder)
+        tiny.tokenizer().save_pretrained(folder)
+    content = json.loads((folder / "config.json").read_text(encoding="utf-8")) | changes
+    (folder / "config.json").write_text(json.dumps({key: value for key, value in content.items() if value is not ...}),
+                                        encoding="utf-8")
+    found = verification(folder, report)
+    assert found.status == ("reported" if named else "verified") and named in "".join(found.reasons)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_tensors_stored_twice_are_named(folder, report, beside):
+    path, name = folder / "model.safetensors", "model.layers.1.self_attn.q_proj.weight"
+    stored = load_file(path)
+    if beside:   # in another file of the same model
+        save_file({name: torch.zeros_like(stored[name])}, folder / "more.safetensors", metadata={"format": "pt"})
+        index = {"metadata": {}, "weight_map": dict.fromkeys(stored, "all.safetensors") | {name: "more.safetensors"}}
+        path.rename(folder / "all.safetensors")
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+    else:
+        save_file(stored | {name.removeprefix("model."): torch.zeros(32, 48)}, path, metadata={"format": "pt"})
+    found = verification(folder, report)
+    assert found.status == "reported" and "layers.1.self_attn.q_proj.weight twice" in "".join(found.reasons)
 
 
 @pytest.mark.rest
