@@ -154,8 +154,8 @@ def test_lost_picture_is_reported_on_every_page(strangers):
     heads, there = (links.opened(strangers.address, {"model": "marked-digit", "image": image}, name="heads")[0]
                     for image in (brought[0], brought[3]))
     assert "no longer in this server's memory" in heads.words and "open it again" in heads.words
-    assert "head" in heads.bodies   # the answer is still there
-    assert "dropped" not in there.words and "head" in there.bodies
+    assert "head-picture" in heads.bodies   # the answer is still there
+    assert "dropped" not in there.words and "head-picture" in there.bodies
 
 
 MARKER = "quokka"   # typed, uploaded and sent in every bad request below
