@@ -96,7 +96,7 @@ class UserError(Exception):
 
 
 # what `pip install "clearhead[app,paper,formats,adapters]"` adds: {extra: {import: package}}
-EXTRAS = {"app": {name: name for name in ("streamlit", "plotly", "segno", "psutil", "click")}
+EXTRAS = {"app": {name: name for name in ("streamlit", "plotly", "segno", "psutil", "click", "websockets")}
           | {"markdown_it": "markdown-it-py"},
           "paper": {"matplotlib": "matplotlib", "PIL": "pillow"},
           "formats": {name: name for name in ("gguf", "accelerate", "onnx", "sentencepiece", "pyarrow")},
