@@ -117,7 +117,8 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     rest()
     assert not page.get_by_test_id("stTopNavLink").first.is_visible()
     assert page.locator("[class*=st-key-item-]").count() == 0
-    assert page.locator(".ch.grid").is_visible() and page.get_by_text("1 of 4").is_visible()
+    page.locator(".ch.grid").wait_for()
+    assert page.get_by_text("1 of 4").is_visible()
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**/handout?present=1&entry=2")
     rest()
