@@ -35,6 +35,6 @@ def visit(engine: Engine, address: str, name: str, wanted: dict | None = None) -
 
 
 @pytest.mark.parametrize("name", pages())
-def test_page_looks_as_in_chromium(engine, reference, app, name):
+def test_page_looks_as_in_chromium(engine, reference, app, name, smollm2):   # pages show it once it is on disk
     wanted = reference(f"page-{name}", lambda chromium: visit(chromium, app.address, name))
     assert differences(visit(engine, app.address, name, wanted=wanted), wanted) == [] and engine.wrong() == []
