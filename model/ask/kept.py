@@ -1,9 +1,9 @@
 """Cache records on disk by the hash of their query, to draw a known text without loading the model.
 
-A file contains numbers and JSON but nothing executable (`model.core.record_file.pack`). Files that are damaged, of
-another version or for another query are ignored. Records are stored in CLEARHEAD_HOME, up to LIMITS.kept_bytes, and the
-least recently used are evicted first. The record of the first page's sentence is shipped. CLEARHEAD_RECORDS=0 disables
-reading and writing.
+A file contains numbers and JSON, with their sha256, but nothing executable (`model.core.record_file.pack`). Files that
+are damaged, of another version or for another query are ignored. Records are stored in CLEARHEAD_HOME, up to
+LIMITS.kept_bytes, and the least recently used are evicted first. The record of the first page's sentence is shipped.
+CLEARHEAD_RECORDS=0 disables reading and writing.
 """
 import hashlib
 import importlib.metadata

@@ -7,6 +7,7 @@ to an array. The record's types import this module, so it cannot name them. Valu
 fields, and masks and biases are read the same way, so new types need no code here.
 """
 import dataclasses
+import hashlib
 import json
 import math
 from collections.abc import Callable
@@ -32,6 +33,7 @@ SUFFIX = ".safetensors"
 FORMAT = "Clearhead record 1"
 TOO_LARGE = 1e30   # bound of any number, far above any model's and far below the limit of float32
 LARGEST = 2**53    # bound of any integer
+DIGEST = 32        # bytes of the sha256 that begins a file of our own
 # the record's parts besides the query
 FIELDS = ("maps", "card", "verification", "prediction", "omitted", "notes", "picture", "written")
 
@@ -80,7 +82,8 @@ def _packed(about: dict[str, object], arrays: _Arrays) -> bytes:
 def pack(value: object, about: object) -> bytes:
     """Return the content of a file with any dataclass of values and arrays, for `unpack`. about: JSON."""
     arrays = _Arrays()
-    return _packed({"about": about, "value": plain(value, arrays.add)}, arrays)
+    content = _packed({"about": about, "value": plain(value, arrays.add)}, arrays)
+    return hashlib.sha256(content).digest() + content
 
 
 def unpack(content: bytes, kind: type[Made], about: object) -> Made | None:
@@ -89,6 +92,9 @@ def unpack(content: bytes, kind: type[Made], about: object) -> Made | None:
     import safetensors.numpy
 
     try:
+        digest, content = content[:DIGEST], content[DIGEST:]
+        if hashlib.sha256(content).digest() != digest:
+            raise ValueError("its sha256 differs")
         length = int.from_bytes(content[:8], "little")
         said = json.loads(json.loads(content[8:8 + length])["__metadata__"]["clearhead"])
         arrays = safetensors.numpy.load(content)

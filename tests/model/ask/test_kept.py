@@ -15,6 +15,7 @@ from clearhead.model.ask import desk, kept
 from clearhead.model.core import heads
 from clearhead.model.core.limits import Limits
 from clearhead.model.core.query import quiet
+from clearhead.model.core.record_file import DIGEST
 from clearhead.model.pretrained import files
 from tests import headline
 from tests.conftest import ROOT
@@ -76,14 +77,19 @@ def test_wrong_record_is_replaced_with_all_that_was_computed_from_it(record):
     assert any((one != other).any() for one, other in zip(desk.ask(overview).result().cells, drawn.cells))
 
 
+def signed(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest() + content
+
+
 DAMAGE = {
     "empty": lambda content: b"",
     "cut": lambda content: content[:-100],
+    "a bit turned": lambda content: content[:-7] + bytes([content[-7] ^ 1]) + content[-6:],
     "foreign": lambda content: b"\x80\x04\x95" + content,
-    "another question": lambda content: content.replace(b"chased", b"kicked"),
-    "no header": lambda content: b"\xff" * 64,
-    "wrong types": lambda content: content.replace(b'"id', b'"no'),
-    "NaN": lambda content: content[:-4] + b"\x00\x00\xc0\x7f",
+    "another question": lambda content: signed(content[DIGEST:].replace(b"chased", b"kicked")),
+    "no header": lambda content: signed(b"\xff" * 64),
+    "wrong types": lambda content: signed(content[DIGEST:].replace(b'"id', b'"no')),
+    "NaN": lambda content: signed(content[DIGEST:-4] + b"\x00\x00\xc0\x7f"),
 }
 
 
