@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Hashable, Iterable
 from contextvars import copy_context
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -81,14 +81,20 @@ class Cache:
         """Remove the answers to this text, edited or not, and to questions about it."""
         with self._lock:
             for question in [*self._answers]:
-                query = getattr(question, "query", question)
-                if isinstance(query, Query) and (query.model, query.text) == (model, text):
+                if _asks(question, model, text):
                     del self._answers[question]
 
     def clear(self) -> None:
         """Remove every answer."""
         with self._lock:
             self._answers.clear()
+
+
+def _asks(question: object, model: str, text: str) -> bool:
+    """Return whether a question asks a model about a text, itself or in one of its parts."""
+    if isinstance(question, Query):
+        return (question.model, question.text) == (model, text)
+    return is_dataclass(question) and any(_asks(part, model, text) for part in vars(question).values())
 
 
 class CachedModels:

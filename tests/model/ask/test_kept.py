@@ -17,6 +17,7 @@ from clearhead.model.core.limits import Limits
 from clearhead.model.core.query import quiet
 from clearhead.model.core.record_file import DIGEST
 from clearhead.model.pretrained import files
+from clearhead.model.studies.comparison import AlignmentQuery
 from tests import headline
 from tests.conftest import ROOT
 
@@ -71,10 +72,12 @@ def test_wrong_record_is_replaced_with_all_that_was_computed_from_it(record):
     wrong = replace(record.maps[0], layers=(replace(layer, query=layer.query + 1), *record.maps[0].layers[1:]))
     kept.keep(replace(record, maps=(wrong, *record.maps[1:]), prediction=None))
     overview = heads.OverviewQuery(record.query, record.kinds[0])
-    assert desk.ask(record.query).result().prediction is None
+    other = AlignmentQuery(replace(record.query, text="The cat ."), record.query, record.kinds[:1] * 2)
+    assert desk.ask(record.query).result().prediction is None and desk.ask(other).result()
     drawn = desk.ask(overview).result()
     assert same(desk.ask(desk.CheckQuery(record.query)).result(), record) and same(kept.read(record.query), record)
     assert any((one != other).any() for one, other in zip(desk.ask(overview).result().cells, drawn.cells))
+    assert desk.cached(other) is None
 
 
 def signed(content: bytes) -> bytes:
