@@ -22,6 +22,7 @@ class Limits:
     record_cells: int = 1_000_000_000        # weights in one saved record, computed on display
     arrays: int = 5_000
     heads: int = 20_000
+    layers: int = 512
     header_bytes: int = 25 * MB              # per file of tensors
     tokens: int = 4_096
     json_bytes: int = 64 * MB

@@ -92,15 +92,16 @@ def _record(tensors: Tensors) -> AttentionRecord:
 
 
 def _check_size(tensors: Tensors) -> None:
-    """Check the numbers of heads and weights, from the tensors' shapes, before any computation."""
-    heads, cells = 0, 0
+    """Check the numbers of layers, heads and weights, from the tensors' shapes, before any computation."""
+    heads, cells, layers = 0, 0, 0
     for part in tensors.about["maps"]:
         queries, keys = (len(part[side]["texts"]) for side in ("queries", "keys"))
         LIMITS.refuse_above("tokens", max(queries, keys), tensors.name, "look at a shorter text")
         for layer in part["layers"]:
             given = layer["weights" if layer["type"] == "Reported" else "query"]
             of_layer = len(tensors.array(given["array"]))
-            heads, cells = heads + of_layer, cells + of_layer * queries * keys
+            heads, cells, layers = heads + of_layer, cells + of_layer * queries * keys, layers + 1
+    LIMITS.refuse_above("layers", layers, tensors.name, "save fewer layers")
     LIMITS.refuse_above("heads", heads, tensors.name, "save fewer layers")
     LIMITS.refuse_above("record_cells", cells, tensors.name, "save fewer layers or tokens")
 
@@ -114,7 +115,7 @@ def _check_map(part: AttentionMap) -> None:
             raise ValueError("a token belongs to no text or starts before it")
     for layer in part.layers:
         if isinstance(layer, Layer):
-            if layer.softcap == 0 or (layer.temperature is not None and not (layer.temperature > 0).all()):
+            if any(each is not None and not np.all(each > 0) for each in (layer.softcap, layer.temperature)):
                 raise ValueError("a temperature and a soft cap must be above 0")
             score, value = (float(np.abs(part).max()) for part in (layer.query, layer.value))
             score *= float(np.abs(layer.key).max()) * layer.query.shape[2] * abs(layer.scale)

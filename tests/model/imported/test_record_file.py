@@ -104,6 +104,7 @@ def test_fabricated_files_are_refused_with_the_reason(good):
 
 
 @pytest.mark.parametrize(("limit", "value", "setting"), [
+    ("layers", 3, "layers and the limit"), ("heads", 20, "heads and the limit"),
     ("record_cells", 500, "weights and the limit"), ("tokens", 6, "CLEARHEAD_TOKENS")])
 def test_sizes_are_checked_against_the_limits(good, limit, value, setting, monkeypatch):
     monkeypatch.setattr(record_file, "LIMITS", replace(LIMITS, **{limit: value}))
