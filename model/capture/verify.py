@@ -3,7 +3,7 @@ model's real output."""
 import itertools
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -55,7 +55,7 @@ def recompute(layer: Layer, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
 
 FINE = 1e-6       # rounding of float32 and finer types is smaller
 TOLERANCE = 1e-4  # for float32; summing in another order changes the tested models' outputs by about 1e-5
-STACKED = 2**16    # largest number of a layer's values to check it together with others
+STACKED = 2**16    # largest number of values of a layer that is checked together with others
 MOST_SLACK = 0.1   # largest difference of a weight that is put down to rounding
 CallId = tuple[str, int]   # module name, and number of earlier calls to it in the pass
 
@@ -249,15 +249,18 @@ def _compare(layer: Layer, weights: np.ndarray, rounding: float) -> tuple[float,
     return largest(errors), largest(beyond), largest(row_errors)
 
 
-def _stacked(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[Call, Layer, np.ndarray]]:
-    """Yield each layer with its call and its sampled outputs. Small layers in a row that differ in nothing but their
-    numbers come as one, their heads side by side: numpy takes about as long for all of them as for one."""
+def _stacked(calls: list[Call], layers: list[Layer],
+             edited: Collection[CallId]) -> Iterator[tuple[Call, Layer, np.ndarray]]:
+    """Yield each layer with its call and its sampled outputs. Consecutive small layers that differ only in their
+    numbers are joined into one, with their heads side by side: numpy takes about as long for all of them as for one.
+    Those of the calls `edited` remain separate."""
     def settings(pair: tuple[Call, Layer]) -> Hashable:
         call, layer = pair
         own = (layer.bias, layer.sink, layer.temperature, layer.replaced)
-        if layer.value.size > STACKED or any(each is not None for each in own) or isinstance(layer.allowed, Dense):
+        if (_id(call) in edited or layer.value.size > STACKED or any(each is not None for each in own)
+                or isinstance(layer.allowed, Dense)):
             return id(layer)
-        return layer.shape, layer.value.shape, layer.scale, layer.softcap, layer.allowed, call.rounding
+        return layer.query.shape, layer.value.shape, layer.scale, layer.softcap, layer.allowed, call.rounding
 
     for _, group in itertools.groupby(zip(calls, layers, strict=True), settings):
         some, alike = zip(*group, strict=True)
@@ -279,7 +282,12 @@ def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring, edits: 
     edits: those of the pass. patched: each patched head's output (q, d_v) in the other pass.
     """
     errors, allowed, beyond, row_errors, rows, blurred = [0.0], [TOLERANCE], [0.0], [0.0], 0, []
-    for call, layer, outputs in _stacked(calls, layers):
+    replacing: dict[CallId, list[Silence | Patch]] = {}
+    for edit in edits:
+        for key, slot in wiring.slots.items() if isinstance(edit, Silence | Patch) else ():
+            if (edit.kind, edit.layer) == (slot.kind, slot.index):
+                replacing.setdefault(key, []).append(edit)
+    for call, layer, outputs in _stacked(calls, layers, replacing):
         kept = cast(np.ndarray, call.rows)
         mixed, scale, sums = recompute(layer, kept)
         sees = ~layer.sees_nothing[:, kept]
@@ -294,9 +302,7 @@ def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring, edits: 
             size = np.abs(layer.scores(slice(None), kept, keys)).max((1, 2))
             unclear = (found > tolerance).any(1) & (found.max(1) <= 16 * rounding * size / layer.temperature)
             blurred += [head_label(layer.index, int(head)) for head in np.flatnonzero(unclear)]
-        slot = wiring.slots.get(_id(call))
-        replaced = [_replaced_error(layer, edit, patched or {}) for edit in edits if isinstance(edit, Silence | Patch)
-                    and slot and (edit.kind, edit.layer) == (slot.kind, slot.index)]
+        replaced = [_replaced_error(layer, edit, patched or {}) for edit in replacing.get(_id(call), ())]
         errors += [largest(found[~unclear].max(1)), *replaced]
         beyond += [largest((found - tolerance)[~unclear].max(1)), *(error - tolerance.max() for error in replaced)]
         allowed.append(float(tolerance.max()))

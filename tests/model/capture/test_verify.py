@@ -4,11 +4,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clearhead.model.capture.forward_pass import Call
+from clearhead.model.capture.forward_pass import Call, Slot
 from clearhead.model.capture.verify import TOLERANCE, Wiring, check_answer
 from clearhead.model.capture.verify import _shape as shape_of
 from clearhead.model.core.attention import Causal, Dense, Full, SlidingWindow
 from clearhead.model.core.memory import Shape
+from clearhead.model.core.query import Kind, Silence
 
 N, D, HEADS = 9, 5, 4
 WIRED = Wiring({}, {}, 0.0, 0.0, ())
@@ -68,8 +69,17 @@ def test_answer_with_any_part_changed_is_refused(name, key_heads):
     assert right.status == "verified" and right.reasons == () and right.rows_checked == HEADS * 3
     assert right.max_error < TOLERANCE / 10
     for part, wrong in changed(call).items():
-        found = check_answer([call], [wrong.layer(0)], WIRED)
-        assert found.status == "refused" and len(found.reasons) == 1, part
+        for layers in ([wrong.layer(0)], [call.layer(0), wrong.layer(1)]):
+            found = check_answer([call] * len(layers), layers, WIRED)
+            assert found.status == "refused" and len(found.reasons) == 1, part
+
+
+def test_edit_that_was_not_applied_is_refused():
+    calls = [replace(made("full"), module=name) for name in "ab"]
+    wired = replace(WIRED, slots={(name, 0): Slot(Kind.SELF, n, name, 0, "source") for n, name in enumerate("ab")})
+    layers = [call.layer(n) for n, call in enumerate(calls)]
+    assert check_answer(calls, layers, wired).status == "verified"
+    assert check_answer(calls, layers, wired, [Silence(Kind.SELF, 1, 2)]).status == "refused"
 
 
 @pytest.mark.parametrize("part", ["head", "row", "dimension"])
