@@ -259,6 +259,9 @@ def check_unchanged(folder: Path, pinned: str = "") -> None:
     download."""
     weights = all_weights(folder)
     known = {weights[0].name: pinned} if pinned else origin_of(folder).get("sha256", {})
+    if not isinstance(known, dict):
+        raise UserError(f"{folder / catalogue.MARK} is damaged because sha256 must list each file's checksum; fetch "
+                        f"the model again.")
     for path in weights:
         if path.name in known and sha256(path) != known[path.name]:
             raise UserError(f"{path} has changed (its sha256 differs); install or fetch the model again.")
