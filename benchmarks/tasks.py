@@ -128,7 +128,7 @@ def look_at_induction(folder: Path) -> dict:
     opened = locate("induction", folder=folder).open()
     about = models.read_metadata(folder / "induction.safetensors")
     plain = induction.mean_scores(opened)
-    trace = opened.trace(Query(opened.card.id, opened.card.revision, induction.BEGINNING), quiet)
+    trace = opened.trace(Query(opened.card.id, opened.card.revision, induction.FIRST), quiet)
     copying = head_weights.copying(opened, trace, head_weights.head_weights(trace, Kind.CAUSAL), Kind.CAUSAL)
     assert copying is not None   # it has an unembedding
     strongest = int(plain.prefix.argmax())

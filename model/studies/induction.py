@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-BEGINNING = "a"   # read before the random tokens, because many heads rest on the first token
-LENGTH = 25  # number of tokens to repeat
+FIRST = "a"   # precedes the random tokens, because many heads attend mostly to the first token
+LENGTH = 25   # number of tokens to repeat
 
 
 @frozen
@@ -77,9 +77,9 @@ def usable_tokens(tokenizer: Any) -> list[int]:
 
 
 def random_tokens(opened: OpenModel, ids: Sequence[int]) -> Query:
-    """Return the query of these ids after BEGINNING."""
-    begun = opened.tokens(Query(opened.card.id, opened.card.revision, BEGINNING)).source.ids
-    return query_of(opened, [*begun, *ids])
+    """Return the query of these ids, preceded by those of FIRST."""
+    first = opened.tokens(Query(opened.card.id, opened.card.revision, FIRST)).source.ids
+    return query_of(opened, [*first, *ids])
 
 
 def repeated(opened: OpenModel, seed: int = 1, edits: frozenset[Edit] = frozenset(),
