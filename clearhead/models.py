@@ -56,8 +56,8 @@ class Model:
 
     @property
     def opened(self) -> OpenModel:
-        """The open model, in memory as it is now, because its owner may have changed it."""
-        if (place := self._place.now()) != self._place:
+        """The open model. A model in memory is built again if its owner has changed it."""
+        if (place := self._place.current()) != self._place:
             self._place, self._behind = place, MODELS.opened(place)
         return self._behind
 
@@ -239,7 +239,7 @@ def open(model: "str | Path | nn.Module", tokenizer: object = None, *, title: st
                         "dtype or device before you open it.")
     from clearhead.model.pretrained.memory import Given
 
-    return Model(Given(model, tokenizer, title).found())
+    return Model(Given(model, tokenizer, title).located())
 
 
 def look(network: "nn.Module", inputs: object, *, tokens: module.Names | None = None, batch: int = 0) -> Record:

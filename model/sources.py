@@ -259,7 +259,7 @@ def checked(query: Query, place: Located) -> Query:
             raise UserError(f"The {name} must be a string, not {type(side).__name__}.")
         LIMITS.refuse_above("longest_text", len(side or ""), f"The {name}", "shorten it")
     if (query.image is not None and "image" not in place.reads) or (query.image is None and place.reads == {"image"}):
-        raise place.misread()
+        raise place.wrong_input()
     if query.image is None and not query.ids and not query.text.strip():
         raise UserError("The text is empty; type a sentence or choose an example.")
     if query.chat and "chat" not in place.reads:

@@ -509,7 +509,7 @@ def check_lengths(other: Query, there: int, here: int) -> None:
 
 @frozen
 class Located:
-    """A model that was found: what identifies it, and what it reads."""
+    """A model that can be opened: what identifies it, and what it reads."""
 
     id: str                                # in queries
     revision: str = ""                     # the fingerprint of everything that may change an answer
@@ -517,15 +517,15 @@ class Located:
     # if they also read texts
     reads: frozenset[str] = frozenset()
 
-    def now(self) -> "Located":
-        """Return this model as it is now, which only differs for a model in memory."""
+    def current(self) -> "Located":
+        """Return this model with its current revision, which changes only for a model in memory."""
         return self
 
     def open(self, report: Progress = quiet) -> OpenModel:
         """Return the model, ready to answer. Raises UserError if it cannot be opened."""
         raise NotImplementedError
 
-    def misread(self) -> UserError:
+    def wrong_input(self) -> UserError:
         """Return the error for a picture given to a model that reads texts, or the reverse."""
         return pictures_only(self.id) if "image" in self.reads else text_only(self.id)
 

@@ -32,7 +32,7 @@ opening = threading.Lock()
 
 @frozen
 class ModelFiles(Located):
-    """Where a model's files are, and everything that was decided about them."""
+    """The location of a model's files, and how they are read."""
 
     folder: Path = Path()                  # with config.json, weights and tokenizer
     title: str = ""                        # its name on the pages
@@ -61,9 +61,9 @@ class ModelFiles(Located):
             opened = (vision if "image" in self.reads else build).open_folder(self, report)
             return vision.untrained_twin(opened, self) if self.id.endswith(SUFFIX) else opened
 
-    def misread(self) -> UserError:
-        """Return the error for a picture given to a model that reads texts, or the reverse; it says what a model reads
-        that reads neither, such as sound."""
+    def wrong_input(self) -> UserError:
+        """Return the error for a picture given to a model that reads texts, or the reverse. For a model that reads
+        neither, it names the input, such as sound."""
         from transformers import AutoConfig
 
         with suppress(OSError, ValueError, KeyError):   # opening it names the fault of its configuration
@@ -72,7 +72,7 @@ class ModelFiles(Located):
             if "image" not in self.reads and accounting.unread(config):
                 return UserError(f"{self.title} is shown with text only, though it reads more; leave the picture out, "
                                  f"or {accounting.LOOK}.")
-        return super().misread()
+        return super().wrong_input()
 
 
 def locate(model_id: str) -> ModelFiles:

@@ -46,7 +46,7 @@ _numbers = itertools.count(1)
 
 @frozen
 class InMemory(ModelFiles):
-    """A model in memory as it was last found. It has no files."""
+    """A model in memory, with the fingerprint of its last build. It has no files."""
 
     given: "Given" = field(kw_only=True)
 
@@ -55,10 +55,10 @@ class InMemory(ModelFiles):
         """No folders."""
         return ()
 
-    def now(self) -> "InMemory":
-        """Return the model as it is now."""
+    def current(self) -> "InMemory":
+        """Return this model with its current fingerprint."""
         self.given.open()
-        return self.given.found()
+        return locate(self.id)
 
     def open(self, report: Progress = quiet) -> "PretrainedModel | TwoTowers":
         """Return the model, verified, or its untrained twin."""
@@ -72,12 +72,13 @@ class InMemory(ModelFiles):
 
 
 def locate(model_id: str) -> InMemory:
-    """Return a model in memory, or its untrained twin, as it was last found."""
+    """Return a model in memory, or its untrained twin, with the fingerprint of its last build. Raises UserError if it
+    was released."""
     given = _held.get(model_id.removesuffix(SUFFIX))
     if given is None:
         raise UserError("The program that held this model in memory has released it; open it again with "
                         "clearhead.open(model, tokenizer).")
-    found = given.found()
+    found = given.located()
     return found if model_id == given.id else replace(found, id=model_id, revision=found.revision + SUFFIX)
 
 
@@ -122,8 +123,8 @@ class Given:
                             f"{LOOK}.") from error
         return self.opened
 
-    def found(self) -> InMemory:
-        """Return the model as it was last found."""
+    def located(self) -> InMemory:
+        """Return the model with the fingerprint of its last build."""
         if self.opened is None:
             self.open()
         return InMemory(self.id, self.revision, self.sides, title=self.title, given=self)

@@ -115,6 +115,7 @@ def test_studies_of_a_model_in_memory_agree_with_its_logits(name, changed):
     assert np.abs(record.paths(opened(TWIN), *ids).frame().effect).max() > near / 1000
     cases = [{"text": TEXT, "a": "mat", "b": "cat"}] * 9
     assert clearhead.score(opened, cases, find=("a", "b")).untrained is not None
+    assert clearhead.open(f"{opened.name}~untrained")(TEXT).data.query.revision == f"{opened.revision}~untrained"
 
 
 @pytest.mark.parametrize("beside", [threading.Lock, Path(__file__).open, torch.Generator,
