@@ -7,6 +7,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from clearhead.model.core.record_file import FORMAT
+
 DEEP = 100_000   # levels of nesting
 SPREAD = 350_000   # file size in bytes with fewer than 200 pixels per byte, for 64 million pixels
 
@@ -68,7 +70,7 @@ def record(layers: int = 1, tokens: int = 4, **tensors: dict) -> bytes:
             "words": [0] * tokens, "segments": [0] * tokens, "unknown": [False] * tokens}
     layer = {"type": "Layer", "query": {"array": "q"}, "key": {"array": "k"}, "value": {"array": "v"}, "scale": 1.0,
              "allowed": {"type": "Full"}, "bias": None, "softcap": None, "sink": None, "temperature": None}
-    about = {"format": "Clearhead record 1", "notes": [], "omitted": None, "picture": None, "query": {"text": "a"},
+    about = {"format": FORMAT, "notes": [], "omitted": None, "picture": None, "query": {"text": "a"},
              "card": {}, "verification": {}, "maps": [{"kind": "self", "queries": side, "keys": side, "layers": [
                  layer | {"index": index} for index in range(layers)]}]}
     header = json.dumps(entries | {"__metadata__": {"clearhead": json.dumps(about)}}).encode()

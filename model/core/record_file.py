@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 SUFFIX = ".safetensors"
-FORMAT = "Clearhead record 1"
+FORMAT = "Clearhead record 2"
 TOO_LARGE = 1e30   # bound of any number, far above any model's and far below the limit of float32
 LARGEST = 2**53    # bound of any integer
 DIGEST = 32        # bytes of the sha256 that begins a file of our own
