@@ -151,8 +151,8 @@ class Model:
         return Record(ask(replace(plain, edits=frozenset(edits))), self)
 
     def _kind(self, plain: Query, map: str | None) -> Kind:
-        """Return the kind of attention that edits mean. A model of several kinds may have only some of them in a pass,
-        so it reads the text first."""
+        """Return the kind of attention that the edits change. A pass of a model with several kinds may have only some
+        of them, so such a model reads the text first."""
         kinds = self._behind.kinds
         if len(kinds) == 1 and map in (None, *kinds):
             return next(iter(kinds))

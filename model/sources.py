@@ -115,7 +115,7 @@ class CachedModels:
         return opened
 
     def opened(self, place: Located, report: Progress = quiet) -> OpenModel:
-        """Return a model that was found, opening it if necessary."""
+        """Return a located model, opening it if necessary."""
         key = (place.id, place.revision)
         if key not in self._open:
             opened = place.open(report)

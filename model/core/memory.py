@@ -123,7 +123,7 @@ def operations_per_second() -> float:
 
 
 def bytes_of(answer: object) -> int:
-    """Estimate the bytes of an answer: its own `nbytes` if it has one, else the sum over its parts plus 100."""
+    """Estimate the bytes of an answer: its own `nbytes` if it has one, else 100 plus its characters or its parts."""
     own: int | None = getattr(answer, "nbytes", None)
     if own is not None:
         return own

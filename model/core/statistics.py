@@ -138,7 +138,7 @@ def interval_columns(name: str, intervals: Iterable[MeanInterval]) -> dict[str, 
 
 
 def numbered(names: Sequence[str]) -> np.ndarray:
-    """Number equal names in the order of their first occurrence, int64 (name)."""
+    """Number the different names in the order of their first occurrence, int64 (name)."""
     from pandas import factorize
 
     return factorize(np.array(names, object))[0]

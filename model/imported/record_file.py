@@ -107,7 +107,7 @@ def _check_size(tensors: Tensors) -> None:
 
 
 def _check_map(part: AttentionMap) -> None:
-    """Raise ValueError for tokens and numbers that no model gives."""
+    """Raise ValueError for tokens and numbers that no model produces."""
     if part.kind.base is not Kind.CROSS and part.queries != part.keys:
         raise ValueError(f"{part.kind} attention has the same tokens on both sides, but here they differ")
     for side in (part.queries, part.keys):

@@ -106,7 +106,7 @@ def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
             flush(partial)
             # written last, because it marks the folder as complete
             write(partial / catalogue.MARK, json.dumps(origin, indent=1).encode("utf-8"))
-        clear(folder)   # what has no mark is not whole
+        clear(folder)   # a folder without a mark is incomplete
         put(partial, folder)
         return folder
 
