@@ -283,8 +283,8 @@ def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring, edits: 
     """
     errors, allowed, beyond, row_errors, rows, blurred = [0.0], [TOLERANCE], [0.0], [0.0], 0, []
     replacing: dict[CallId, list[Silence | Patch]] = {}
-    for edit in edits:
-        for key, slot in wiring.slots.items() if isinstance(edit, Silence | Patch) else ():
+    for edit in (edit for edit in edits if isinstance(edit, Silence | Patch)):
+        for key, slot in wiring.slots.items():
             if (edit.kind, edit.layer) == (slot.kind, slot.index):
                 replacing.setdefault(key, []).append(edit)
     for call, layer, outputs in _stacked(calls, layers, replacing):
