@@ -135,6 +135,7 @@ def more_than_text(arguments: Collection[str]) -> tuple[str, ...]:
 # extensions of executable files and their sources
 CODE = (".py", ".pyc", ".pyd", ".pyx", ".so", ".dll", ".dylib", ".cu", ".cpp")
 SHOWN = 3      # names listed in a clause before the rest is counted
+LONGEST = 60   # maximum number of characters of a third-party name
 # JSON keys whose value names a class of transformers
 CLASSES = ("tokenizer_class", "processor_class", "image_processor_type", "feature_extractor_type",
            "video_processor_type")
@@ -399,5 +400,6 @@ def _tensors(network: "Network", unexpected: list[str]) -> list[str]:
 
 
 def _named(names: list[str]) -> str:
-    """List the first few names."""
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    """List the first few third-party names."""
+    shown = [name if name.isprintable() and len(name) <= LONGEST else repr(name[:LONGEST]) for name in names[:SHOWN]]
+    return ", ".join(shown) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

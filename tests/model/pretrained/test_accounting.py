@@ -53,6 +53,7 @@ PLANTED = [
     ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["own.Own", None]}}, ["own.py", "tokenizer_config.json"]),
     ("config.json", {"architectures": ["LlamaForCausalLM", "OwnForCausalLM"]}, ["OwnForC", "LlamaFor", "qwen3"]),
     ("config.json", {"attn_logit_softcapping": 5.0, "pruned_heads": {"0": [1]}}, ["attn_logit_s", "pruned_h"]),
+    ("config.json", {"own\n" + "x" * 90: 5.0}, [repr("own\n" + "x" * 56)]),
     ("config.json", {"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4, "own_factor": 3}},
      ["rope_parameters.own_factor"]),
     ("config.json", {"partial_rotary_factor": 0.5}, ["rope_parameters.partial_rotary_factor"]),
