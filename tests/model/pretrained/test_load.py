@@ -132,6 +132,11 @@ def test_wrong_checksum_is_refused(monkeypatch, tmp_path, report):
         load.locate("minilm").open(report)
 
 
+def test_folder_that_changes_while_it_is_read_is_refused(folder):
+    with pytest.raises(UserError, match="changed while they were read"):
+        load.locate(str(folder)).open(lambda done, text: (folder / "generation_config.json").write_bytes(b"{}"))
+
+
 def test_memory_estimate_follows_the_kernel(opened):
     linear, square = opened("llama").plan, opened("bloom").plan
     assert linear.bytes_for(4000) == 2 * linear.bytes_for(2000)
