@@ -383,8 +383,8 @@ class Figure:
         return caption(self.data, self.view, self.layout)
 
     def save(self, path: str | Path, *, zoom: int = 4) -> Path:
-        """Write the figure as .pdf, .svg or .png with embedded provenance. zoom: pixels per point. Raises Error for any
-        other format."""
+        """Write the figure as .pdf, .svg or .png with embedded provenance. zoom: pixels per point, 1 to 8. Raises Error
+        for any other format or zoom."""
         from clearhead.model.core import files
 
         place = Path(path)
