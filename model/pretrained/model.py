@@ -20,6 +20,7 @@ from clearhead.model.core.query import (
     UserError,
     frozen,
     largest,
+    pictures_only,
     quiet,
     sort_of,
     text_only,
@@ -263,8 +264,10 @@ class Pieces:
 
     @property
     def neutral(self) -> int:
-        """The mask token, or another token without content."""
+        """The mask token, or another token without content. Raises UserError for a model that reads pictures."""
         tokenizer = self.model.tokenizer
+        if tokenizer is None:
+            raise pictures_only(self.model.card.title)
         return next((number for number in (tokenizer.mask_token_id, tokenizer.unk_token_id, tokenizer.eos_token_id)
                      if number is not None), 0)
 

@@ -86,15 +86,17 @@ def repeated(opened: OpenModel, seed: int = 1, edits: frozenset[Edit] = frozense
              length: int = LENGTH) -> AttentionMap:
     """Return an open model's attention over `length` different random tokens and their repetition, with these edits.
     Raises UserError unless it is decoder-only and has as many tokens."""
-    tokenizer = opened.tokenizer
-    if not hasattr(tokenizer, "all_special_ids"):
+    if opened.task != "next":
         raise UserError(f"{opened.card.title} does not predict a next token; choose a decoder such as SmolLM2.")
-    usable = usable_tokens(tokenizer)
+    usable = usable_tokens(opened.tokenizer)
     if length > len(usable):
         raise UserError(f"{opened.card.title} has {len(usable)} different tokens, of which {length} are needed; choose "
                         f"a decoder with more, such as SmolLM2.")
     chosen = random.Random(seed).sample(usable, length)
     record = opened.record(replace(random_tokens(opened, [*chosen, *chosen]), edits=edits), quiet)
+    if record.omitted is not None:
+        raise UserError(f"{opened.card.title} reads at most {opened.card.max_tokens} tokens, too few to repeat "
+                        f"{length}; choose another decoder, such as SmolLM2.")
     if Kind.CAUSAL not in record.kinds or Kind.CROSS in record.kinds:
         raise UserError(f"{opened.card.title} is not a decoder on its own; choose one, such as SmolLM2.")
     return record[Kind.CAUSAL]

@@ -9,10 +9,11 @@ from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.core.query import Hide, Kind, Query, Silence, UserError, quiet
 from clearhead.model.studies.attribution import LONGEST
+from clearhead.model.studies.mechanisms import MechanismsQuery
 from clearhead.model.studies.patching import PatchQuery
 from clearhead.model.studies.predictions import NextWordQuery
 from clearhead.model.studies.token_removal import explained_answer
-from tests.model import tiny
+from tests.model import tiny, tiny_vision
 from tests.model.only import Only
 
 TEXT = "the cat sat on a mat"
@@ -106,6 +107,13 @@ def test_refused_question_names_its_way_out(name, asked):
     said = str(told.value)
     assert all(word in said for word in refusal.named) and "\n" not in said and said.endswith("."), said
     assert refusal.way() is not None
+
+
+@pytest.mark.parametrize(("family", "said"), [("vit", "reads pictures"), ("clip", "not predict a next token")])
+def test_circuits_of_models_of_pictures_are_refused(tmp_path, family, said):
+    opened = sources.locate(str(tiny_vision.save(tmp_path, family))).open()
+    with pytest.raises(UserError, match=said):
+        MechanismsQuery(opened.card.id, opened.card.revision).answer(Only(opened), quiet)
 
 
 def test_decoders_tokenizer_is_refused(tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.core import memory, pictures
 from clearhead.model.core.models import ModelInput, Pass, Trace
-from clearhead.model.core.query import Kind, Progress, Query, UserError, quiet, with_arrays
+from clearhead.model.core.query import Kind, Progress, Query, UserError, pictures_only, quiet, with_arrays
 from clearhead.model.core.record import CANDIDATES, AttentionRecord, Prediction
 from clearhead.model.pretrained.files import blame
 from clearhead.model.pretrained.model import PretrainedModel
@@ -171,13 +171,16 @@ class PictureModel(PretrainedModel):
     cut: Cut                        # the patches into which pictures are split
     comparison: TextComparison | None   # comparison with texts, for the vision tower of CLIP and SigLIP
 
+    def spelled(self, ids: Sequence[int]) -> str:
+        """Raise UserError, because this model reads no tokens."""
+        raise pictures_only(self.card.title)
+
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
         """Return the query's picture as the network's input. Raises UserError if it is missing or the model cannot
         answer the query."""
         report(0.02, "reading the picture")
         if query.image is None:
-            raise UserError(f"{self.card.title} reads pictures, not text; choose or open a picture, or choose a text "
-                            f"model.")
+            raise pictures_only(self.card.title)
         if query.text_b or query.target or query.continuation or query.ids:
             raise UserError(f"{self.card.title} reads one picture; leave the second text and the target empty.")
         picture = pictures.find(query.image)

@@ -141,7 +141,7 @@ def test_scores_are_offered_for_decoders(smollm2):
     assert found.heads[best][0] == 1 and found.copying[best] > 0.5 and found.prefix[best] > 10 * found.uniform
     large = desk.ask(InductionMeanQuery(smollm2, sources.revision(smollm2), 1), "test").result(240)
     assert len(large.heads) == 270 and large.prefix.max() > 0.8 and large.copying is None
-    with pytest.raises(UserError, match="choose one, such as SmolLM2"):
+    with pytest.raises(UserError, match="choose a decoder"):
         desk.ask(InductionMeanQuery("minilm", sources.revision("minilm"), 1), "test").result(120)
 
 

@@ -291,7 +291,7 @@ def test_induction_head_looks_at_what_followed(back, expected):
             return 100
 
     layer = [looking(51, lambda row: row - back, 0.9, Kind.CAUSAL)]
-    models = FakeModels(lambda query: planted([layer], Kind.CAUSAL), tokenizer=Decoder(),
+    models = FakeModels(lambda query: planted([layer], Kind.CAUSAL), task="next", tokenizer=Decoder(),
                         spelled=lambda ids: "a", tokens=lambda query: SimpleNamespace(source=SimpleNamespace(ids=(0,))))
     found = measured.induction_heads(type("Asked", (), {"model": "fake", "revision": "r"}), models, quiet)
     assert verdict(found) is expected and found.findings[0].n == 24
