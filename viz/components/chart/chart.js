@@ -9,8 +9,9 @@ import { button, div, heightFor, node, zoomOf } from "../js/shared.js";
 const STRIP = 36;       // pixels below a full-screen chart, for plotly's buttons (chart.css)
 const SHARE = 0.5;      // share of the window's height that must be left for a chart alone on its page
 const REST = 0.6;       // share of its own height that must fit on the screen; otherwise the chart gets the next screen
-// while presenting: largest enlargement of the height; font size relative to the page's
-const MOST = 1.2, LETTERS = 0.84;
+// while presenting: largest enlargement of the height; font size relative to the page's, but such that the smallest
+// letters, of 11 pixels on a page, have at least 14
+const MOST = 1.2, LETTERS = 0.84, LEGIBLE = 14 / 11;
 const QUIET = 100;      // milliseconds without changes before invisible charts are drawn
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
 
@@ -39,7 +40,7 @@ function begin(address, parent) {
     return Math.min(most(), heightFor(root, innerHeight, Math.min(SHARE * innerHeight, REST * most() / MOST)));
   };
   const filled = () => (document.fullscreenElement === root ? innerHeight - STRIP : tall());
-  const enlarged = () => LETTERS * presented() || zoomOf(parent);
+  const enlarged = () => (presented() ? Math.max(LETTERS * presented(), LEGIBLE) : zoomOf(parent));
   const fit = () => {
     if (!root.clientWidth) return;
     if (waits) soon();   // the observer does not report charts below the visible part
