@@ -14,8 +14,9 @@ const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before e
 const SINGLE = 0.88;            // scale of a page that is not split into screens
 const SETTLED = 500;            // ms until charts have settled
 const EDGE = 0.04;              // share of a screen's height: overhang of a shadow or of a slider's label
-const MOST = 0.6, LEAST = 0.3;  // share of the window's height that a lesson's charts take
-const SMALLEST = 0.64;          // smallest enlargement of a screen that would not fit otherwise
+const MOST = 0.6;               // share of the window's height that a lesson's charts take
+// what a screen gives up, in this order, until it fits: the least share of its charts, and its least enlargement
+const GIVEN_UP = [[0.45, 1], [0.45, 0.85], [0.3, 0.85], [0.3, 0.76], [0.25, 0.64]];
 const WHOLE = 1.01;             // height of what hangs over at most: a margin
 const LINE = 26;                // height of the bottom line in pixels
 const PARTS = "[data-testid=stElementContainer]";
@@ -99,7 +100,7 @@ export function present(start, { lesson, only }, tell) {
     tell({ proof: proofs.length > 0, name: shown, place: place + 1, of: screens.length });
   }
 
-  // Fit the screen with each of its texts to the window: its charts become lower first, then everything smaller. If it
+  // Fit the screen with each of its texts to the window: in turn, its charts become lower and everything smaller. If it
   // would become too small, it scrolls instead.
   function fit(said) {
     const key = `${screens[place].name} ${proof} ${innerWidth} ${innerHeight}`, first = { share: MOST, scale: 1 };
@@ -119,8 +120,10 @@ export function present(start, { lesson, only }, tell) {
       }));
     };
     let over = high();
-    for (; lesson && over > 1 && share > LEAST; over = high()) share -= 0.05;
-    for (; over > WHOLE && scale > SMALLEST; over = high()) scale = Math.max(SMALLEST, scale / over);
+    for (const [low, small] of GIVEN_UP) {
+      for (; lesson && over > 1 && share > low + 0.01; over = high()) share -= 0.05;
+      for (; over > WHOLE && scale > small; over = high()) scale = Math.max(small, scale / over);
+    }
     if (over > WHOLE) scale = 0;
     if (!scale) high();
     fits.set(key, { share, scale });
