@@ -196,7 +196,7 @@ def _factors(page: PageContext, words: Section) -> None:
     """Draw a text's conditional probabilities and their product; for a translation, beside those of another one."""
     text = _sentence(page)
     if words.choice("whose", "whoses") == "decoder":
-        if decoder() == STANDS_IN:
+        if decoder() == STANDS_IN and not page.present:
             st.caption(words.lesson.prose["three"]["missing"])
         _product(words, {words["this"]: page.ask(LikelihoodQuery(sources.open_query(decoder(), text)))},
                  words["alone"])

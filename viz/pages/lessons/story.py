@@ -116,7 +116,7 @@ def _on_event(page: PageContext, event: Event) -> None:
 def _notes(page: PageContext, words: Texts, answer: Story, ended: bool, may_write: bool) -> None:
     """Draw notes on this text and model, and a button back to the user's sentence."""
     notes = []
-    if "smollm2" not in _there():
+    if not page.present and "smollm2" not in _there():
         notes.append(words("missing", words=len(answer.word.logits) - 4))
     missing = dict.fromkeys(text for text, unknown in zip(answer.tokens.texts, answer.tokens.unknown, strict=True)
                             if unknown)
