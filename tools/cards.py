@@ -61,7 +61,8 @@ def main() -> None:
     with sync_playwright() as playwright, browser(playwright) as chromium:
         for name in wanted or pages:
             for theme in ("light", "dark"):
-                page = chromium.new_page(viewport={"width": WIDE[0], "height": WIDE[1]}, color_scheme=theme)
+                page = chromium.new_page(viewport={"width": WIDE[0], "height": WIDE[1]}, color_scheme=theme,
+                                         reduced_motion="reduce")   # the story shows its last step
                 card(page, address.rstrip("/"), name).save(PICTURES / f"{name}-{theme}.webp", quality=80, method=6)
                 page.close()
 

@@ -84,7 +84,7 @@ def _pieces(page: PageContext, words: Section) -> None:
         for name, cut in by_tokenizer.items():
             with st.container(border=True, key=f"pieces-{name}"):
                 st.markdown(f"**{words['by'][name]}**: {words('count', count=cut.count)}\n\n{chips(cut)}")
-    if "own" in by_tokenizer:
+    if "own" in by_tokenizer and not page.present:
         st.caption(words["absent"])
         offer_smollm2("pieces")
     if revealed:
