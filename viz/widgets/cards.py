@@ -1,4 +1,5 @@
 """The cards of a page that lists others: a picture, a title, a question and how long it takes."""
+import base64
 from collections.abc import Callable, Mapping
 
 import streamlit as st
@@ -28,7 +29,9 @@ def card_row(title: str, cards: Mapping[str, tuple[str, str]], facts: Callable[[
     with flex_row(gap="small"):
         for name, (called, question) in cards.items():
             with st.container(border=True, width=WIDTH, height="stretch", key=f"card-{name}", gap="small"):
-                st.image(PICTURES / f"{name}-{page_theme()}.webp", width="stretch", alt="")
+                # in the page: Streamlit serves a file only while the page that shows it is open
+                picture = base64.b64encode((PICTURES / f"{name}-{page_theme()}.webp").read_bytes()).decode()
+                st.image(f"data:image/webp;base64,{picture}", width="stretch", alt="")
                 st.markdown(f"**{called}**  \n{question}")
                 st.caption(facts(name))
                 with flex_row("center"):

@@ -107,10 +107,10 @@ def add_item(make: MakeItem) -> None:
         _TOAST.value = escape_markdown(error)
 
 
-def add_offered(key: str) -> None:
-    """Add a figure of the menu *Add*, in a callback, as the page drew it last; the menu is drawn before the page."""
-    if key in OFFERED.value:
-        add_item(OFFERED.value[key][1])
+def add_offered(key: str, make: MakeItem) -> None:
+    """Add a figure of the menu *Add*, in a callback, as the page drew it last. make: as the menu was drawn, for a click
+    while the page is being drawn again."""
+    add_item(OFFERED.value.get(key, ("", make))[1])
 
 
 def show_result() -> None:

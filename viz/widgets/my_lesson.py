@@ -102,7 +102,7 @@ def add_screens(page: PageContext) -> None:
         st.button(name, key=f"add-screen-{screen}", type="tertiary", icon=":material/playlist_add:", on_click=add_item,
                   args=(lambda where, link, said=said, more=more: screen_item(
                       page, without_answers(link, **more), said),))
-    for key, (label, _) in OFFERED.value.items():
+    for key, (label, make) in OFFERED.value.items():
         st.button(label, key=f"add-screen-{key}", type="tertiary", icon=":material/playlist_add:",
-                  on_click=add_offered, args=(key,))
+                  on_click=add_offered, args=(key, make))
     show_result()
