@@ -17,8 +17,10 @@ def numbered(count: int) -> Tokens:
 
 if TYPE_CHECKING:
     from clearhead.model.look.inputs import Inputs
+    from clearhead.model.look.rows import Rows, Side
     from clearhead.model.look.torch_attention import Attention
 
+NOTHING = -1   # as in `model.look.rows`
 NEVER = -1e4   # biases this far below the largest of their row act as a mask
 ROUNDED = 1e-4   # above this type tolerance, rows of rounded weights no longer sum to 1
 NAMED = 6      # maximum number of layers whose modules a note names
@@ -34,10 +36,10 @@ class Arranged:
 
 
 def kind_of(attention: "Attention") -> Kind:
-    """Return the kind of attention: cross if queries and keys come from different tensors or differ in number, causal
+    """Return the kind of attention: cross if queries and keys come from different tensors or are different rows, causal
     if no query attends to a later key and some attend to others than the first, else self."""
     n_queries, n_keys = attention.shape
-    if not attention.same_source or n_queries != n_keys:
+    if not attention.same_source or n_queries != n_keys or attention.queries != attention.keys:
         return Kind.CROSS
     return Kind.CAUSAL if _is_causal(attention) else Kind.SELF
 
@@ -64,40 +66,57 @@ def _is_causal(attention: "Attention") -> bool:
 class Positions:
     """The positions of one side of an attention call: the rows or columns of a map."""
 
-    stream: frozenset         # `model.look.origins.Stream.roots`
-    attended: bool            # whether outputs here become keys of cross-attention, as in an encoder
+    side: "Side"     # what they stand for
+    attended: bool   # whether outputs here become keys of cross-attention, as in an encoder
     count: int
 
     @property
+    def inputs(self) -> frozenset[int]:
+        """The inputs that these positions come from."""
+        return self.side.inputs
+
+    @property
     def proved(self) -> bool:
-        """Whether these are an input's own positions."""
-        return bool(self.stream) and all(isinstance(root, int) for root in self.stream)
+        """Whether each is one position of an input."""
+        return bool(self.side.rows) and all(place >= 0 for place, _ in self.side.rows)
 
     @property
     def ordered(self) -> bool:
-        """Whether these positions, or those that they are derived from, are in an input's order."""
-        return bool(self.stream) and all(isinstance(root, int) or root.ordered for root in self.stream)
+        """Whether these are positions of one input in its order, or depend on nothing, as [CLS] does."""
+        known = [number for place, number in self.side.rows if place >= 0]
+        return len(self.inputs) == 1 and known == sorted(set(known)) and all(
+            place >= NOTHING for place, _ in self.side.rows)
 
-    @property
-    def inputs(self) -> frozenset:
-        """The inputs that these positions are derived from."""
-        return frozenset().union(*(getattr(root, "inputs", {root}) for root in self.stream))
+    def length(self) -> int:
+        """The number of positions of the input that these come from; 0 if they come from several or none."""
+        return self.side.lengths[0][1] if len(self.side.lengths) == 1 else 0
+
+    def texts(self, names: Tokens | None = None) -> Tokens:
+        """Return the texts of these positions: the names of an input's positions, or their numbers there."""
+        rows = self.side.rows if self.length() else ()
+        if names is None and any(place < NOTHING for place, _ in rows):
+            rows = ()
+        texts = list(numbered(self.count).texts if names or not rows else ["[new]"] * self.count)
+        for row, (place, number) in enumerate(rows):
+            if place >= 0:
+                texts[row] = names.texts[number] if names else str(number)
+        return tokens_of_texts(texts)
 
 
-def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | None, called: "Inputs") -> Arranged:
+def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | None, called: "Inputs",
+            measured: "Rows") -> Arranged:
     """Build the maps of the observed calls, one for each kind of attention and stream of tokens. source, target: names
     for either side, or None to number the positions. Raises UserError if the number of names does not fit any
     positions."""
     kinds = [kind_of(attention) for attention in found]
-    behind = frozenset().union(*(each.keys.calls for each, kind in zip(found, kinds, strict=True)
-                                 if kind is Kind.CROSS))
+    behind = frozenset().union(*(each.behind for each, kind in zip(found, kinds, strict=True) if kind is Kind.CROSS))
     groups: dict[tuple[Kind, Positions, Positions], list[Attention]] = {}
     for kind in Kind:
         for each, other in zip(found, kinds, strict=True):
             if other is kind:
-                queries = Positions(each.queries.roots, kind is not Kind.CROSS and each.number in behind, each.shape[0])
+                queries = Positions(each.queries, kind is not Kind.CROSS and each.number in behind, each.shape[0])
                 crossed = kind is Kind.CROSS
-                keys = Positions(each.keys.roots, bool(each.keys.calls), each.shape[1]) if crossed else queries
+                keys = Positions(each.keys, bool(each.behind), each.shape[1]) if crossed else queries
                 groups.setdefault((kind, queries, keys), []).append(each)
     names, notes = _names(found, list(groups), (source, target), called), []
     maps, shown, left, unproved, counts = [], [], [], [], Counter[Kind]()
@@ -107,8 +126,8 @@ def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | No
             left += members
             continue
         name, layers = Kind(f"{kind} {counts[kind]}" if counts[kind] > 1 else kind), _layers(members, kind)
-        rows = names.get(queries) or numbered(queries.count)
-        columns = rows if kind is not Kind.CROSS else names.get(keys) or numbered(keys.count)
+        rows = names.get(queries) or queries.texts()
+        columns = rows if kind is not Kind.CROSS else names.get(keys) or keys.texts()
         maps.append(AttentionMap(name, rows, columns, tuple(layer for _, layer in layers)))
         shown += layers
         notes.append(_note(name, layers))
@@ -120,8 +139,12 @@ def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | No
     if unproved:
         notes.append(f"Numbered as the module attends over them, because it is not proved which positions of an input "
                      f"they are: {', '.join(unproved)}.")
-    if any(side not in names.values() for side in (source, target) if side is not None):
+    given = [side for side in (source, target) if side is not None]
+    shown_texts = {text for each in names.values() for text in each.texts}
+    if any(not shown_texts.issuperset(side.texts) for side in given):
         notes.append("Not all tokens are proved to name positions that are shown here; the others are numbered.")
+    if measured.reason:
+        notes.append(f"Which position of the input each row is was not measured: {measured.reason}.")
     return Arranged(tuple(maps), shown, tuple(notes))
 
 
@@ -132,35 +155,36 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
     with one input, names that differ from it in number describe derived positions, such as patches and [CLS]."""
     every = list(dict.fromkeys(side for _, *sides in groups for side in sides))
     crossed = [sides for kind, *sides in groups if kind is Kind.CROSS]
-    attended = {keys.stream for _, keys in crossed} | {each.stream for each in every if each.attended}
-    looking = {queries.stream for queries, _ in crossed}
-    proved = {each.stream for each in every if each.proved} | {
-        roots for each in found for roots in each.beside if Positions(roots, False, 0).proved}
-    inputs = sorted((one for one in proved if not any(other < one for other in proved)), key=sorted)
-    vectors = {number for number, tensor in enumerate(called.tensors()) if tensor.is_floating_point()}
-    sizes, names = called.sizes(), {}
+    attended = {keys.inputs for _, keys in crossed} | {each.inputs for each in every if each.attended}
+    looking = {queries.inputs for queries, _ in crossed}
+    inputs = sorted({each.inputs for each in every if len(each.inputs) == 1}, key=sorted)
+    alone = sides[1] is None and len({each.inputs for each in every if each.inputs}) == 1
+    axes: dict[frozenset, int] = {}   # along which axis of an input its positions are, if the module looks along several
+    for each in every:
+        axes[each.inputs] = max(each.side.axis, axes.get(each.inputs, -1))
+    names: dict[Positions, Tokens] = {}
     for number, side in enumerate(sides):
         if side is None:
             continue
-        fitting = [each for each in every if each.count == len(side) and each not in names]
-        if crossed and attended.isdisjoint(looking):
-            meant = [each for each in fitting if each.stream in (attended, looking)[number]]
-        elif crossed and attended == looking and len(looking) == 1:   # both sides read the same input
+        free = [each for each in every if each not in names and len(each.inputs) == 1
+                and each.side.axis == axes[each.inputs]]
+        fitting = [each for each in free if each.length() == len(side)]
+        derived = [each for each in free if each.ordered and each.count == len(side) != each.length()]
+        if crossed and not alone and attended.isdisjoint(looking):
+            among = (attended, looking)[number]
+            meant = [each for each in fitting + derived if each.inputs in among]
+        elif crossed and not alone and attended == looking and len(looking) == 1:   # both sides read the same input
             read = {keys for _, keys in crossed} | {each for each in every if each.attended}
-            meant = [each for each in fitting if (each in read) is not bool(number)]
+            meant = [each for each in fitting + derived if (each in read) is not bool(number)]
         else:
-            meant = [each for each in fitting if each.stream in inputs[number:number + 1]]
-        # leave out positions where two inputs are mixed
-        derived = len(side) not in sizes
-        meant = [each for each in meant
-                 if (each.ordered if derived else each.proved) and len(each.inputs & vectors) < 2]
-        if len(fitting) == 1 and fitting[0].ordered and derived and all(each.inputs <= fitting[0].inputs
-                                                                       for each in every):
-            meant = fitting
-        if len({each.stream for each in meant}) == 1:
+            meant = [each for each in fitting + derived if each.inputs in inputs[number:number + 1]]
+        if not set(meant) & set(fitting):   # patches with [CLS] are named as they stand, if they are the only ones
+            meant = meant if len({each.side for each in meant}) == 1 else []
             names.update(dict.fromkeys(meant, side))
+        else:
+            names.update({each: each.texts(side) for each in meant if each in fitting})
     lengths = [len(side) for side in sides if side is not None]
-    if lengths and not any(each.count in lengths for each in every):
+    if lengths and not names and not any(each.count in lengths for each in every):
         raise UserError(f"tokens has {' and '.join(map(str, sorted(lengths)))} texts, but the module attends over "
                         f"{_sizes(found)} positions; give one text per position.")
     return names

@@ -1,5 +1,5 @@
 """Prepare a module's inputs: tensors, moved to its device."""
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from clearhead.model.core.query import UserError, with_arrays
@@ -11,6 +11,17 @@ WANTED = ("inputs are a tensor, a tuple of tensors or a dictionary of keyword ar
           "returns with return_tensors=\"pt\"")
 
 
+def tensors_in(values: "Iterable[object]") -> "Iterator[Tensor]":
+    """Yield the tensors among arguments or results, including those in lists and dictionaries."""
+    import torch
+
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, list | tuple | Mapping):
+            yield from tensors_in(value.values() if isinstance(value, Mapping) else value)
+
+
 @with_arrays
 class Inputs:
     """The arguments of a module call."""
@@ -20,8 +31,6 @@ class Inputs:
 
     def tensors(self) -> "list[Tensor]":
         """Return all tensors in order, including those in lists and dictionaries."""
-        from clearhead.model.look.order import tensors_in
-
         return list(tensors_in([*self.args, *self.kwargs.values()]))
 
     def sizes(self) -> frozenset[int]:

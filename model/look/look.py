@@ -55,7 +55,7 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, b
     found, unread = _readable(seen, called, batch)
     proofs = _proofs(name, found, unread)
     try:
-        arranged = arrange([each for each, _ in proofs], source, target, called)
+        arranged = arrange([each for each, _ in proofs], source, target, called, seen.rows)
     except ValueError as error:
         raise UserError(f"{name} is not shown because {first_line(error, 300)}") from error
     notes = arranged.notes + _circumstances(network, [each for each, _ in arranged.shown], batch)
@@ -110,9 +110,7 @@ def _readable(seen: "Observation", called: Inputs, batch: int) -> "tuple[list[At
     which are not separate texts."""
     sizes, found, unread = called.sizes(), [], list(seen.unread)
     for each in seen.found:
-        each.queries, each.beside = each.queries.of_item(batch, each.batch, each.shape[0])
-        each.keys, _ = each.keys.of_item(batch, each.batch, each.shape[1])
-        if each.batch in sizes or each.beside:   # batch items, or inputs joined into a batch
+        if each.batch in sizes or each.queries.inputs:   # batch items, or pieces whose rows are known
             found.append(each)
         else:
             unread.append(f"{each.module} (it attends within {each.batch} pieces at once, which are not the items of "
@@ -127,7 +125,7 @@ def _refuse_steps(name: str, found: "list[Attention]") -> None:
         for one, other in itertools.pairwise(calls):
             (rows, keys), more = other.shape, other.shape[1] - one.shape[1]
             alone = rows == more or rows == 1 < one.shape[0]   # new tokens only, with a cache
-            grown = more > 0 and one.keys.inputs == other.keys.inputs and one.queries.inputs == other.queries.inputs
+            grown = more > 0 and (other.keys.inputs <= one.keys.inputs and other.queries.inputs <= one.queries.inputs)
             if grown and (alone or (more == 1 and rows == keys)):
                 counts = ", ".join(str(each.shape[1]) for each in calls[:3]) + " …" * (len(calls) > 3)
                 raise UserError(f"{name} runs {module} {len(calls)} times, over {counts} keys, as generate() does step "

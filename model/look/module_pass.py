@@ -20,7 +20,8 @@ from clearhead.model.core.models import FLOOR
 from clearhead.model.core.query import largest, with_arrays
 from clearhead.model.core.record import Layer
 from clearhead.model.core.torch_runs import seeded
-from clearhead.model.look.order import tensors_in
+from clearhead.model.look.inputs import tensors_in
+from clearhead.model.look.rows import Rows, measure
 from clearhead.model.look.torch_attention import Attention, as_numbers
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Observation:
     # largest difference between the outputs of the observed and an unobserved pass, relative to the largest number;
     # NaN if either contains NaN or infinity, None if there is no number to compare
     difference: float | None
+    rows: Rows                 # what was measured of the rows
 
     @property
     def tolerance(self) -> float:
@@ -61,9 +63,12 @@ def observe(network: "nn.Module", args: tuple, options: dict[str, Any], batch: i
     attention implementation are switched to torch's for the observed pass, if this leaves their output unchanged."""
     from clearhead.model.look.torch_attention import Observer
 
-    new = partial(Observer, network, batch, list(tensors_in([*args, *options.values()])))
     forward = partial(network, *args, **options)
     run = partial(_once, network, inputs=(args, options))
+
+    def new(run: Run) -> Observer:
+        return Observer(network, batch, tensors_in([*args, *options.values()]), measure(network, args, options, run))
+
     plain = run(forward)
     if attention_of(network) not in (None, FUSED):
         for look in (_fused, _registered) if batch == 0 else (_fused,):
@@ -74,14 +79,14 @@ def observe(network: "nn.Module", args: tuple, options: dict[str, Any], batch: i
     return _observed(network, forward, run, new, plain)
 
 
-def _fused(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[], Observer]",
+def _fused(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[Run], Observer]",
            plain: list[Tensor]) -> Observation:
     """Observe a model of transformers with torch's fused attention."""
     with _attention(network, FUSED):
         return _observed(network, forward, run, new, plain)
 
 
-def _registered(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[], Observer]",
+def _registered(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[Run], Observer]",
                 plain: list[Tensor]) -> Observation:
     """Observe a model of transformers with the attention function registered for models from a folder, which supports
     soft-caps and sinks. Reads only the first text of a batch."""
@@ -90,9 +95,11 @@ def _registered(network: "nn.Module", forward: Forward, run: Run, new: "Callable
 
     forward_pass.register()
     session = forward_pass.Session(forward_pass.names_of(network))
-    observer = new()
-    with _attention(network, forward_pass.IMPLEMENTATION), observer.watching(network):
-        seen = run(lambda: forward_pass.run(session, forward))
+    with _attention(network, forward_pass.IMPLEMENTATION):
+        names = forward_pass.names_of(network)
+        observer = new(lambda call: run(lambda: forward_pass.run(forward_pass.Session(names), call)))
+        with observer.watching(network):
+            seen = run(lambda: forward_pass.run(session, forward))
     dtype = next(network.parameters()).dtype
     found = [Attention(call.module, call, None, True, 1, dtype,
                        reasons=[f"the capture does not know the keyword {word}" for word in call.unknown])
@@ -100,19 +107,21 @@ def _registered(network: "nn.Module", forward: Forward, run: Run, new: "Callable
     if len(observer.found) == len(found):   # torch observed the same calls
         for mine, theirs in zip(found, observer.found, strict=True):
             mine.same_source, mine.number = theirs.same_source, theirs.number
-            mine.queries, mine.keys = theirs.queries, theirs.keys
+            mine.queries, mine.keys, mine.behind = theirs.queries, theirs.keys, theirs.behind
     elif getattr(network.config, "is_encoder_decoder", False):
         raise Unsupported("the side that each of its attention layers reads is unknown")
-    return Observation(found, [], results_differ(seen, plain, any(each.sees_nothing.any() for each in found)))
+    return Observation(found, [], results_differ(seen, plain, any(each.sees_nothing.any() for each in found)),
+                       observer.rows)
 
 
-def _observed(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[], Observer]",
+def _observed(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[Run], Observer]",
               plain: list[Tensor]) -> Observation:
-    observer = new()
+    observer = new(run)
     with observer.watching(network):
         seen = run(forward)
     blind = any(each.sees_nothing.any() for each in observer.found)
-    return Observation(observer.found, observer.unread, results_differ(seen, plain, blind) if observer.found else None)
+    return Observation(observer.found, observer.unread, results_differ(seen, plain, blind) if observer.found else None,
+                       observer.rows)
 
 
 def _once(network: "nn.Module", forward: Callable[[], object], inputs: object) -> list[Tensor]:

@@ -23,8 +23,9 @@ from clearhead.model.capture.forward_pass import Call, Memo, Unsupported, parse_
 from clearhead.model.core.attention import empty_rows
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError, first_line
-from clearhead.model.look.order import tensors_in
-from clearhead.model.look.origins import NOTHING, Origins, Stream
+from clearhead.model.look.inputs import tensors_in
+from clearhead.model.look.rows import FUSED, PRODUCTS, SOFTMAX, Rows, Side, over_features, pieces_of, site_of
+from clearhead.model.look.sources import Source, Sources
 
 # maximum number of query rows compared; in longer inputs they are evenly spaced
 ROWS = 256
@@ -45,10 +46,10 @@ class Attention:
     # maps the heads' outputs (head, row, d_v) to `call.outputs`; None if they are the same
     project: Callable[[np.ndarray], np.ndarray] | None = None
     reasons: list[str] = field(default_factory=list)   # clauses on why the observation may be wrong
-    queries: Stream = NOTHING   # origin of the queries' positions
-    keys: Stream = NOTHING      # origin of the keys' positions
-    number: int = -1            # number of this attention call in the pass
-    beside: frozenset[frozenset] = frozenset()   # roots of the batch items joined with that of the queries
+    queries: Side = Side()   # what the rows of queries and keys stand for
+    keys: Side = Side()
+    number: int = -1         # number of this attention call in the pass
+    behind: frozenset[int] = frozenset()   # numbers of the attention calls whose output the keys are
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -211,10 +212,6 @@ def compare_output(found: Attention, output: object, batch_first: bool, batch: i
         found.reasons.append("it returns something other than the attention that it computed")
 
 
-SOFTMAX = frozenset({"softmax", "special_softmax", "_safe_softmax", "_softmax"})
-MIXING = frozenset({"matmul", "bmm", "einsum", "__matmul__"})
-
-
 @dataclass(eq=False)
 class Running:
     """A module whose forward is running."""
@@ -231,18 +228,19 @@ class Observer(TorchFunctionMode):
     Use it as a context around the pass, which must run without gradients.
     """
 
-    def __init__(self, network: nn.Module, batch: int = 0, inputs: Iterable[Tensor] = ()) -> None:
-        """Start with the pass's input tensors, whose positions are distinguished."""
+    def __init__(self, network: nn.Module, batch: int, inputs: Iterable[Tensor], rows: Rows) -> None:
+        """Start with the pass's input tensors, and with what was measured of its rows."""
         super().__init__()
-        self.batch = batch
+        self.batch, self.rows = batch, rows
         self.found: list[Attention] = []
         self.unread: list[str] = []   # sentences on attention that cannot be read
         self._names = {id(module): name or type(network).__name__ for name, module in network.named_modules()}
         self._stack: list[Running] = []
-        self._origins, self._masks, inputs = Origins(), Memo(), list(inputs)
+        self._masks, inputs = Memo(), list(inputs)
+        self._sources = Sources(inputs)
         self._first = next((each.shape[:2] for each in inputs if each.ndim > 1), torch.Size([1]))   # texts and tokens
-        attributes = (each for module in network.modules() for each in tensors_in(vars(module).values()))
-        self._origins.start(inputs, (*network.buffers(), *attributes))
+        self._counts: dict[str, int] = {}
+        self._labels: tuple[Tensor, Tensor] | None = None   # of the attention that runs
         self._waiting: dict[int, Attention] = {}   # softmax results with three axes, by address
         self._bytes = 0                            # size of the stored weights
         self._numbers = itertools.count()          # numbers the attention calls
@@ -266,7 +264,7 @@ class Observer(TorchFunctionMode):
         if not self._stack:
             return
         running = self._stack.pop()
-        self._origins.adopt(args, output)
+        self._sources.adopt(args, output)
         if isinstance(module, nn.MultiheadAttention) and running.found is not None:
             try:
                 compare_output(running.found, output, module.batch_first, self.batch)
@@ -277,6 +275,8 @@ class Observer(TorchFunctionMode):
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         name, before = getattr(func, "__name__", "").partition(".")[0], len(self.found)
+        site = site_of(name, args, kwargs, result, self._counts)
+        self._labels = None if site is None else self.rows.sites.get(site)
         if name == "scaled_dot_product_attention":
             self._read(lambda: self._fused(result, *args, **kwargs))
         elif name == "multi_head_attention_forward":
@@ -285,14 +285,14 @@ class Observer(TorchFunctionMode):
             self._read(lambda: self._flex(result[0], *args, **kwargs))
         elif "attention" in name or "attn" in name:   # flash_attn's, xformers', and torch's internal functions
             self.unread.append(f"{self.where} (it calls {name}, which look does not read yet)")
-        elif name in MIXING and self._waiting:
+        elif name in PRODUCTS and self._waiting:
             self._mixed(args)
-        with suppress(Exception):   # positions stay unknown after unexpected calls; the module continues
-            self._origins.follow(func, name, args, kwargs, result)
-        for attention in self.found[before:] if name not in MIXING else ():
-            self._origins.pass_through(attention.number, result)
+        with suppress(Exception):   # sources stay unknown after unexpected calls; the module continues
+            self._sources.follow(name, args, kwargs, result)
+        for attention in self.found[before:] if name in FUSED else ():
+            self._sources.pass_through(attention.number, result)
         if name in SOFTMAX:
-            self._softmax(result, args, kwargs)
+            self._softmax(result, args, kwargs, site is not None)
         return result
 
     @property
@@ -343,18 +343,19 @@ class Observer(TorchFunctionMode):
                dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
                enable_gqa: bool = False) -> Attention:
         """Record a call of torch.nn.functional.scaled_dot_product_attention."""
-        same = query.shape[-2] == key.shape[-2] and self._origins.same(query, key)
-        queries, keys = self._origins.stream(query, -2), self._origins.stream(key, -2)
+        same = query.shape[-2] == key.shape[-2] and self._sources.same(query, key)
+        behind = self._sources.of(key).calls
         if isinstance(attn_mask, CausalBias):   # its memory holds no mask
             shape, lower = (query.shape[-2], key.shape[-2]), attn_mask.variant is CausalVariant.LOWER_RIGHT
             attn_mask = torch.ones(shape, dtype=torch.bool).tril(lower * (shape[1] - shape[0]))
         mask = None if attn_mask is None else self._item(self._mask_axes(attn_mask, query))
         texts = self._texts(query)
+        queries, keys = self._sides(texts, same)
         query, key, value, output = (self._four_axes(part, texts) for part in (query, key, value, output))
         call = self._make_call((self._item(query), self._item(key), self._item(value)), mask, is_causal, scale)
         call.outputs = as_numbers(self._item(output)[:, torch.from_numpy(call.rows).to(output.device)])
         return Attention(call.module, call, None, same, len(output), output.dtype, reasons=_drops(dropout_p),
-                         queries=queries, keys=keys)
+                         queries=queries, keys=keys, behind=behind)
 
     def _flex(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, score_mod: Callable, block_mask: tuple,
               scale: float, *_: object, **__: object) -> Attention:
@@ -374,14 +375,13 @@ class Observer(TorchFunctionMode):
 
     def _multi_head(self, result: tuple[Tensor, Tensor | None], given: dict[str, Any]) -> Attention:
         """Record a call of torch.nn.functional.multi_head_attention_forward."""
-        same = given["query"].shape[0] == given["key"].shape[0] and self._origins.same(given["query"], given["key"],
-                                                                                        (0, 0))
+        same = given["query"].shape[0] == given["key"].shape[0] and self._sources.same(given["query"], given["key"])
         heads = heads_of(given, result[0], self.batch)
         call = self._make_call(heads.parts, heads.mask, heads.is_causal, None)
         call.outputs = as_numbers(heads.output[torch.from_numpy(call.rows).to(heads.output.device)])[None]
         return Attention(call.module, call, None, same, heads.batch, heads.output.dtype, heads.project,
-                         _drops(heads.dropout), self._origins.stream(given["query"], 0),
-                         self._origins.stream(given["key"], 0))
+                         _drops(heads.dropout), *self._sides(torch.arange(heads.batch)[:, None], same),
+                         behind=self._sources.of(given["key"]).calls)
 
     def _mask_axes(self, mask: Tensor, query: Tensor) -> Tensor:
         """Return the mask as (batch or 1, head or 1, query, key)."""
@@ -394,15 +394,22 @@ class Observer(TorchFunctionMode):
         the first input tells how many texts there are. Raises Unsupported if that does not."""
         if tensor.ndim != 3:
             return torch.zeros(1, 1, dtype=torch.long)
-        found, count = self._origins.texts(tensor), len(tensor)
+        found, count = None if self._labels is None else pieces_of(self._labels[0]), len(tensor)
         if found is None:
             first, second = self._first[0], self._first[-1]
             texts = second if first == tensor.shape[1] else first
-            found = torch.arange(count).view(texts, -1) if texts in (1, count) else torch.empty(0, 0)
-        if not found.numel():
-            raise Unsupported(f"it is not proved which of the {count} pieces along its first axis are heads and which "
-                              f"are texts; give one text")
+            if texts not in (1, count):
+                raise Unsupported(f"it is not proved which of the {count} pieces along its first axis are heads and "
+                                  f"which are texts; give one text")
+            found = torch.arange(count).view(texts, -1)
         return found
+
+    def _sides(self, texts: Tensor, same: bool | None) -> tuple[Side, Side]:
+        """Return what the rows of queries and keys of the running attention stand for."""
+        if self._labels is None:
+            return Side(), Side()
+        queries, keys = (self._item(self._four_axes(each[..., None], texts))[..., 0] for each in self._labels)
+        return self.rows.sides(queries, keys, bool(same))
 
     def _four_axes(self, tensor: Tensor, texts: Tensor) -> Tensor:
         """Return a tensor as (batch, head, token, d)."""
@@ -417,44 +424,47 @@ class Observer(TorchFunctionMode):
         raise Unsupported(f"it attends to tensors of {tuple(tensor.shape)}, where (batch, head, token, d) was "
                           f"expected")
 
-    def _softmax(self, result: Tensor, args: tuple, kwargs: dict) -> None:
+    def _softmax(self, result: Tensor, args: tuple, kwargs: dict, over_last: bool) -> None:
         """Record a softmax over the last axis of (batch, head, query, key) as attention. With three axes, record it
         only once it multiplies values."""
-        dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
-        if result.ndim not in (3, 4) or not torch.is_floating_point(result) or self._origins.holds_features(result):
+        if result.ndim not in (3, 4) or not torch.is_floating_point(result):
             return
-        same, queries, keys, across = self._origins.behind(result)
-        if dim not in (-1, result.ndim - 1):
-            if same is not None:   # scores
+        source = self._sources.of(result)
+        if not over_last:
+            if source.same is not None:   # scores
+                dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
                 self.unread.append(f"{self.where} (its softmax is over axis {dim} of {tuple(result.shape)}; look reads "
                                    f"a softmax over the last axis, that of the keys)")
             return
-        if across:
+        if source.across:
             self.unread.append(f"{self.where} (its softmax is over scores of {tuple(result.shape)}, whose second last "
                                f"axis is not that of the queries; transpose them before the softmax)")
+            return
+        if source.same is None and self._labels is not None and over_features(*self._labels):
             return
         given = args[0] if args else kwargs["input"]
         nothing = (given == -torch.inf).all(-1, keepdim=True)   # rows in which softmax gives NaN
         weights = result.masked_fill(nothing, 0) if nothing.any() else result
-        found = self._by_hand(weights, result, same, queries, keys)
+        found = self._by_hand(weights, result, source)
         if found is None:
             return
         found.number = next(self._numbers)
-        self._origins.pass_through(found.number, result, weights=True)
+        self._sources.pass_through(found.number, result, weights=True)
         if result.ndim == 3:
             self._waiting[result.data_ptr()] = found
             self._alive.append(result)
         else:
             self.add(found)
 
-    def _by_hand(self, weights: Tensor, result: Tensor, same: bool | None, queries: Stream,
-                 keys: Stream) -> Attention | None:
+    def _by_hand(self, weights: Tensor, result: Tensor, source: Source) -> Attention | None:
         try:
-            weights = self._four_axes(weights, self._texts(result))
+            texts, same = self._texts(result), source.same is not False
+            weights = self._four_axes(weights, texts)
             item = self._item(weights)
             self._bound(len(item), item.shape[1], item.shape[2], item.numel())
-            return Attention(self.where, None, as_numbers(item), same is not False, weights.shape[0], weights.dtype,
-                             queries=queries, keys=keys)
+            queries, keys = self._sides(texts, same)
+            return Attention(self.where, None, as_numbers(item), same, weights.shape[0], weights.dtype,
+                             queries=queries, keys=keys, behind=source.keys)
         except Unsupported as error:
             self.unread.append(f"{self.where} ({error})")
             return None
