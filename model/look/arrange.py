@@ -16,7 +16,6 @@ def numbered(count: int) -> Tokens:
 
 
 if TYPE_CHECKING:
-    from clearhead.model.look.inputs import Inputs
     from clearhead.model.look.rows import Rows, Side
     from clearhead.model.look.torch_attention import Attention
 
@@ -96,6 +95,9 @@ class Positions:
         rows = self.side.rows if self.length() else ()
         if names is None and any(place < NOTHING for place, _ in rows):
             rows = ()
+        own = [place < 0 or number == row for row, (place, number) in enumerate(rows)]
+        if names and self.ordered and all(own) and self.count == self.length():   # some were replaced, such as by [MASK]
+            return names
         texts = list(numbered(self.count).texts if names or not rows else ["[new]"] * self.count)
         for row, (place, number) in enumerate(rows):
             if place >= 0:
@@ -103,7 +105,7 @@ class Positions:
         return tokens_of_texts(texts)
 
 
-def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | None, called: "Inputs",
+def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | None,
             measured: "Rows") -> Arranged:
     """Build the maps of the observed calls, one for each kind of attention and stream of tokens. source, target: names
     for either side, or None to number the positions. Raises UserError if the number of names does not fit any
@@ -118,7 +120,7 @@ def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | No
                 crossed = kind is Kind.CROSS
                 keys = Positions(each.keys, bool(each.behind), each.shape[1]) if crossed else queries
                 groups.setdefault((kind, queries, keys), []).append(each)
-    names, notes = _names(found, list(groups), (source, target), called), []
+    names, notes = _names(found, list(groups), (source, target), measured), []
     maps, shown, left, unproved, counts = [], [], [], [], Counter[Kind]()
     for (kind, queries, keys), members in groups.items():
         counts[kind] += 1
@@ -149,7 +151,7 @@ def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | No
 
 
 def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positions]],
-           sides: tuple[Tokens | None, Tokens | None], called: "Inputs") -> dict[Positions, Tokens]:
+           sides: tuple[Tokens | None, Tokens | None], measured: "Rows") -> dict[Positions, Tokens]:
     """Assign names to positions if they provably describe them, which requires positions of a single input. A caller's
     pair is (keys of cross-attention, its queries), or without cross-attention (first input, second input). For a module
     with one input, names that differ from it in number describe derived positions, such as patches and [CLS]."""
@@ -157,9 +159,9 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
     crossed = [sides for kind, *sides in groups if kind is Kind.CROSS]
     attended = {keys.inputs for _, keys in crossed} | {each.inputs for each in every if each.attended}
     looking = {queries.inputs for queries, _ in crossed}
-    inputs = sorted({each.inputs for each in every if len(each.inputs) == 1}, key=sorted)
+    inputs = measured.inputs()
     alone = sides[1] is None and len({each.inputs for each in every if each.inputs}) == 1
-    axes: dict[frozenset, int] = {}   # along which axis of an input its positions are, if the module looks along several
+    axes: dict[frozenset, int] = {}   # along which axis of an input its positions are, where a module looks along two
     for each in every:
         axes[each.inputs] = max(each.side.axis, axes.get(each.inputs, -1))
     names: dict[Positions, Tokens] = {}

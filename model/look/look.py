@@ -55,7 +55,7 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, b
     found, unread = _readable(seen, called, batch)
     proofs = _proofs(name, found, unread)
     try:
-        arranged = arrange([each for each, _ in proofs], source, target, called, seen.rows)
+        arranged = arrange([each for each, _ in proofs], source, target, seen.rows)
     except ValueError as error:
         raise UserError(f"{name} is not shown because {first_line(error, 300)}") from error
     notes = arranged.notes + _circumstances(network, [each for each, _ in arranged.shown], batch)

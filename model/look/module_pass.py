@@ -107,7 +107,8 @@ def _registered(network: "nn.Module", forward: Forward, run: Run, new: "Callable
     if len(observer.found) == len(found):   # torch observed the same calls
         for mine, theirs in zip(found, observer.found, strict=True):
             mine.same_source, mine.number = theirs.same_source, theirs.number
-            mine.queries, mine.keys, mine.behind = theirs.queries, theirs.keys, theirs.behind
+            mine.queries, mine.behind = theirs.queries, theirs.behind
+            mine.keys = theirs.keys._replace(rows=theirs.keys.rows[:mine.shape[1]])   # without a sink
     elif getattr(network.config, "is_encoder_decoder", False):
         raise Unsupported("the side that each of its attention layers reads is unknown")
     return Observation(found, [], results_differ(seen, plain, any(each.sees_nothing.any() for each in found)),

@@ -25,6 +25,7 @@ FUSED = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward
 SOFTMAX = frozenset({"softmax", "special_softmax", "_safe_softmax", "_softmax"})
 PRODUCTS = frozenset({"matmul", "bmm", "einsum", "__matmul__", "baddbmm"})   # may combine a query and a key
 CONVOLUTIONS = ("conv1d", "conv2d")
+QUANTISED = frozenset({"linear_dynamic", "linear_relu_dynamic"})   # with one scale for all rows, which couples them
 # what a row depends on, if not on one element, whose number it then has
 NOTHING, SEVERAL, UNCLEAR = -1, -2, -3
 MASKED = -4   # not seen, because it only has scores with rows of the other side that changed too
@@ -92,6 +93,7 @@ class Elements:
 
     @property
     def count(self) -> int:
+        """Their number."""
         return math.prod(self.shape)
 
 
@@ -133,6 +135,13 @@ def _copied(value: Any) -> Any:
     return _mapped(value, lambda tensor: tensor.detach().clone())
 
 
+def _unquantised(name: str, args: tuple) -> Tensor:
+    """Return the result of a linear layer of 8 bits without rounding its input."""
+    weight, bias = torch.ops.quantized.linear_unpack(args[1])
+    made = nn.functional.linear(args[0], weight.dequantize(), bias)
+    return made.relu() if "relu" in name else made
+
+
 class Held(TorchFunctionMode):
     """Record the attention of a pass; or, given the record of the real pass, replay it with some elements changed."""
 
@@ -142,6 +151,7 @@ class Held(TorchFunctionMode):
         self.real, self.elements, self.chosen, self.share = real, elements, chosen, share
         self.sites: dict[Site, Real] = {}
         self.products: dict[int, Product] = {}
+        self.multiplied: set[Site] = set()   # softmaxes among them whose weights are multiplied with values
         self.moved: dict[Site, tuple[Moved, Moved]] = {}
         self.counts: dict[str, int] = {}
         self.bytes = 0
@@ -154,18 +164,21 @@ class Held(TorchFunctionMode):
             self.counts[kind] = self.counts.get(kind, -1) + 1
         number = self.counts.get(kind, -1)
         if self.real is None:
-            result = func(*args, **kwargs)
+            result = _unquantised(name, args) if name in QUANTISED else func(*args, **kwargs)
             self.record(func, name, args, kwargs, result)
             return result
         if name in FUSED:
             return self._call(site_of(name, args, kwargs, None, self.counts), name, args, kwargs)
         if name in PRODUCTS and number in self.real.products:
             return self._product(self.real.products[number], func, args, kwargs)
-        result = func(*args, **kwargs)
+        result = _unquantised(name, args) if name in QUANTISED else func(*args, **kwargs)
         if name == "embedding" and self.elements is not None and self.elements.lookup == number:
             return self._nudged(result, self.elements.numbers[..., None])
         site = site_of(name, args, kwargs, result, self.counts)
-        return result if site not in self.real.sites else self._softmax(site, args, kwargs)
+        if site not in self.real.sites:
+            return result
+        weights = self._softmax(site, args, kwargs)
+        return weights if site in self.real.multiplied else result
 
     def record(self, func: Callable, name: str, args: tuple, options: dict, result: Any) -> None:
         """Note what the real pass did."""
@@ -276,9 +289,14 @@ class Recorder(Held):
         if place is None:
             return
         site = self._weights[factors[place]]
+        self.multiplied.add(site)
         if site not in self.sites:
             self.sites[site] = self._kept(self._found.pop(site))
         self.products[self.counts["product"]] = Product(place, _copied(factors), result.clone())
+
+    def finish(self) -> None:
+        """Keep the scores of softmaxes over (batch, head, query, key) whose weights nothing was multiplied with."""
+        self.sites |= {site: self._kept(real) for site, real in self._found.items() if real.result.ndim == 4}
 
     def _convolve(self, name: str, args: tuple, options: dict) -> None:
         given = args[0] if args else options["input"]
@@ -361,6 +379,9 @@ class Side(NamedTuple):
         return frozenset(place for place, _ in self.rows if place >= 0)
 
 
+NOT_MEASURED = Side()
+
+
 @dataclass(eq=False)
 class Rows:
     """What the rows of all attention depend on."""
@@ -372,37 +393,44 @@ class Rows:
     seconds: float = 0.0
     reason: str = ""   # why they were not measured
 
+    def inputs(self) -> list[frozenset[int]]:
+        """Return the inputs that some row comes from, in order."""
+        every = [each for sides in self.sites.values() for each in sides]
+        return [frozenset({place}) for first, place, elements in sorted(self.elements, key=lambda each: each[1]) if any(
+            bool(((each >= first) & (each < first + elements.count)).any()) for each in every)]
+
     def sides(self, queries: Tensor, keys: Tensor, same: bool) -> tuple[Side, Side]:
         """Return what the rows of one text's queries and keys stand for, from what was measured, (head, row). same:
         whether both are projections of one tensor; then rows that masks hide on one side are those of the other."""
         one, other = (torch.where((each == each[:1]).all(0), each[0], UNCLEAR) for each in (queries, keys))
-        if same and one.shape == other.shape:
-            both = (one != MASKED) & (other != MASKED)
-            if torch.equal(one[both], other[both]):
-                one, other = torch.where(one == MASKED, other, one), torch.where(other == MASKED, one, other)
+        if same and len(one) <= len(other):   # there may be a sink behind the keys
+            keys = other[:len(one)]
+            both = (one != MASKED) & (keys != MASKED)
+            if torch.equal(one[both], keys[both]):
+                one, other = torch.where(one == MASKED, keys, one), torch.cat(
+                    (torch.where(keys == MASKED, one, keys), other[len(one):]))
         return self._side(one), self._side(other)
 
     def _side(self, labels: Tensor) -> Side:
-        rows, places, lengths = [(max(each, UNCLEAR), 0) for each in labels.tolist()], [], []
+        rows: list[tuple[int, int]] = [(max(each, UNCLEAR), 0) for each in labels.tolist()]
+        lengths: list[tuple[int, int]] = []
         axis = -1
         for first, place, elements in self.elements:
             mine = [row for row, each in enumerate(labels.tolist()) if first <= each < first + elements.count]
             if not mine:
                 continue
-            at = torch.stack(torch.unravel_index(labels[mine] - first, elements.shape))
-            axes = [axis for axis in range(len(elements.shape)) if len(at[axis].unique()) > 1]
-            axes = axes or [axis for axis in range(len(elements.shape)) if elements.shape[axis] > 1]
-            axes = axes or [len(elements.shape) - 1]
-            if len(axes) > 1 and (len(mine) == 1 or 0 in axes):   # of several texts, or it is not known along which axis
-                places = [(UNCLEAR, 0)] * len(mine)
-            else:
-                sizes = [elements.shape[axis] for axis in axes]
-                numbers = torch.zeros_like(at[0])
-                for each, size in zip(axes, sizes, strict=True):
-                    numbers = numbers * size + at[each]
-                places = [(place, each) for each in numbers.tolist()]
-                lengths.append((place, math.prod(sizes)))
-                axis = axes[0]
+            # the first axis is that of texts, unless positions are along it
+            at, size = labels[mine] - first, elements.count // elements.shape[0]
+            items, positions = at // size, at % size
+            if size == 1 or elements.shape[0] == 1 or (len(positions.unique()) > 1 == len(items.unique())):
+                along, length = (items, elements.shape[0]) if size == 1 else (positions, size)
+                axis = int(size > 1)
+            elif len(items.unique()) > 1 == len(positions.unique()):
+                along, length, axis = items, elements.shape[0], 0
+            else:   # of several texts, or it is not known along which axis
+                along, length = torch.full_like(at, -1), 0
+            places = [(place if each >= 0 else UNCLEAR, max(each, 0)) for each in along.tolist()]
+            lengths += [(place, length)] if length else []
             for row, each in zip(mine, places, strict=True):
                 rows[row] = each
         return Side(tuple(rows), axis, tuple(lengths))
@@ -449,7 +477,7 @@ class _Measuring:
         if any(bool((each.moved & each.known).any()) for pair in self._replay(Held(self.real)).values() for each in pair):
             raise Lost("a replay of the pass attends in another way")
         plan = [(place, each) for place, tensor in enumerate(self.inputs) for each in self._elements(place, tensor)]
-        count = sum(2 * _bits(each.count) + 1 for _, each in plan)
+        count = sum(2 * _bits(each.count) + 2 for _, each in plan)
         if count * took > LONGEST:
             raise Lost(f"it would take {count} passes of {took:.2g} seconds")
         if count * took > LONG:
@@ -472,6 +500,7 @@ class _Measuring:
         parts = iter(given)
         args, options = _mapped(self.args, lambda _: next(parts)), _mapped(self.options, lambda _: next(parts))
         self._pass(recorder, args, options)
+        recorder.finish()
         return recorder
 
     def _pass(self, mode: Held, args: tuple, options: dict[str, Any]) -> None:
@@ -532,19 +561,24 @@ class _Measuring:
         for bit in range(_bits(elements.count)):
             for on in (1, 0):
                 passes.append(self._replay(Held(self.real, elements, (numbers >> bit & 1) == on), place))
-        strong = self._replay(Held(self.real, elements, torch.ones_like(numbers, dtype=torch.bool), STRONG), place)
-        return {site: [self._label([each[site][side] for each in passes], strong[site][side]) for side in (0, 1)]
-                for site in self.real.sites}
+        strong = [self._replay(Held(self.real, elements, (numbers & 1) == on, STRONG), place) for on in (1, 0)]
+        return {site: [self._label([each[site][side] for each in passes], [each[site][side] for each in strong])
+                       for side in (0, 1)] for site in self.real.sites}
 
     @staticmethod
-    def _label(passes: list[Moved], strong: Moved) -> Tensor:
+    def _label(passes: list[Moved], strong: list[Moved]) -> Tensor:
+        """Return which element each row depends on. A row that depends on one, and did not move in one pass of a pair,
+        moved in the other."""
         moved, known = (torch.stack([each[part] for each in passes]) for part in (0, 1))
-        on, off, seen = moved[::2], moved[1::2], known[::2] & known[1::2]
+        still, depends = known & ~moved, (known & moved).any(0)
+        on, off = moved[::2], moved[1::2]
+        one = (still[::2] ^ still[1::2]) & ((known[::2] & known[1::2]) | depends)
         weight = (1 << torch.arange(len(on), device=on.device)).view(-1, *[1] * (on.ndim - 1))
-        made = torch.where((on ^ off).all(0), (on * weight).sum(0),
-                           torch.where(strong.moved | ~strong.known, UNCLEAR, NOTHING))
-        made = torch.where(seen.all(0), made, MASKED)
-        return torch.where((on & off & seen).any(0), SEVERAL, made)
+        rest = torch.where((still[::2] & still[1::2]).any(0), UNCLEAR, MASKED)
+        unmoved = torch.stack([each.known & ~each.moved for each in strong]).all(0)
+        rest = torch.where(unmoved & ~depends, NOTHING, rest)
+        rest = torch.where((on & off & known[::2] & known[1::2]).any(0), SEVERAL, rest)
+        return torch.where(one.all(0), (on * weight).sum(0), rest)
 
     @staticmethod
     def _tells(labels: dict[Site, list[Tensor]]) -> bool:

@@ -1,5 +1,5 @@
-"""Follow which tensors a module projects, to tell whether queries and keys come from one tensor (self-attention) or from
-two (cross-attention).
+"""Follow which tensors a module projects, to tell whether queries and keys come from one tensor, as in self-attention,
+or from two, as in cross-attention.
 
 Every tensor has a number that survives reshaping. The result of a projection, and of later operations on it, keeps the
 numbers of the projected tensors.
@@ -37,6 +37,7 @@ class Source:
     same: bool | None = None     # for scores: whether query and key come from one tensor; else None
     keys: frozenset[int] = frozenset()      # for scores: the attention calls that the keys passed through
     across: bool = False         # for scores: whether the queries are along another axis than the second last
+    derived: bool = False        # whether it is computed from an input; for scores: query and key both are
     weights: bool = False        # whether these are weights of an observed attention call
 
 
@@ -48,7 +49,7 @@ class Sources:
         self._known: MutableMapping[Tensor, Source] = WeakTensorKeyDictionary()
         numbers: dict[object, int] = {}
         for tensor in inputs:   # the same tensor may be passed twice
-            made = self.of(tensor)
+            made = self._set(tensor, derived=True)
             if tensor.layout is torch.strided:
                 made.number = numbers.setdefault((tensor.data_ptr(), tensor.shape), made.number)
 
@@ -69,15 +70,18 @@ class Sources:
             before = []
         weights = [each for each in before if each.weights]
         # the scores of tokens, not what is chosen by them
-        scores = next((each for each, tensor in zip(before, given, strict=True)
-                       if each.same is not None and tensor.is_floating_point()), None) if before else None
-        known: dict[str, Any] = {"calls": frozenset().union(*(each.calls for each in weights[:1] or before))}
+        scores = max((each for each, tensor in zip(before, given, strict=bool(before))
+                      if each.same is not None and tensor.is_floating_point()), default=None,
+                     key=lambda each: each.derived)
+        known: dict[str, Any] = {"calls": frozenset().union(*(each.calls for each in weights[:1] or before)),
+                                 "derived": any(each.derived for each in before)}
         if name in PROJECTIONS:
             known["sources"] = frozenset(each.number for each in before)
             factors = given[1:3] if name == "baddbmm" else given[:2]   # the addend comes first
             if name in PRODUCTS and len(factors) == 2 and not weights:
                 query, key = factors if _rows_first(name, args) else factors[::-1]
                 known |= {"same": self.same(query, key), "calls": self.of(query).calls, "keys": self.of(key).calls,
+                          "derived": self.of(query).derived and self.of(key).derived,
                           "across": name == "einsum" and _is_across(args)}
         elif name in FUSED:
             known["calls"] = self.of(args[0] if args else options["query"]).calls   # type: ignore[arg-type]
@@ -85,7 +89,7 @@ class Sources:
             known["sources"] = frozenset().union(*(each.sources for each in before))
             known["weights"] = bool(weights)
             if scores is not None:
-                known |= {"same": scores.same, "calls": scores.calls, "keys": scores.keys,
+                known |= {"same": scores.same, "calls": scores.calls, "keys": scores.keys, "derived": scores.derived,
                           "across": scores.across ^ (name in SHAPING and _swaps(given[0], outputs[0], slice(-3, -1)))}
                 if name in SHAPING and _swaps(given[0], outputs[0], slice(-2, None)):
                     known |= {"calls": scores.keys, "keys": scores.calls}

@@ -24,7 +24,7 @@ from clearhead.model.core.attention import empty_rows
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError, first_line
 from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.rows import FUSED, PRODUCTS, SOFTMAX, Rows, Side, over_features, pieces_of, site_of
+from clearhead.model.look.rows import FUSED, NOT_MEASURED, PRODUCTS, SOFTMAX, Rows, Side, over_features, pieces_of, site_of
 from clearhead.model.look.sources import Source, Sources
 
 # maximum number of query rows compared; in longer inputs they are evenly spaced
@@ -46,8 +46,8 @@ class Attention:
     # maps the heads' outputs (head, row, d_v) to `call.outputs`; None if they are the same
     project: Callable[[np.ndarray], np.ndarray] | None = None
     reasons: list[str] = field(default_factory=list)   # clauses on why the observation may be wrong
-    queries: Side = Side()   # what the rows of queries and keys stand for
-    keys: Side = Side()
+    queries: Side = NOT_MEASURED   # what the rows of queries and keys stand for
+    keys: Side = NOT_MEASURED
     number: int = -1         # number of this attention call in the pass
     behind: frozenset[int] = frozenset()   # numbers of the attention calls whose output the keys are
 
@@ -407,7 +407,7 @@ class Observer(TorchFunctionMode):
     def _sides(self, texts: Tensor, same: bool | None) -> tuple[Side, Side]:
         """Return what the rows of queries and keys of the running attention stand for."""
         if self._labels is None:
-            return Side(), Side()
+            return NOT_MEASURED, NOT_MEASURED
         queries, keys = (self._item(self._four_axes(each[..., None], texts))[..., 0] for each in self._labels)
         return self.rows.sides(queries, keys, bool(same))
 
