@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from clearhead.model.look.rows import Rows, Side
     from clearhead.model.look.torch_attention import Attention
 
-NOTHING = -1   # as in `model.look.rows`
+NOTHING, UNCLEAR = -1, -2   # as in `model.look.rows`
+NEW = "[new]"   # a row that depends on no position of the input, such as a learned vector
 NEVER = -1e4   # biases this far below the largest of their row act as a mask
 ROUNDED = 1e-4   # above this type tolerance, rows of rounded weights no longer sum to 1
 NAMED = 6      # maximum number of layers whose modules a note names
@@ -38,9 +39,15 @@ def kind_of(attention: "Attention") -> Kind:
     """Return the kind of attention: cross if queries and keys come from different tensors or are different rows, causal
     if no query attends to a later key and some attend to others than the first, else self."""
     n_queries, n_keys = attention.shape
-    if not attention.same_source or n_queries != n_keys or attention.queries != attention.keys:
+    if not attention.same_source or n_queries != n_keys or _differ(attention.queries, attention.keys):
         return Kind.CROSS
     return Kind.CAUSAL if _is_causal(attention) else Kind.SELF
+
+
+def _differ(queries: "Side", keys: "Side") -> bool:
+    """Return whether rows of queries and keys are known to stand for different things."""
+    return any(one != other and UNCLEAR not in (one[0], other[0])
+               for one, other in zip(queries.rows, keys.rows, strict=False))
 
 
 def _is_causal(attention: "Attention") -> bool:
@@ -76,8 +83,8 @@ class Positions:
 
     @property
     def proved(self) -> bool:
-        """Whether each is one position of an input."""
-        return bool(self.side.rows) and all(place >= 0 for place, _ in self.side.rows)
+        """Whether each is one position of an input or new."""
+        return bool(self.inputs) and all(place >= NOTHING for place, _ in self.side.rows)
 
     @property
     def ordered(self) -> bool:
@@ -95,10 +102,10 @@ class Positions:
         rows = self.side.rows if self.length() else ()
         if names is None and any(place < NOTHING for place, _ in rows):
             rows = ()
-        own = [place < 0 or number == row for row, (place, number) in enumerate(rows)]
-        if names and self.ordered and all(own) and self.count == self.length():   # some were replaced, such as by [MASK]
+        own = all(place < 0 or number == row for row, (place, number) in enumerate(rows))
+        if names and own and self.ordered and self.count == self.length():   # some were replaced, such as by [MASK]
             return names
-        texts = list(numbered(self.count).texts if names or not rows else ["[new]"] * self.count)
+        texts = [NEW if row < len(rows) and rows[row][0] == NOTHING else str(row) for row in range(self.count)]
         for row, (place, number) in enumerate(rows):
             if place >= 0:
                 texts[row] = names.texts[number] if names else str(number)
@@ -133,18 +140,20 @@ def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | No
         maps.append(AttentionMap(name, rows, columns, tuple(layer for _, layer in layers)))
         shown += layers
         notes.append(_note(name, layers))
-        lost = [side for side in dict.fromkeys((queries, keys)) if not side.proved and side not in names]
+        lost = [side for side in dict.fromkeys((queries, keys)) if not side.proved]
         which = "" if len(lost) == len({queries, keys}) else "queries of " if queries in lost else "keys of "
         unproved += [which + _label(name)] if lost else []
     if left:
         notes.append(f"Not shown: {len(left)} more calls, over {_sizes(left)} positions.")
     if unproved:
-        notes.append(f"Numbered as the module attends over them, because it is not proved which positions of an input "
+        notes.append(f"Numbered as the module attends over them, where it is not proved which positions of an input "
                      f"they are: {', '.join(unproved)}.")
     given = [side for side in (source, target) if side is not None]
     shown_texts = {text for each in names.values() for text in each.texts}
     if any(not shown_texts.issuperset(side.texts) for side in given):
         notes.append("Not all tokens are proved to name positions that are shown here; the others are numbered.")
+    if any(NEW in side.texts for each in maps for side in (each.queries, each.keys)):
+        notes.append(f"{NEW} is a row that depends on no position of the input.")
     if measured.reason:
         notes.append(f"Which position of the input each row is was not measured: {measured.reason}.")
     return Arranged(tuple(maps), shown, tuple(notes))

@@ -27,11 +27,14 @@ PRODUCTS = frozenset({"matmul", "bmm", "einsum", "__matmul__", "baddbmm"})   # m
 CONVOLUTIONS = ("conv1d", "conv2d")
 QUANTISED = frozenset({"linear_dynamic", "linear_relu_dynamic"})   # with one scale for all rows, which couples them
 # what a row depends on, if not on one element, whose number it then has
-NOTHING, SEVERAL, UNCLEAR = -1, -2, -3
-MASKED = -4   # not seen, because it only has scores with rows of the other side that changed too
+NOTHING, UNCLEAR = -1, -2
+MASKED = -3      # not seen, because it only has scores with rows of the other side that changed too
+DIFFERENT = -4   # on other elements in each head
+SEVERAL = -16    # or less: equal numbers moved in the same passes
 
 NUDGE, ROUGH = 2 ** -10, 2 ** -4   # changes in proportion to a row's largest number; in 16 bits
 STRONG = 0.7
+HIDDEN = -5e3  # lower scores are hidden by a mask, also where all are
 NOISE = 10     # how many times larger than the difference between two equal passes a change must be
 LONG, LONGEST = 5, 30   # seconds of measuring that are announced, and that are not exceeded
 
@@ -216,7 +219,10 @@ class Held(TorchFunctionMode):
         assert self.real is not None
         real = self.real.sites[site]
         cells = changed(args[0] if args else options["input"], real.sides[0], real.noise[0] if real.noise else None)
-        live = real.result > 0
+        # a sink's scores depend on no row; where the largest score was taken from all, cells depend on several keys
+        before = real.sides[0]
+        live = (real.result > 0) & (before > HIDDEN) & (before != before[..., :1, :]).any(-2, keepdim=True)
+        live &= (before.amax(-1) != 0).any()
         still = live & ~cells   # neither its query nor its key changed
         rows, columns = still.any(-1), still.any(-2)
         queries = Moved(~rows, rows | (live & columns[..., None, :]).any(-1))
@@ -360,15 +366,27 @@ def pieces_of(labels: Tensor) -> Tensor | None:
     return torch.tensor([[place for place, each in enumerate(rows) if each == piece] for piece in pieces])
 
 
+def unclear(labels: Tensor) -> Tensor:
+    """Return which rows it is not known of on what they depend."""
+    return (labels == UNCLEAR) | (labels == MASKED)
+
+
 def over_features(queries: Tensor, keys: Tensor) -> bool:
     """Return whether a softmax is over the features of its rows, which all change with a row's element."""
     return bool((queries >= 0).any()) and bool(((keys == UNCLEAR) | (keys == NOTHING)).all())
 
 
+def _of_heads(labels: Tensor) -> Tensor:
+    """Return what the rows of all heads depend on, (row)."""
+    hidden = unclear(labels)
+    highest, lowest = labels.masked_fill(hidden, -2 ** 62).amax(0), labels.masked_fill(hidden, 2 ** 62).amin(0)
+    return torch.where(hidden.all(0), labels[0], torch.where(highest == lowest, highest, DIFFERENT))
+
+
 class Side(NamedTuple):
     """What the rows of the queries or the keys of an attention stand for."""
 
-    # for each row, (input, position in it) or (NOTHING, SEVERAL or UNCLEAR, 0); empty if not measured
+    # for each row, (input, position in it), or (a negative number as above, 0); empty if not measured
     rows: tuple[tuple[int, int], ...] = ()
     axis: int = -1                          # along which axis of the input the positions are
     lengths: tuple[tuple[int, int], ...] = ()   # the number of positions of each input that rows come from
@@ -402,7 +420,7 @@ class Rows:
     def sides(self, queries: Tensor, keys: Tensor, same: bool) -> tuple[Side, Side]:
         """Return what the rows of one text's queries and keys stand for, from what was measured, (head, row). same:
         whether both are projections of one tensor; then rows that masks hide on one side are those of the other."""
-        one, other = (torch.where((each == each[:1]).all(0), each[0], UNCLEAR) for each in (queries, keys))
+        one, other = _of_heads(queries), _of_heads(keys)
         if same and len(one) <= len(other):   # there may be a sink behind the keys
             keys = other[:len(one)]
             both = (one != MASKED) & (keys != MASKED)
@@ -412,7 +430,7 @@ class Rows:
         return self._side(one), self._side(other)
 
     def _side(self, labels: Tensor) -> Side:
-        rows: list[tuple[int, int]] = [(max(each, UNCLEAR), 0) for each in labels.tolist()]
+        rows: list[tuple[int, int]] = [(UNCLEAR if each == MASKED else each, 0) for each in labels.tolist()]
         lengths: list[tuple[int, int]] = []
         axis = -1
         for first, place, elements in self.elements:
@@ -433,7 +451,8 @@ class Rows:
             lengths += [(place, length)] if length else []
             for row, each in zip(mine, places, strict=True):
                 rows[row] = each
-        return Side(tuple(rows), axis, tuple(lengths))
+        unknown = sum(place == UNCLEAR for place, _ in rows)
+        return NOT_MEASURED if unknown * 2 > len(rows) else Side(tuple(rows), axis, tuple(lengths))
 
 
 Pass = Callable[[Callable[[], object]], object]
@@ -474,7 +493,8 @@ class _Measuring:
                 one.sides, again.sites[site].sides, strict=True))
             if any(bool(each.any()) for each in noise):
                 self.real.sites[site] = one._replace(noise=noise)
-        if any(bool((each.moved & each.known).any()) for pair in self._replay(Held(self.real)).values() for each in pair):
+        replayed = self._replay(Held(self.real)).values()
+        if any(bool((each.moved & each.known).any()) for pair in replayed for each in pair):
             raise Lost("a replay of the pass attends in another way")
         plan = [(place, each) for place, tensor in enumerate(self.inputs) for each in self._elements(place, tensor)]
         count = sum(2 * _bits(each.count) + 2 for _, each in plan)
@@ -483,15 +503,25 @@ class _Measuring:
         if count * took > LONG:
             print(f"look measures which position each row is, in {count} passes, {count * took:.0f} seconds.",
                   file=sys.stderr, flush=True)
-        found, unread = [], any(is_ids(each) and bool((each.abs() > 1).any()) and place not in self.real.lookups
-                                for place, each in enumerate(self.inputs))
-        for place, elements in plan:
-            if not any(known == place for known, *_ in found):   # a second reading of the same input, if the first fails
+        found, deciding = [], []
+        unread = any(is_ids(each) and bool((each.abs() > 1).any()) and place not in self.real.lookups
+                     for place, each in enumerate(self.inputs))
+        for place in dict.fromkeys(place for place, _ in plan):
+            for elements in (each for known, each in plan if known == place):
                 labels = self._labels(place, elements)
-                if elements.whole or place == plan[-1][0] or self._tells(labels) or elements is [
-                        each for known, each in plan if known == place][-1]:
-                    found.append((place, elements, labels))
-        self._join(found, unread)
+                if self._tells(labels):   # else there may be another way to cut it
+                    break
+            if any(bool(((each >= 0) | (each <= SEVERAL)).any()) for sides in labels.values() for each in sides):
+                found.append((place, elements, labels))
+            else:   # it only takes part in decisions, such as which patches are left out
+                deciding.append(labels)
+        self._join(found)
+        for site, sides in self.rows.sites.items():
+            for side, labels in enumerate(sides):
+                doubted = torch.full_like(labels, unread, dtype=torch.bool)
+                for each in deciding:
+                    doubted |= unclear(each[site][side]).to(labels.device)
+                labels[(labels == NOTHING) & doubted] = UNCLEAR
         self.rows.seconds = time.perf_counter() - start
 
     def _record(self) -> Recorder:
@@ -577,7 +607,8 @@ class _Measuring:
         rest = torch.where((still[::2] & still[1::2]).any(0), UNCLEAR, MASKED)
         unmoved = torch.stack([each.known & ~each.moved for each in strong]).all(0)
         rest = torch.where(unmoved & ~depends, NOTHING, rest)
-        rest = torch.where((on & off & known[::2] & known[1::2]).any(0), SEVERAL, rest)
+        both = (on & off & known[::2] & known[1::2]).any(0)
+        rest = torch.where(both, SEVERAL - ((on + 2 * off.long()) * weight ** 2).sum(0), rest)
         return torch.where(one.all(0), (on * weight).sum(0), rest)
 
     @staticmethod
@@ -586,7 +617,7 @@ class _Measuring:
         return any(bool(((each[..., 1:] >= 0) & (each[..., :-1] >= 0) & (each[..., 1:] != each[..., :-1])).any())
                    for sides in labels.values() for each in sides)
 
-    def _join(self, found: list[tuple[int, Elements, dict[Site, list[Tensor]]]], unread: bool) -> None:
+    def _join(self, found: list[tuple[int, Elements, dict[Site, list[Tensor]]]]) -> None:
         """Join what was measured for each input. A row that depends on two is one element only if these are at one
         place, such as an id and its type."""
         first, firsts = 0, []
@@ -609,14 +640,15 @@ class _Measuring:
                         continue
                     both = (made != NOTHING) & (mine != NOTHING)
                     alike = self._alike(made, mine) & ((floats == 0) | (vectors == 0))
-                    worst = torch.where((made < SEVERAL) | (mine < SEVERAL), torch.minimum(made, mine), SEVERAL)
+                    worst = torch.where(unclear(made) | unclear(mine), UNCLEAR, SEVERAL - (
+                        made.abs() * 1_000_003 + mine.abs()) % 2 ** 40)
                     made, floats = (torch.where(both, torch.where(alike, made, worst),
                                                 torch.where(made == NOTHING, mine, made)),
                                     torch.where(made == NOTHING, vectors, floats))
                 if made is None:
-                    shape = self.real.sites[site].sides[-1 if site[0] == "call" and side else 0].shape
-                    made = torch.full(shape[:-1] if site[0] == "call" or not side else (*shape[:-2], shape[-1]), UNCLEAR)
-                sides.append((torch.where(made == NOTHING, UNCLEAR, made) if unread else made).cpu())
+                    *before, rows, columns = self.real.sites[site].sides[-side].shape
+                    made = torch.full((*before, columns if side and site[0] == "softmax" else rows), UNCLEAR)
+                sides.append(made.cpu())
             self.rows.sites[site] = sides[0], sides[1]
 
     def _alike(self, one: Tensor, other: Tensor) -> Tensor:

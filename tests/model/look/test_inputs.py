@@ -137,17 +137,18 @@ def test_generating_is_refused_and_its_way_out_works(options):
     assert record.kinds == (Kind.CAUSAL,) and record.maps[0].queries.texts == tuple("abcdef")
 
 
-def test_chosen_patches_and_queries_are_numbered_with_a_note():
+def test_chosen_patches_are_named_and_chosen_queries_are_not():
     sizes = {"hidden_size": 24, "num_hidden_layers": 1, "num_attention_heads": 3, "intermediate_size": 32}
     mae = transformers.ViTMAEModel(transformers.ViTMAEConfig(**sizes, image_size=16, patch_size=4, mask_ratio=0.5))
     given = {"pixel_values": torch.randn(1, 3, 16, 16), "noise": torch.rand(1, 16)}
-    (found,) = (record := look(mae, given, tokens=["[CLS]", *map(str, range(8))])).maps
-    assert found.queries.texts == tuple("012345678") and "not proved which positions" in record.notes[1]
+    (found,) = (record := look(mae, given, tokens=[f"patch {number}" for number in range(16)])).maps
+    assert found.queries.texts == ("[new]", *(f"patch {number}" for number in given["noise"][0].argsort()[:8]))
+    assert any("[new] is a row that depends on no position" in note for note in record.notes)
     informer = transformers.InformerModel(transformers.InformerConfig(
         prediction_length=4, context_length=12, lags_sequence=[1, 2], num_time_features=1, d_model=16,
         encoder_layers=1, decoder_layers=1, encoder_ffn_dim=16, decoder_ffn_dim=16))
     record = look(informer, {"past_values": torch.randn(1, 14), "past_time_features": torch.randn(1, 14, 1),
                              "past_observed_mask": torch.ones(1, 14), "future_values": torch.randn(1, 4),
                              "future_time_features": torch.randn(1, 4, 1)})
-    assert {each.base for each in record.kinds} == {Kind.CROSS}, "its rows are the chosen queries, of each head"
+    assert record.maps[1].layers and record.maps[1].kind is Kind.CROSS, "its rows are the chosen queries, of each head"
     assert any("not proved which positions" in note for note in record.notes)

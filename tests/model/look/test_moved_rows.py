@@ -99,12 +99,17 @@ class Moving(nn.Module):
         return functional.scaled_dot_product_attention(*(part[:, None] for part in (query, key, sides[1])))
 
 
-def truth(given: torch.Tensor, moved: torch.Tensor) -> list[str | None]:
-    """The word of the one input row that each row points at, or None."""
+def truth(given: torch.Tensor, moved: torch.Tensor, batch: int, network: Moving) -> list[str | None]:
+    """The word of the one input row that each row depends on, or None."""
     if not given.is_floating_point():
-        return [WORDS[given.tolist().index(each)] if each in given else None for each in moved.tolist()]
-    alike = functional.cosine_similarity(moved[:, None], given[None], dim=-1) > 1 - 1e-4
-    return [WORDS[int(row.float().argmax())] if row.sum() == 1 else None for row in alike]
+        return [WORDS[given[batch].tolist().index(each)] if each in given[batch] else None
+                for each in moved[batch].tolist()]
+    changed = []
+    for row in range(COUNT):
+        other = given.clone()
+        other[batch, row] += 1e-3 * torch.randn(given.shape[2])
+        changed.append(((network.moved(other) - moved)[batch].abs() > 1e-6).any(-1))
+    return [WORDS[int(row.float().argmax())] if row.sum() == 1 else None for row in torch.stack(changed, 1)]
 
 
 @torch.no_grad()
@@ -123,7 +128,7 @@ def looked_at(drawn: random.Random) -> tuple[str, int, int]:
         assert "give one text per position" in str(refused) or "no softmax" in str(refused), does
         return does, 0, 0
     states = given if ids else network.first(given)
-    mine = [list(WORDS), truth(states[batch], network.moved(states)[batch])]
+    mine = [list(WORDS), truth(states, network.moved(states), batch, network)]
     places = {"both": (1, 1), "keys": (0, 1), "queries": (1, 0)}["both" if chosen[0] == "module" else chosen[3]]
     if not any("layer.self_attn" in note or "is Moving" in note for note in record.notes):   # a softmax over constants
         return does, 0, 0
@@ -132,7 +137,7 @@ def looked_at(drawn: random.Random) -> tuple[str, int, int]:
         wrong = [at for at, text in enumerate(texts) if text in WORDS and text != mine[place][at]]
         assert not wrong, (does, texts, mine[place])
         named += texts == WORDS
-        noted = any(("Numbered as the" in note) or ("Not all tokens" in note) for note in record.notes)
+        noted = any(part in note for part in ("Numbered as the", "Not all tokens", "[new]") for note in record.notes)
         assert texts[0] in WORDS or mine[place] == list(WORDS) or noted, does
     if last.kind.base != "cross":
         assert mine[places[0]] == mine[places[1]], does
