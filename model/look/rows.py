@@ -221,7 +221,9 @@ class Held(TorchFunctionMode):
         cells = changed(args[0] if args else options["input"], real.sides[0], real.noise[0] if real.noise else None)
         # a sink's scores depend on no row; where the largest score was taken from all, cells depend on several keys
         before = real.sides[0]
-        live = (real.result > 0) & (before > HIDDEN) & (before != before[..., :1, :]).any(-2, keepdim=True)
+        live = (real.result > 0) & (before > HIDDEN)
+        if before.shape[-2] > 1:
+            live &= (before != before[..., :1, :]).any(-2, keepdim=True)
         live &= (before.amax(-1) != 0).any()
         still = live & ~cells   # neither its query nor its key changed
         rows, columns = still.any(-1), still.any(-2)
