@@ -1,359 +1,29 @@
 """Measure which element of the inputs, such as a token or patch, each row of a module's queries and keys depends on.
 
-The real pass is replayed with small changes to some elements, and rows of queries and keys that change are noted. In
-these replays each attention returns the output that it had in the real pass, with a small change in the rows whose
-queries changed: nothing mixes, but a module that routes, merges or sorts its tokens decides as in the real pass.
-Elements are told apart by the bits of their numbers, with one pass for each bit and one for its complement.
+Elements are told apart by the bits of their numbers: for each bit, the pass is replayed with changes to all elements
+that have it, and then to all others. See `model.look.replay`.
 """
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
-from torch.utils.weak import WeakTensorKeyDictionary
 
-from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError, first_line
 from clearhead.model.look.inputs import tensors_in
+from clearhead.model.look.replay import Elements, Held, Lost, Moved, Recorder, Site, is_ids, mapped
 
-FUSED = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "flex_attention"})
-SOFTMAX = frozenset({"softmax", "special_softmax", "_safe_softmax", "_softmax"})
-PRODUCTS = frozenset({"matmul", "bmm", "einsum", "__matmul__", "baddbmm"})   # may combine a query and a key
-CONVOLUTIONS = ("conv1d", "conv2d")
-QUANTISED = frozenset({"linear_dynamic", "linear_relu_dynamic"})   # with one scale for all rows, which couples them
 # what a row depends on, if not on one element, whose number it then has
 NOTHING, UNCLEAR = -1, -2
 MASKED = -3      # not seen, because it only has scores with rows of the other side that changed too
 DIFFERENT = -4   # on other elements in each head
 SEVERAL = -16    # or less: equal numbers moved in the same passes
-
-NUDGE, ROUGH = 2 ** -10, 2 ** -4   # changes in proportion to a row's largest number; in 16 bits
 STRONG = 0.7
-HIDDEN = -5e3  # lower scores are hidden by a mask, also where all are
-NOISE = 10     # how many times larger than the difference between two equal passes a change must be
 LONG, LONGEST = 5, 30   # seconds of measuring that are announced, and that are not exceeded
-
-Site = tuple[str, int]   # attention: whether a call or a softmax, and its number in the pass
-
-
-class Lost(Exception):
-    """Raised when a replay differs from the real pass in its calls."""
-
-
-def site_of(name: str, args: tuple, options: Mapping[str, Any], result: Any, counts: dict[str, int]) -> Site | None:
-    """Return the number of a function call that may be attention, from the calls counted so far."""
-    kind = "call" if name in FUSED else "softmax" if name in SOFTMAX else None
-    if kind is None or (kind == "softmax" and not _is_scores(result, args, options)):
-        return None
-    counts[kind] = counts.get(kind, -1) + 1
-    return kind, counts[kind]
-
-
-def _is_scores(given: Any, args: tuple, options: Mapping[str, Any]) -> bool:
-    """Return whether a softmax is over the last of three or four axes."""
-    axis = options.get("dim", args[1] if len(args) > 1 else None)
-    return (isinstance(given, Tensor) and given.is_floating_point() and given.ndim in (3, 4)
-            and axis in (-1, given.ndim - 1))
-
-
-class Real(NamedTuple):
-    """One attention of the real pass."""
-
-    sides: tuple[Tensor, ...]   # queries and keys, (…, row, d), or the scores of a softmax
-    result: Any                 # what it returned
-    noise: tuple[Tensor, ...] = ()   # the difference of each row between two equal passes
-
-
-class Product(NamedTuple):
-    """A product of weights and values in the real pass."""
-
-    place: int               # which of its factors are the weights
-    factors: list[Tensor]
-    result: Tensor
-
-
-class Moved(NamedTuple):
-    """The rows of one side that changed in a replay, and where this is known; (…, row)."""
-
-    moved: Tensor
-    known: Tensor
-
-
-@dataclass(eq=False)
-class Elements:
-    """The elements of an input that are told apart."""
-
-    shape: tuple[int, ...]   # their number along each axis, such as (text, token)
-    numbers: Tensor          # which element each number of the input belongs to, or −1; for ids that are looked up, of
-    #                          each vector found
-    lookup: int = -1         # the look-up in the pass whose result is changed; −1 if it is the input itself
-    whole: bool = False      # whether all are one element, because their order is not known
-
-    @property
-    def count(self) -> int:
-        """Their number."""
-        return math.prod(self.shape)
-
-
-def nudged(tensor: Tensor, chosen: Tensor, share: float) -> Tensor:
-    """Return a tensor with changes where `chosen`, in proportion to the largest number along the last axis and
-    different for each number, so that no norm takes them back."""
-    size = tensor.nan_to_num(0, 0, 0).abs().amax(-1, keepdim=True)
-    size = torch.where(size > 0, size, size.max() if bool(size.max() > 0) else torch.ones_like(size))
-    pattern = torch.cos(2.4 * torch.arange(tensor.numel(), device=tensor.device)).view(tensor.shape)
-    return torch.where(chosen, tensor + (share * size * (pattern + pattern.sign())).to(tensor.dtype), tensor)
-
-
-def changed(now: Tensor, before: Tensor, noise: Tensor | None) -> Tensor:
-    """Return which numbers changed by more than the noise of their row."""
-    if now.shape != before.shape:
-        raise Lost("its tensors have other shapes")
-    differ = ~((now == before) | (now.isnan() & before.isnan()))
-    return differ if noise is None else differ & ~((now - before).abs() <= NOISE * noise)
-
-
-def share_of(tensor: Tensor) -> float:
-    """Return the size of a change that its type can hold."""
-    return ROUGH if tensor.dtype in (torch.float16, torch.bfloat16) else NUDGE
-
-
-def _mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """Return arguments with other tensors."""
-    if isinstance(value, Tensor):
-        return change(value)
-    if isinstance(value, Mapping):
-        return {name: _mapped(each, change) for name, each in value.items()}
-    if isinstance(value, tuple | list):
-        made = [_mapped(each, change) for each in value]
-        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
-    return value
-
-
-def _copied(value: Any) -> Any:
-    return _mapped(value, lambda tensor: tensor.detach().clone())
-
-
-def _unquantised(name: str, args: tuple) -> Tensor:
-    """Return the result of a linear layer of 8 bits without rounding its input."""
-    weight, bias = torch.ops.quantized.linear_unpack(args[1])
-    made = nn.functional.linear(args[0], weight.dequantize(), bias)
-    return made.relu() if "relu" in name else made
-
-
-class Held(TorchFunctionMode):
-    """Record the attention of a pass; or, given the record of the real pass, replay it with some elements changed."""
-
-    def __init__(self, real: "Held | None" = None, elements: Elements | None = None,
-                 chosen: Tensor | None = None, share: float | None = None) -> None:
-        super().__init__()
-        self.real, self.elements, self.chosen, self.share = real, elements, chosen, share
-        self.sites: dict[Site, Real] = {}
-        self.products: dict[int, Product] = {}
-        self.multiplied: set[Site] = set()   # softmaxes among them whose weights are multiplied with values
-        self.moved: dict[Site, tuple[Moved, Moved]] = {}
-        self.counts: dict[str, int] = {}
-        self.bytes = 0
-
-    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> Any:
-        kwargs = kwargs or {}
-        name = getattr(func, "__name__", "").partition(".")[0]
-        kind = "product" if name in PRODUCTS else name
-        if kind in ("product", "embedding"):
-            self.counts[kind] = self.counts.get(kind, -1) + 1
-        number = self.counts.get(kind, -1)
-        if self.real is None:
-            result = _unquantised(name, args) if name in QUANTISED else func(*args, **kwargs)
-            self.record(func, name, args, kwargs, result)
-            return result
-        if name in FUSED:
-            return self._call(site_of(name, args, kwargs, None, self.counts), name, args, kwargs)
-        if name in PRODUCTS and number in self.real.products:
-            return self._product(self.real.products[number], func, args, kwargs)
-        result = _unquantised(name, args) if name in QUANTISED else func(*args, **kwargs)
-        if name == "embedding" and self.elements is not None and self.elements.lookup == number:
-            return self._nudged(result, self.elements.numbers[..., None])
-        site = site_of(name, args, kwargs, result, self.counts)
-        if site not in self.real.sites:
-            return result
-        weights = self._softmax(site, args, kwargs)
-        return weights if site in self.real.multiplied else result
-
-    def record(self, func: Callable, name: str, args: tuple, options: dict, result: Any) -> None:
-        """Note what the real pass did."""
-
-    def _nudged(self, tensor: Tensor, numbers: Tensor) -> Tensor:
-        assert self.chosen is not None
-        chosen = self.chosen[numbers.clamp(min=0)] & (numbers >= 0)
-        return nudged(tensor, chosen.expand(tensor.shape), self.share or share_of(tensor))
-
-    def input(self, tensor: Tensor) -> Tensor:
-        """Return an input with the chosen elements changed."""
-        assert self.elements is not None
-        return self._nudged(tensor, self.elements.numbers)
-
-    def _call(self, site: Any, name: str, args: tuple, options: dict) -> Any:
-        """Replay a call of torch's attention."""
-        assert self.real is not None
-        if site not in self.real.sites:
-            raise Lost("it attends more often")
-        real = self.real.sites[site]
-        noise = real.noise or (None, None)
-        queries, keys = (Moved(moved := changed(now, before, each).any(-1), torch.ones_like(moved))
-                         for now, before, each in zip(sides_of(name, args, options), real.sides, noise, strict=True))
-        self.moved[site] = queries, keys
-        made = _copied(real.result)
-        output = made if isinstance(made, Tensor) else made[0]
-        rows = queries.moved
-        if name == "multi_head_attention_forward":
-            rows = rows.transpose(0, 1) if output.ndim == 3 else rows
-        output.copy_(nudged(output, rows[..., None].expand(output.shape), share_of(output)))
-        return made
-
-    def _softmax(self, site: Any, args: tuple, options: dict) -> Tensor:
-        """Replay a softmax: its weights differ a little in rows whose queries changed."""
-        assert self.real is not None
-        real = self.real.sites[site]
-        cells = changed(args[0] if args else options["input"], real.sides[0], real.noise[0] if real.noise else None)
-        # a sink's scores depend on no row; where the largest score was taken from all, cells depend on several keys
-        before = real.sides[0]
-        live = (real.result > 0) & (before > HIDDEN)
-        if before.shape[-2] > 1:
-            live &= (before != before[..., :1, :]).any(-2, keepdim=True)
-        live &= (before.amax(-1) != 0).any()
-        still = live & ~cells   # neither its query nor its key changed
-        rows, columns = still.any(-1), still.any(-2)
-        queries = Moved(~rows, rows | (live & columns[..., None, :]).any(-1))
-        keys = Moved(~columns, columns | (live & rows[..., None]).any(-2))
-        self.moved[site] = queries, keys
-        moved = queries.moved & (queries.known | (keys.moved if rows.shape == columns.shape else False))
-        weights: Tensor = real.result
-        return torch.where(moved[..., None], weights * (1 + share_of(weights)), weights)
-
-    def _product(self, real: Product, func: Callable, args: tuple, options: dict) -> Tensor:
-        """Replay a product of weights and values: the values are those of the real pass."""
-        weights = list(tensors_in((*args, *options.values())))[real.place]
-        factors = [weights if place == real.place else each for place, each in enumerate(real.factors)]
-        parts = iter(factors)
-        made = func(*_mapped(args, lambda _: next(parts)), **_mapped(options, lambda _: next(parts)))
-        return nudged(real.result, changed(made, real.result, None), share_of(real.result))
-
-
-def sides_of(name: str, args: tuple, options: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
-    """Return queries and keys of a call of torch's attention, (…, row, d)."""
-    query, key = (args[place] if len(args) > place else options[word] for place, word in ((0, "query"), (1, "key")))
-    if name == "multi_head_attention_forward" and query.ndim == 3:
-        return query.transpose(0, 1), key.transpose(0, 1)
-    return query, key
-
-
-class Recorder(Held):
-    """Record the real pass: its attention, and where it reads its inputs."""
-
-    def __init__(self, inputs: list[Tensor]) -> None:
-        super().__init__()
-        self.inputs = inputs
-        self.lookups: dict[int, tuple[int, Tensor]] = {}   # by input: the first look-up of its ids, and which these are
-        self.strides: dict[int, tuple[str, tuple[int, ...]]] = {}   # by input: its first convolution
-        self._weights: MutableMapping[Tensor, Site] = WeakTensorKeyDictionary()
-        self._found: dict[Site, Real] = {}   # softmaxes whose result no product has multiplied yet
-        self._ids: MutableMapping[Tensor, tuple[int, Tensor]] = WeakTensorKeyDictionary()
-        for place, each in enumerate(inputs):
-            if is_ids(each):
-                self._ids[each] = place, torch.arange(each.numel(), device=each.device).view(each.shape)
-
-    def record(self, func: Callable, name: str, args: tuple, options: dict, result: Any) -> None:
-        """Note what the real pass did."""
-        site = site_of(name, args, options, result, self.counts)
-        if name in FUSED:
-            assert site is not None
-            self.sites[site] = self._kept(Real(*_copied((sides_of(name, args, options), result))))
-        elif site is not None:
-            given = args[0] if args else options["input"]
-            self._weights[result] = site
-            self._found[site] = Real(*_copied(((given,), result)))
-        elif name in PRODUCTS:
-            self._multiply(args, options, result)
-        elif isinstance(result, Tensor) and result.is_floating_point():
-            for given in tensors_in((*args, *options.values())):
-                if given in self._weights and result.numel() * 2 > given.numel():
-                    self._weights[result] = self._weights[given]
-        self._follow_ids(func, name, args, options, result)
-        if name in CONVOLUTIONS:
-            self._convolve(name, args, options)
-
-    def _kept(self, real: Real) -> Real:
-        self.bytes += sum(each.numel() * each.element_size() for each in tensors_in([real.sides, real.result]))
-        LIMITS.refuse_above("import_bytes", self.bytes, "the attention of all texts", "give fewer or shorter inputs")
-        return real
-
-    def _multiply(self, args: tuple, options: dict, result: Tensor) -> None:
-        factors = list(tensors_in((*args, *options.values())))
-        place = next((place for place, each in enumerate(factors) if each in self._weights), None)
-        if place is None:
-            return
-        site = self._weights[factors[place]]
-        self.multiplied.add(site)
-        if site not in self.sites:
-            self.sites[site] = self._kept(self._found.pop(site))
-        self.products[self.counts["product"]] = Product(place, _copied(factors), result.clone())
-
-    def finish(self) -> None:
-        """Keep the scores of softmaxes over (batch, head, query, key) whose weights nothing was multiplied with."""
-        self.sites |= {site: self._kept(real) for site, real in self._found.items() if real.result.ndim == 4}
-
-    def _convolve(self, name: str, args: tuple, options: dict) -> None:
-        given = args[0] if args else options["input"]
-        for place, each in enumerate(self.inputs):
-            same = given.shape == each.shape and (name == "conv2d" or given.data_ptr() == each.data_ptr())
-            if same and place not in self.strides:
-                stride = options.get("stride", args[3] if len(args) > 3 else 1)
-                axes = given.ndim - 2
-                self.strides[place] = name, tuple(stride) if isinstance(stride, tuple | list) else (stride,) * axes
-
-    def _follow_ids(self, func: Callable, name: str, args: tuple, options: dict, result: Any) -> None:
-        """Follow which ids of the inputs a tensor holds, by moving their numbers in the same way."""
-        given = [each for each in tensors_in((*args, *options.values())) if each in self._ids]
-        if not given:
-            return
-        place = self._ids[given[0]][0]
-        if name == "embedding":
-            numbers = self._ids[given[0]][1]
-            if place not in self.lookups and result.shape[:-1] == numbers.shape and self._holds(
-                    place, numbers, given[0]):
-                self.lookups[place] = self.counts["embedding"], numbers
-            return
-        if name == "__setitem__" or (name.endswith("_") and not name.endswith("__")):
-            for each in list(self._ids):   # also its views
-                if each is args[0] or each.untyped_storage().data_ptr() == args[0].untyped_storage().data_ptr():
-                    del self._ids[each]
-            return
-        results = [each for each in tensors_in([result]) if not each.is_floating_point()]
-        if not results:
-            return
-        swap = lambda each: self._ids[each][1] if each in self._ids else torch.full_like(each, -1)
-        try:
-            made = list(tensors_in([func(_mapped(args[0], swap), *args[1:], **options)]))
-        except (RuntimeError, TypeError, ValueError, IndexError):
-            return
-        for each, numbers in zip(results, made, strict=False):
-            if is_ids(each) and not numbers.is_floating_point() and self._holds(place, numbers, each):
-                self._ids[each] = place, numbers
-
-    def _holds(self, place: int, numbers: Tensor, ids: Tensor) -> bool:
-        """Return whether numbers of an input's ids fit these ids."""
-        known, flat = numbers >= 0, self.inputs[place].flatten()
-        return numbers.shape == ids.shape and bool((numbers < flat.numel()).all()) and bool(
-            ((flat[numbers.long().clamp(min=0)] == ids) | ~known).all())
-
-
-def is_ids(tensor: Tensor) -> bool:
-    """Return whether a tensor may hold ids."""
-    return tensor.dtype in (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8) and tensor.ndim > 0
 
 
 def pieces_of(labels: Tensor) -> Tensor | None:
@@ -426,7 +96,7 @@ class Rows:
         if same and len(one) <= len(other):   # there may be a sink behind the keys
             keys = other[:len(one)]
             both = (one != MASKED) & (keys != MASKED)
-            if torch.equal(one[both], keys[both]):
+            if both.sum() * 2 >= len(one) and torch.equal(one[both], keys[both]):
                 one, other = torch.where(one == MASKED, keys, one), torch.cat(
                     (torch.where(keys == MASKED, one, keys), other[len(one):]))
         return self._side(one), self._side(other)
@@ -506,8 +176,9 @@ class _Measuring:
             print(f"look measures which position each row is, in {count} passes, {count * took:.0f} seconds.",
                   file=sys.stderr, flush=True)
         found, deciding = [], []
-        unread = any(is_ids(each) and bool((each.abs() > 1).any()) and place not in self.real.lookups
-                     for place, each in enumerate(self.inputs))
+        unread = self.real.unfollowed or any(
+            is_ids(each) and bool((each.abs() > 1).any()) and place not in self.real.lookups
+            for place, each in enumerate(self.inputs))
         for place in dict.fromkeys(place for place, _ in plan):
             for elements in (each for known, each in plan if known == place):
                 labels = self._labels(place, elements)
@@ -530,7 +201,7 @@ class _Measuring:
         given = [each.clone() if is_ids(each) else each for each in self.inputs]
         recorder = Recorder(given)
         parts = iter(given)
-        args, options = _mapped(self.args, lambda _: next(parts)), _mapped(self.options, lambda _: next(parts))
+        args, options = mapped(self.args, lambda _: next(parts)), mapped(self.options, lambda _: next(parts))
         self._pass(recorder, args, options)
         recorder.finish()
         return recorder
@@ -546,9 +217,9 @@ class _Measuring:
     def _replay(self, mode: Held, place: int = -1) -> dict[Site, tuple[Moved, Moved]]:
         """Replay the pass. place: the input that is changed, unless a look-up of it is."""
         numbers = iter(range(len(self.inputs)))
-        change = mode.elements is not None and mode.elements.lookup < 0
+        change = mode.elements is not None and not mode.elements.lookups
         swap = lambda each: mode.input(each) if next(numbers) == place and change else each
-        self._pass(mode, _mapped(self.args, swap), _mapped(self.options, swap))
+        self._pass(mode, mapped(self.args, swap), mapped(self.options, swap))
         if mode.moved.keys() != self.real.sites.keys():
             raise Lost("a replay of the pass attends less often")
         return mode.moved
@@ -558,8 +229,7 @@ class _Measuring:
         shape = tuple(tensor.shape)
         if not tensor.numel() or not tensor.is_floating_point():
             if place in self.real.lookups:
-                lookup, numbers = self.real.lookups[place]
-                yield Elements(shape, numbers, lookup)
+                yield Elements(shape, tensor, self.real.lookups[place])
             return
         count = lambda *sizes: torch.arange(math.prod(sizes), device=tensor.device).view(sizes)
         name, stride = self.real.strides.get(place, ("", ()))

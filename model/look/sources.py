@@ -14,14 +14,11 @@ from torch import Tensor, nn
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.rows import FUSED, PRODUCTS
+from clearhead.model.look.replay import FUSED, PRODUCTS, SHAPING
 
 # operations that mix the numbers of a vector, usually with learned weights; results are identified by their inputs
 PROJECTIONS = PRODUCTS | {"linear", "addmm", "mm", "conv1d", "conv2d", "conv3d", "embedding", "__rmatmul__",
                           "linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16"}
-SHAPING = frozenset({"view", "view_as", "reshape", "reshape_as", "transpose", "permute", "flatten", "unflatten",
-                     "squeeze", "unsqueeze", "swapaxes", "swapdims", "movedim", "moveaxis", "t", "expand", "expand_as",
-                     "__get__"})
 # operations that keep the numbers
 RESHAPED = SHAPING | {"contiguous", "clone", "detach", "to", "float", "half", "bfloat16", "double", "type", "type_as",
                       "dropout", "cpu", "cuda", "requires_grad_", "view_as_complex", "view_as_real"}

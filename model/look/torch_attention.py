@@ -24,17 +24,8 @@ from clearhead.model.core.attention import empty_rows
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError, first_line
 from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.rows import (
-    FUSED,
-    NOT_MEASURED,
-    PRODUCTS,
-    SOFTMAX,
-    Rows,
-    Side,
-    over_features,
-    pieces_of,
-    site_of,
-)
+from clearhead.model.look.replay import FUSED, PRODUCTS, SOFTMAX, site_of
+from clearhead.model.look.rows import NOT_MEASURED, Rows, Side, over_features, pieces_of
 from clearhead.model.look.sources import Source, Sources
 
 # maximum number of query rows compared; in longer inputs they are evenly spaced
