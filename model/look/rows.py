@@ -96,7 +96,8 @@ class Rows:
         if same and len(one) <= len(other):   # there may be a sink behind the keys
             keys = other[:len(one)]
             both = (one != MASKED) & (keys != MASKED)
-            if both.sum() * 2 >= len(one) and torch.equal(one[both], keys[both]):
+            either = (one != MASKED) | (keys != MASKED)
+            if both.any() and both.sum() * 3 >= either.sum() and torch.equal(one[both], keys[both]):
                 one, other = torch.where(one == MASKED, keys, one), torch.cat(
                     (torch.where(keys == MASKED, one, keys), other[len(one):]))
         return self._side(one), self._side(other)
