@@ -2,7 +2,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -29,6 +29,16 @@ Token = int | str
 MODELS = sources.CachedModels(LIMITS.models_bytes, sources.Cache(LIMITS.cache_bytes))   # of this library, not the app's
 ask = MODELS.answer
 HEADS = "[(3, 1), (5, 11)]"   # an example of heads, for errors
+
+
+class ModelLayer(NamedTuple):
+    """One layer of a model: its number, what it is ("attention", "mamba", "convolution", …), its number of attention
+    heads, and the map that it belongs to."""
+
+    index: int
+    kind: str
+    heads: int
+    map: str
 
 
 class Record:
@@ -82,6 +92,13 @@ class Record:
     def tokens(self) -> tuple[str, ...]:
         """The query tokens of the first map. `keys()` returns the key tokens."""
         return self.data.maps[0].queries.texts
+
+    @property
+    def layers(self) -> tuple[ModelLayer, ...]:
+        """Every layer of the model. `weights()` holds those with attention."""
+        return tuple(sorted((ModelLayer(*found, str(each.kind)) for each in self.data.maps for found in (
+            *((layer.index, "attention", layer.heads) for layer in each.layers),
+            *((*other, 0) for other in each.others))), key=lambda layer: (self.maps.index(layer.map), layer.index)))
 
     def queries(self, map: str | None = None) -> tuple[str, ...]:
         """Return the query tokens."""

@@ -211,7 +211,8 @@ class NetworkModel:
         if self.reasons:   # verified for this network, but something in its folder is not applied
             verification = replace(verification, status="reported",
                                    reasons=(*self.reasons, *verification.reasons))
-        return maps_of(members, asked), verification
+        return tuple(replace(each, others=wiring.others.get(each.kind, ()))
+                     for each in maps_of(members, asked)), verification
 
     def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
         """Return the weights that the model itself reports, for models that cannot be captured, and the network's

@@ -182,7 +182,7 @@ def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progr
             some = {*sample_rows(length).tolist(), *masked, *tokens}   # the first and the last token among them
             rows[length] = np.array(sorted(token for token in some if token < length))
     try:
-        names = {slot.module: _block_name(slot.module) for slot in wiring.slots.values()}
+        names = {slot.module: block_name(slot.module) for slot in wiring.slots.values()}
         with watch_calls(model.network, set(names.values()), rows, float("inf") if rows else LARGEST) as calls:
             if record is None:
                 record = model.record(query, report)
@@ -199,7 +199,7 @@ def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progr
         return UserError(f"The layers of {title} cannot be traced because {error}; its attention can still be shown.")
 
 
-def _block_name(module: str) -> str:
+def block_name(module: str) -> str:
     """Return the block's name, which ends with its number: encoder.layer.0 for encoder.layer.0.attention.self."""
     parts = module.split(".")
     numbers = [index for index, part in enumerate(parts) if part.isdigit()]

@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
@@ -72,6 +72,8 @@ class Wiring:
     reasons: tuple[str, ...]                 # clauses on why the capture is wrong; empty if it is correct
     gated: frozenset[str] = frozenset()      # names of the W_O modules that read the heads' outputs after a gate
     same: bool = True                        # whether rounding explains the largest difference from the eager weights
+    # layers without softmax attention in each stack: (number, kind)
+    others: dict[Kind, tuple[tuple[int, str], ...]] = field(default_factory=dict)
 
     def has(self, kind: Kind) -> bool:
         """Return whether the model has attention of this kind."""
@@ -126,7 +128,8 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
         reasons.append(f"{worst} differs by {load_error:.2g} from the model's own eager weights")
     shapes = {_id(call): _shape(call) for call in session.calls}
     load_error = max((error for error, _ in errors.values()), default=math.inf)
-    found = Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons), _gated(layers, modules), same)
+    found = Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons), _gated(layers, modules), same,
+                   _others(network, slots.values()))
     return replace(found, reasons=check_answer(session.calls, [*layers.values()], found).reasons)
 
 
@@ -193,6 +196,35 @@ def layer_number(module: str) -> int | None:
     decoder.block.2.layer.0.SelfAttention."""
     number = re.search(r"(?:^|\.)(\d+)(?:\.|$)", module)
     return int(number.group(1)) if number else None
+
+
+# what the names of a layer's modules say about it, checked in this order: Mamba layers contain convolutions, too
+MIXERS = {"mamba": "mamba", "linear attention": "delta|lightning|linear_?att", "recurrence": "rg_?lru|recurrent",
+          "convolution": "conv", "feed-forward": "mlp|moe|feed_?forward|ffn"}
+
+
+def _mixers(block: "nn.Module") -> list[str]:
+    """Return what the modules of a layer are, besides softmax attention, by their names and classes."""
+    names = [f"{name} {type(module).__name__}".lower() for name, module in block.named_modules()]
+    return [kind for kind, said in MIXERS.items() if any(re.search(said, name) for name in names)]
+
+
+def _others(network: "PreTrainedModel",
+            slots: Collection[forward_pass.Slot]) -> dict[Kind, tuple[tuple[int, str], ...]]:
+    """Return the layers without softmax attention in each stack, (number, kind)."""
+    from torch import nn
+
+    stacks: dict[str, list[forward_pass.Slot]] = {}
+    for slot in (slot for slot in slots if slot.index == layer_number(slot.module)):
+        stacks.setdefault(trace.block_name(slot.module).rpartition(".")[0], []).append(slot)
+    types = getattr(network.config.get_text_config(), "layer_types", None) or ()
+    found = {}
+    for stack, members in stacks.items():
+        numbers, blocks = [slot.index for slot in members], network.get_submodule(stack)
+        if isinstance(blocks, nn.ModuleList) and numbers == sorted(numbers):
+            found[members[0].kind] = tuple((index, (*_mixers(block), *types[index:index + 1], "other")[0])
+                                           for index, block in enumerate(blocks) if index not in numbers)
+    return found
 
 
 def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], layers: dict[CallId, Layer],

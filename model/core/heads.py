@@ -39,6 +39,7 @@ class Overview:
     cells: tuple[np.ndarray, ...]   # uint8 (head, row, column) per layer: round(255 · √weight), max-pooled
     pool: tuple[int, int]           # tokens per cell: queries, keys
     masked_out: tuple[HeadId, ...] = ()   # (layer, head) of heads whose mask allows no key
+    others: tuple[tuple[int, str], ...] = ()   # layers without softmax attention, as in `AttentionMap`
 
 
 def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
@@ -135,7 +136,8 @@ def overview(attention_map: AttentionMap) -> Overview:
                   for layer in attention_map.layers)
     masked_out = tuple((layer.index, int(head)) for layer in attention_map.layers
                        for head in np.flatnonzero(layer.sees_nothing.all(1)))
-    return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), cells, pool, masked_out)
+    return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), cells, pool, masked_out,
+                    attention_map.others)
 
 
 def pooled_weights(layer: Layer | Reported, pool: tuple[int, int], heads: slice = slice(None)) -> np.ndarray:

@@ -295,10 +295,13 @@ class AttentionMap:
     queries: Tokens
     keys: Tokens
     layers: tuple[Layer | Reported, ...]
+    # (number in the model, kind) of each layer without softmax attention between them, such as (2, "mamba")
+    others: tuple[tuple[int, str], ...] = ()
 
     def __post_init__(self) -> None:
         shapes, numbers = {layer.shape[1:] for layer in self.layers}, {layer.index for layer in self.layers}
-        if shapes != {(len(self.queries), len(self.keys))} or len(numbers) < len(self.layers):
+        doubled = len(numbers | {index for index, _ in self.others}) < len(self.layers) + len(self.others)
+        if shapes != {(len(self.queries), len(self.keys))} or doubled:
             raise ValueError(f"{self.kind}: expected layers, each once, over {len(self.queries)} queries and "
                              f"{len(self.keys)} keys, got {shapes}")
 
@@ -306,8 +309,10 @@ class AttentionMap:
         """Return the layer with this number in the model. Raises UserError if it has no softmax attention."""
         numbers = [layer.index for layer in self.layers]
         if not is_whole(index) or index not in numbers:
-            raise UserError(f"There is no layer {name_of(index)} of {self.kind} attention; choose one of "
-                            f"{', '.join(map(str, numbers))}.")
+            other = dict(self.others).get(index) if is_whole(index) else None
+            what = (f"There is no layer {name_of(index)} of {self.kind} attention" if other is None
+                    else f"Layer {index} has no softmax attention ({other})")
+            raise UserError(f"{what}; choose one of {', '.join(map(str, numbers))}.")
         return self.layers[numbers.index(index)]
 
     def captured(self, index: int, lacks: str) -> Layer:

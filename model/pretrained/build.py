@@ -2,7 +2,6 @@
 import copy
 import inspect
 import re
-from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -323,7 +322,6 @@ def card_of(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer | str
     heads, kv_heads, d_head = max((shape.heads, shape.kv_heads, shape.d_k) for shape in examined.shapes)
     notes = (place.entry.note if place.entry else "", source_of(place),
              Adapter(place.adapter).note() if place.adapter else "",
-             others_of(config, frozenset(slot.index for slot in slots)),
              side_of(network.config, frozenset(slot.kind for slot in slots)))
     return Card(
         id=place.id, title=place.title, revision=place.revision,
@@ -352,16 +350,6 @@ def source_of(place: "ModelFiles") -> str:
             said.append(f"The weights of {origin.get('id')} come from its repository (commit "
                         f"{str(origin['commit'])[:SHOWN]}).")
     return " ".join(said)
-
-
-def others_of(config: "Config", shown: frozenset[int]) -> str:
-    """Return a sentence about a hybrid model's layers without softmax attention, which are not shown, or ""."""
-    types = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None) or []
-    others = Counter(str(name).replace("_", " ") for index, name in enumerate(types) if index not in shown)
-    if not others or not shown:
-        return ""
-    counts = ", ".join(f"{count} {name}" for name, count in others.items())
-    return f"{others.total()} of its {len(types)} layers have no softmax attention and are not shown: {counts}."
 
 
 def side_of(config: "Config", shown: frozenset[Kind]) -> str:

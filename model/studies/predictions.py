@@ -178,7 +178,7 @@ def rows_by_produced_token(record: AttentionRecord, kind: Kind) -> AttentionMap:
             "special": special, "spans": (queries.spans[-1][1],) * 2,
             "words": -1 if special else max(queries.words) + 1, "segments": -1, "unknown": False}
     rows = Tokens(**{name: (*getattr(queries, name)[1:], end) for name, end in ends.items()})
-    return AttentionMap(kind, rows, attention_map.keys, attention_map.layers)
+    return replace(attention_map, kind=kind, queries=rows)
 
 
 def pronoun_of(tokens: Tokens) -> int | None:

@@ -127,7 +127,8 @@ def rows_overview(attention_map: AttentionMap, view: View) -> Overview:
         drawn = np.zeros((len(rows), *grid), np.uint8)
         drawn[:, places[:, 0], places[:, 1]] = np.round(255 * glow.shares_of(rows[:, patches], even, most))
         cells.append(drawn)
-    return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), tuple(cells), (1, 1))
+    return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), tuple(cells), (1, 1),
+                    others=attention_map.others)
 
 
 def picture_behind(record: AttentionRecord, view: View, opacity: float) -> GridPicture:

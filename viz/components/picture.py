@@ -246,9 +246,18 @@ class Grid:
         """All heads, in the order of the cells."""
         return head_ids(self.overview)
 
+    @property
+    def rows(self) -> list[tuple[int, int, str]]:
+        """Every layer of the model: its number, its number of heads, and what it is if it has none."""
+        shown = [(layer, len(cells), "") for layer, cells in zip(self.overview.layers, self.overview.cells)]
+        others = [(layer, 0, f"{kind[:1].upper()}{kind[1:]}") for layer, kind in self.overview.others]
+        return sorted(shown + others) if others else shown
+
     def __post_init__(self) -> None:
         overview, every = self.overview, set(self.heads)
-        require(len(set(overview.layers)) == len(overview.layers) == len(overview.cells) > 0)
+        require(len(overview.layers) == len(overview.cells) > 0)
+        require(len({layer for layer, *_ in self.rows}) == len(self.rows))
+        require(not overview.others or list(overview.layers) == sorted(overview.layers))
         shape = overview.cells[0].shape[1:]
         require(all(cells.dtype == np.uint8 and cells.ndim == 3 and cells.shape[1:] == shape
                     for cells in overview.cells))
@@ -260,7 +269,7 @@ class Grid:
         """State the number of heads and explain their order and badges."""
         values = self.values
         name = "grid_values" if values else "grid" if self.behind is None else "grid_picture"
-        sentences = [CAPTION(name, count=sum(map(len, self.overview.cells)), layers=len(self.overview.layers))]
+        sentences = [CAPTION(name, count=sum(map(len, self.overview.cells)), layers=len(self.rows))]
         if values and values.label:
             sentences.append(CAPTION("values_of", of=values.label))
         if self.order:
@@ -279,7 +288,7 @@ class Grid:
         words, every = strings("components")["grid"], self.heads
         number = {head: at for at, head in enumerate(every)}
         header: dict[str, object] = constants("grid") | {
-            "layers": list(overview.layers), "heads": [len(cell) for cell in overview.cells],
+            **dict(zip(("layers", "heads", "others"), map(list, zip(*self.rows, strict=True)), strict=True)),
             "groups": heads_per_kv, "height": height, "silence": silence,
             "masked_out": [number[head] for head in overview.masked_out]}
         sections, numbers = {"cells": np.concatenate(overview.cells)}, dict[str, np.ndarray]()

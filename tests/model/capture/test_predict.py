@@ -6,8 +6,10 @@ import pytest
 import torch
 from transformers import BertConfig, BertForSequenceClassification, BertModel, Lfm2Config, Lfm2ForCausalLM
 
-from clearhead.model.core.query import Kind, Query, quiet
+import clearhead
+from clearhead.model.core.query import Kind, Query, UserError, quiet
 from clearhead.model.pretrained import load
+from clearhead.record import Record
 from tests.model import tiny
 
 
@@ -113,5 +115,11 @@ def test_hybrid_keeps_its_layer_numbers(tmp_path, report):
     Lfm2ForCausalLM(Lfm2Config(**sizes)).save_pretrained(tmp_path)
     tiny.tokenizer().save_pretrained(tmp_path)
     model = load.locate(str(tmp_path)).open(report)
-    assert [layer.index for layer in ask(model, "the cat sat")[Kind.CAUSAL].layers] == [1, 3]
-    assert "2 of its 4 layers have no softmax attention and are not shown: 2 conv" in model.card.note
+    record = ask(model, "the cat sat")
+    record.save(tmp_path / "kept.safetensors")
+    for each in (Record(record), clearhead.load(tmp_path / "kept.safetensors")):
+        assert [layer[:3] for layer in each.layers] == [(0, "convolution", 0), (1, "attention", 4),
+                                                        (2, "convolution", 0), (3, "attention", 4)]
+        assert each.weights().shape[0] == 2
+        with pytest.raises(UserError, match="Layer 2 has no softmax attention .convolution.; choose one of 1, 3"):
+            each.weights(2)

@@ -26,7 +26,7 @@ export const groupGap = (groups, head) => (groups > 1 ? Math.floor(head / groups
  * @param {number} smallest  smallest size of a thumbnail in pixels
  * @returns {Plan}
  */
-export function byLayer({ layers, heads, groups, height, picture }, width, smallest) {
+export function byLayer({ layers, heads, others, groups, height, picture }, width, smallest) {
   const most = Math.max(...heads), gaps = groupGap(groups, most - 1);
   let best;
   for (let blocks = 1; blocks <= Math.min(4, layers.length); blocks++) {
@@ -48,6 +48,9 @@ export function byLayer({ layers, heads, groups, height, picture }, width, small
     }
     if (row % Math.ceil(14 / pitch) === 0) {
       labels.push({ kind: "row", layer, y: y + (side - 16) / 2, x: left - best.gutter, width: best.gutter - 6 });
+    }
+    if (others?.[row]) {
+      labels.push({ kind: "other", text: others[row], x: left, y: y + (side - 16) / 2, width: most * pitch + gaps });
     }
     for (let head = 0; head < heads[row]; head++) {
       spots.push({ index: spots.length, layer, head, x: across(head), y, row });

@@ -34,8 +34,9 @@ def plan_of(grid: "Grid", paper: Paper) -> PicturePlan:
     # whole points per cell
     size = paper.step if math.isfinite(paper.step) else max(1, round(SIDE / max(high, wide)))
     side = (wide * size, high * size) if behind is None else _fitted(behind)
-    spots = _spots(grid, side, per)
-    right, below = (max(spot[axis] for spot in spots.values()) + side[axis] for axis in (0, 1))
+    places = _spots(grid, side, per)
+    spots = {head: spot for head, spot in places.items() if head in ids}
+    right, below = (max(spot[axis] for spot in places.values()) + side[axis] for axis in (0, 1))
     drawn = [at for at, head in enumerate(ids) if head in spots]
 
     def paint(sheet: Sheet, x: float, y: float) -> None:
@@ -54,7 +55,7 @@ def plan_of(grid: "Grid", paper: Paper) -> PicturePlan:
         else:
             sheet.cells(corners + np.array((x, y)), (size, size), steps, theme.ramp(steps=levels))
         _frames(sheet, (x, y), spots, side, grid)
-        _names(sheet, (x, y), spots, side, grid)
+        _names(sheet, (x, y), places, side, grid)
 
     rows, columns = overview.pool
     said = [WORDS("cell", rows=rows, columns=columns)] if max(rows, columns) > 1 and values is None else []
@@ -100,20 +101,20 @@ def ways(grid: "Grid", width: float) -> list[int]:
     side by side if they are in another order."""
     if grid.order:
         return list(range(1, max(1, int(width // NAMED)) + 1))
-    return [math.ceil(len(grid.overview.layers) / blocks) for blocks in range(1, 5)]
+    return [math.ceil(len(grid.rows) / blocks) for blocks in range(1, 5)]
 
 
 def _spots(grid: "Grid", side: tuple[float, float], per: int) -> Spots:
-    """Return each head's position: in the given order, or by layer and head. per: see `ways`."""
-    across, down, overview = side[0] + GAP, side[1] + GAP, grid.overview
+    """Return each head's position: in the given order, or by layer and head, where a layer without heads has the
+    position of a first one. per: see `ways`."""
+    across, down = side[0] + GAP, side[1] + GAP
     if grid.order:
         across = max(across, NAMED)
         return {(layer, head): (at % per * across, at // per * (down + NAME))
                 for at, (layer, head, _) in enumerate(grid.order)}
-    wide = GUTTER + max(map(len, overview.cells)) * across + GAP
-    rows = {layer: row for row, layer in enumerate(overview.layers)}
-    return {(layer, head): (rows[layer] // per * wide + GUTTER + head * across, 2 * NAME + rows[layer] % per * down)
-            for layer, head in grid.heads}
+    wide = GUTTER + max(map(len, grid.overview.cells)) * across + GAP
+    return {(layer, head): (row // per * wide + GUTTER + head * across, 2 * NAME + row % per * down)
+            for row, (layer, count, _) in enumerate(grid.rows) for head in range(max(1, count))}
 
 
 def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float], values: "HeadValues",
@@ -156,8 +157,10 @@ def _names(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[
         return
     sheet.text(x + GUTTER, y + 8, WORDS["head"] + " →", size=7.5, colour=theme.QUIET)
     sheet.text(x + 6, y + 2 * NAME, "← " + WORDS["layer"], size=7.5, colour=theme.QUIET, align="right", angle=90)
+    others = {layer: name for layer, _, name in grid.rows}
+    for head, left in sorted({(head, left) for (_, head), (left, _) in spots.items()}):
+        sheet.text(x + left + side[0] / 2, y + 2 * NAME - 4, str(head), size=7.5, align="center")
     for (layer, head), (left, top) in spots.items():
-        if top == 2 * NAME:
-            sheet.text(x + left + side[0] / 2, y + top - 4, str(head), size=7.5, align="center")
         if head == 0:
+            sheet.text(x + left, y + top + side[1] / 2 + 2.7, others[layer], size=7.5, colour=theme.QUIET)
             sheet.text(x + left - 4, y + top + side[1] / 2 + 2.7, str(layer), size=7.5, align="right")
