@@ -2,7 +2,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from clearhead.model import sources
 from clearhead.model.core import heads
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.models import OpenModel
-from clearhead.model.core.query import HeadId, Item, Kind, UserError, quoted
+from clearhead.model.core.query import HeadId, Item, Kind, UserError, frozen, quoted
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification
 from clearhead.model.core.tokens import number_of
 from clearhead.model.core.view import View, checked_view
@@ -31,7 +31,8 @@ ask = MODELS.answer
 HEADS = "[(3, 1), (5, 11)]"   # an example of heads, for errors
 
 
-class ModelLayer(NamedTuple):
+@frozen
+class ModelLayer:
     """One layer of a model: its number, what it is ("attention", "mamba", "convolution", …), its number of attention
     heads, and the map that it belongs to."""
 

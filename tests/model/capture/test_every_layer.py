@@ -21,7 +21,7 @@ def read(family: str):
 
 @pytest.mark.parametrize("family", KINDS)
 def test_layers_have_the_models_numbers_and_kinds(family):
-    model, record = read(family)
+    _, record = read(family)
     layers = Record(record).layers
     assert [layer.kind for layer in layers] == KINDS[family] and record.verification.status == "verified"
     types = families_models.build(family, "eager").config.layer_types

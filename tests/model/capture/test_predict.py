@@ -118,8 +118,8 @@ def test_hybrid_keeps_its_layer_numbers(tmp_path, report):
     record = ask(model, "the cat sat")
     record.save(tmp_path / "kept.safetensors")
     for each in (Record(record), clearhead.load(tmp_path / "kept.safetensors")):
-        assert [layer[:3] for layer in each.layers] == [(0, "convolution", 0), (1, "attention", 4),
-                                                        (2, "convolution", 0), (3, "attention", 4)]
+        assert [(layer.index, layer.kind, layer.heads) for layer in each.layers] == [
+            (0, "convolution", 0), (1, "attention", 4), (2, "convolution", 0), (3, "attention", 4)]
         assert each.weights().shape[0] == 2
-        with pytest.raises(UserError, match="Layer 2 has no softmax attention .convolution.; choose one of 1, 3"):
+        with pytest.raises(UserError, match=r"Layer 2 has no softmax attention \(convolution\); choose one of 1, 3"):
             each.weights(2)
