@@ -83,8 +83,14 @@ class Positions:
 
     @property
     def proved(self) -> bool:
-        """Whether each is one position of an input or new."""
-        return bool(self.inputs) and all(place >= NOTHING for place, _ in self.side.rows)
+        """Whether each is one position of an input, or known several, or new."""
+        return bool(self.inputs or any(self.side.about)) and not self.unproved
+
+    @property
+    def unproved(self) -> bool:
+        """Whether it is not known of some row on what it depends."""
+        return any(place < NOTHING and not about for (place, _), about in zip(
+            self.side.rows, self.side.about, strict=True))
 
     @property
     def ordered(self) -> bool:
@@ -99,8 +105,8 @@ class Positions:
 
     def texts(self, names: Tokens | None = None) -> Tokens:
         """Return the texts of these positions: the names of an input's positions, or their numbers there."""
-        rows = self.side.rows if self.length() else ()
-        if names is None and any(place < NOTHING for place, _ in rows):
+        rows = self.side.rows if self.length() or any(self.side.about) else ()
+        if names is None and self.unproved:
             rows = ()
         own = all(place < 0 or number == row for row, (place, number) in enumerate(rows))
         few = sum(place < 0 for place, _ in rows) * 2 <= self.count   # some were replaced, such as by [MASK]
@@ -108,7 +114,9 @@ class Positions:
             return names
         texts = [NEW if row < len(rows) and rows[row][0] == NOTHING else str(row) for row in range(self.count)]
         for row, (place, number) in enumerate(rows):
-            if place >= 0:
+            if self.side.about[row]:
+                texts[row] = f"about {self.side.about[row]}"
+            elif place >= 0:
                 texts[row] = names.texts[number] if names else str(number)
         return tokens_of_texts(texts)
 
@@ -155,6 +163,8 @@ def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | No
         notes.append("Not all tokens are proved to name positions that are shown here; the others are numbered.")
     if any(NEW in side.texts for each in maps for side in (each.queries, each.keys)):
         notes.append(f"{NEW} is a row that depends on no position of the input.")
+    if any(any(side.side.about) for group in groups for side in group[1:]):
+        notes.append("A row called *about* depends on several positions of the input, counted from 0.")
     if measured.reason:
         notes.append(f"Which position of the input each row is was not measured: {measured.reason}.")
     return Arranged(tuple(maps), shown, tuple(notes))

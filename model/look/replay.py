@@ -32,6 +32,7 @@ QUANTISED = frozenset({"linear_dynamic", "linear_relu_dynamic"})   # with one sc
 
 NUDGE, ROUGH = 2 ** -10, 2 ** -4   # changes in proportion to a row's largest number; in 16 bits
 HIDDEN = -5e3  # lower scores are hidden by a mask, also where all are
+GROUPS = 64    # most groups of elements to find out on which several a row depends
 NOISE = 10     # how many times larger than the difference between two equal passes a change must be
 
 Site = tuple[str, int]   # attention: whether a call or a softmax, and its number in the pass
@@ -89,11 +90,23 @@ class Elements:
     # the look-ups in the pass whose results are changed, and which element each vector is; none to change the input
     lookups: Mapping[int, Tensor] = field(default_factory=dict)
     whole: bool = False      # whether all are one element, because their order is not known
+    columns: int = 0         # of a picture, whose elements are counted row by row
 
     @property
     def count(self) -> int:
         """Their number."""
         return math.prod(self.shape)
+
+    def groups(self) -> Tensor:
+        """Return groups of elements to change one after the other, bool (group, element): each for itself, else the
+        rows and columns of a picture, else blocks."""
+        numbers = torch.arange(self.count, device=self.numbers.device)
+        if self.count <= GROUPS:
+            return torch.eye(self.count, dtype=torch.bool, device=numbers.device)
+        if self.columns and self.shape[0] == 1:
+            lines = numbers // self.columns, self.count // self.columns + numbers % self.columns
+            return torch.stack([(lines[0] == line) | (lines[1] == line) for line in range(int(lines[1].max()) + 1)])
+        return torch.stack([numbers * GROUPS // self.count == block for block in range(GROUPS)])
 
 
 def nudged(tensor: Tensor, chosen: Tensor, share: float) -> Tensor:

@@ -6,7 +6,7 @@ that have it, and then to all others. See `model.look.replay`.
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,13 +15,14 @@ from torch import Tensor, nn
 
 from clearhead.model.core.query import UserError, first_line
 from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.replay import Elements, Held, Lost, Moved, Recorder, Site, is_ids, mapped
+from clearhead.model.look.replay import GROUPS, Elements, Held, Lost, Moved, Recorder, Site, is_ids, mapped
 
 # what a row depends on, if not on one element, whose number it then has
 NOTHING, UNCLEAR = -1, -2
 MASKED = -3      # not seen, because it only has scores with rows of the other side that changed too
 DIFFERENT = -4   # on other elements in each head
 SEVERAL = -16    # or less: equal numbers moved in the same passes
+KNOWN = -2 ** 50   # or less: on the several elements Rows.several[KNOWN - number]
 STRONG = 0.7
 LONG, LONGEST = 5, 30   # seconds of measuring that are announced, and that are not exceeded
 
@@ -36,6 +37,11 @@ def pieces_of(labels: Tensor) -> Tensor | None:
     if len(counts) > 1 or not all(elements) or sum(map(len, elements)) != len(set().union(*elements)):
         return None
     return torch.tensor([[place for place, each in enumerate(rows) if each == piece] for piece in pieces])
+
+
+def _lost(labels: Tensor) -> Tensor:
+    """Return which rows are not known to depend on one element or on nothing."""
+    return (labels <= SEVERAL) | unclear(labels)
 
 
 def unclear(labels: Tensor) -> Tensor:
@@ -62,6 +68,7 @@ class Side(NamedTuple):
     rows: tuple[tuple[int, int], ...] = ()
     axis: int = -1                          # along which axis of the input the positions are
     lengths: tuple[tuple[int, int], ...] = ()   # the number of positions of each input that rows come from
+    about: tuple[str, ...] = ()   # for each row, the several positions that it depends on, in words, or ""
 
     @property
     def inputs(self) -> frozenset[int]:
@@ -79,6 +86,7 @@ class Rows:
     # by attention: for queries and keys, the number of an element or NOTHING, SEVERAL, UNCLEAR, MASKED; (…, row)
     sites: dict[Site, tuple[Tensor, Tensor]] = field(default_factory=dict)
     elements: list[tuple[int, int, Elements]] = field(default_factory=list)   # first number, input, elements
+    several: list[tuple[int, ...]] = field(default_factory=list)   # numbers of elements that one row depends on
     passes: int = 0
     seconds: float = 0.0
     reason: str = ""   # why they were not measured
@@ -125,7 +133,22 @@ class Rows:
             for row, each in zip(mine, places, strict=True):
                 rows[row] = each
         unknown = sum(place == UNCLEAR for place, _ in rows)
-        return NOT_MEASURED if unknown * 2 > len(rows) else Side(tuple(rows), axis, tuple(lengths))
+        about = tuple(self._words(KNOWN - each) if each <= KNOWN else "" for each in labels.tolist())
+        return NOT_MEASURED if unknown * 2 > len(rows) else Side(tuple(rows), axis, tuple(lengths), about)
+
+    def _words(self, number: int) -> str:
+        """Name the positions of several elements of one text: "3, 5–7"."""
+        first, elements = next((first, elements) for first, _, elements in reversed(self.elements)
+                               if first <= self.several[number][0])
+        size = elements.count // elements.shape[0]
+        at = [each - first for each in self.several[number]]
+        if size > 1 and len({each // size for each in at}) > 1:
+            return ""   # of several texts
+        places = [each % size if size > 1 else each for each in at]
+        if elements.columns:
+            rows, columns = ({each // elements.columns for each in places}, {each % elements.columns for each in places})
+            return f"rows {_spans(rows)}, columns {_spans(columns)}"
+        return _spans(places)
 
 
 Pass = Callable[[Callable[[], object]], object]
@@ -190,6 +213,9 @@ class _Measuring:
             else:   # it only takes part in decisions, such as which patches are left out
                 deciding.append(labels)
         self._join(found)
+        if (self.rows.passes + len(found) * GROUPS) * took <= LONGEST:
+            for (first, _, _), measured in zip(self.rows.elements, found, strict=True):
+                self._spread(first, *measured)
         for site, sides in self.rows.sites.items():
             for side, labels in enumerate(sides):
                 doubted = torch.full_like(labels, unread, dtype=torch.bool)
@@ -242,7 +268,7 @@ class _Measuring:
                 shape[2:], (high, wide), strict=True))
             cells = torch.where((y < rows)[:, None] & (x < columns), y[:, None] * columns + x, -1)
             items = count(shape[0])[:, None, None, None] * rows * columns
-            yield Elements((shape[0], rows * columns), torch.where(cells >= 0, items + cells, -1))
+            yield Elements((shape[0], rows * columns), torch.where(cells >= 0, items + cells, -1), columns=columns)
         elif name == "conv1d":
             steps = shape[2] // stride[0]
             at = torch.arange(shape[2], device=tensor.device) // stride[0]
@@ -283,6 +309,37 @@ class _Measuring:
         both = (on & off & known[::2] & known[1::2]).any(0)
         rest = torch.where(both, SEVERAL - ((on + 2 * off.long()) * weight ** 2).sum(0), rest)
         return torch.where(one.all(0), (on * weight).sum(0), rest)
+
+    def _spread(self, first: int, place: int, elements: Elements, labels: dict[Site, list[Tensor]]) -> None:
+        """Find out on which elements rows depend that depend on several of one input. Bits cannot tell: 3, 4 and 5
+        have every bit in both passes."""
+        if not any(bool(_lost(each).any()) for sides in labels.values() for each in sides):
+            return
+        groups = elements.groups()
+        passes = [self._replay(Held(self.real, elements, group), place) for group in groups]
+        bits = torch.arange(elements.count) >> torch.arange(_bits(elements.count))[:, None] & 1   # (bit, element)
+        numbers: dict[tuple[bool, ...], int] = {}   # by the groups that moved it, where it is known what a row is
+        for site, sides in labels.items():
+            for side, one in enumerate(each.cpu() for each in sides):
+                joined = self.rows.sites[site][side]
+                known = torch.stack([each[site][side].known for each in passes], -1).cpu()
+                moved = torch.stack([each[site][side].moved for each in passes], -1).cpu() & known
+                for row in (_lost(one) & (joined == one)).nonzero().tolist():
+                    hit, whole = moved[tuple(row)], bool(known[tuple(row)].all())
+                    chosen = hit[:len(hit) - elements.columns] if elements.columns < len(hit) < elements.count else hit
+                    members = groups.cpu()[:len(chosen)][chosen].any(0)
+                    if len(chosen) < len(hit):
+                        members &= groups.cpu()[len(chosen):][hit[len(chosen):]].any(0)
+                    seen = sum(4 ** bit * (int(ones[members].any()) + 2 * int((ones[members] == 0).any()))
+                               for bit, ones in enumerate(bits))
+                    wanted = SEVERAL - int(one[tuple(row)])   # negative if it is not known that they are several
+                    if members.sum() < 2 or not whole and (wanted < 0 or wanted & ~seen):
+                        continue   # it may depend on others too
+                    key = tuple(hit.tolist())
+                    if key not in numbers:
+                        numbers[key] = KNOWN - len(self.rows.several)
+                        self.rows.several.append(tuple((first + members.nonzero().flatten()).tolist()))
+                    joined[tuple(row)] = numbers[key]
 
     @staticmethod
     def _tells(labels: dict[Site, list[Tensor]]) -> bool:
@@ -333,6 +390,17 @@ class _Measuring:
                     alike |= (one - first == other - second) & (one >= first) & (one < first + here.count) & (
                         other >= second) & (other < second + there.count)
         return alike
+
+
+def _spans(numbers: Iterable[int]) -> str:
+    """Name numbers in order, with dashes for neighbours."""
+    spans: list[list[int]] = []
+    for each in sorted(set(numbers)):
+        if spans and each == spans[-1][1] + 1:
+            spans[-1][1] = each
+        else:
+            spans.append([each, each])
+    return ", ".join(str(start) if start == end else f"{start}–{end}" for start, end in spans)
 
 
 def _bits(count: int) -> int:

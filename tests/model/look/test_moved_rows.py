@@ -1,6 +1,7 @@
 """Random modules that move, merge or mix their rows before they attend: a name never stands at another row."""
 import functools
 import random
+import re
 
 import pytest
 import torch
@@ -99,17 +100,25 @@ class Moving(nn.Module):
         return functional.scaled_dot_product_attention(*(part[:, None] for part in (query, key, sides[1])))
 
 
-def truth(given: torch.Tensor, moved: torch.Tensor, batch: int, network: Moving) -> list[str | None]:
-    """The word of the one input row that each row depends on, or None."""
+def truth(given: torch.Tensor, moved: torch.Tensor, batch: int, network: Moving) -> list[set[int]]:
+    """The input rows that each row depends on."""
     if not given.is_floating_point():
-        return [WORDS[given[batch].tolist().index(each)] if each in given[batch] else None
+        return [{given[batch].tolist().index(each)} if each in given[batch] else set()
                 for each in moved[batch].tolist()]
     changed = []
     for row in range(COUNT):
         other = given.clone()
         other[batch, row] += 1e-5 * torch.randn(given.shape[2])   # too little to change an order
         changed.append(((network.moved(other) - moved)[batch].abs() > 1e-7).any(-1))
-    return [WORDS[int(row.float().argmax())] if row.sum() == 1 else None for row in torch.stack(changed, 1)]
+    return [set(row.nonzero().flatten().tolist()) for row in torch.stack(changed, 1)]
+
+
+def rows_in(text: str) -> set[int]:
+    """The input rows that a row's text names."""
+    if text in WORDS:
+        return {WORDS.index(text)}
+    spans = re.findall(r"(\d+)(?:–(\d+))?", text)
+    return {each for start, end in spans for each in range(int(start), int(end or start) + 1)}
 
 
 @torch.no_grad()
@@ -128,20 +137,22 @@ def looked_at(drawn: random.Random) -> tuple[str, int, int]:
         assert "give one text per position" in str(refused) or "no softmax" in str(refused), does
         return does, 0, 0
     states = given if ids else network.first(given)
-    mine = [list(WORDS), truth(states, network.moved(states), batch, network)]
+    mine = [[{row} for row in range(COUNT)], truth(states, network.moved(states), batch, network)]
     places = {"both": (1, 1), "keys": (0, 1), "queries": (1, 0)}["both" if chosen[0] == "module" else chosen[3]]
     if not any("layer.self_attn" in note or "is Moving" in note for note in record.notes):   # a softmax over constants
         return does, 0, 0
     last, named = record.maps[-1], 0   # the first layer's map is before it, or the same
     for texts, place in zip((last.queries.texts, last.keys.texts), places, strict=True):
-        wrong = [at for at, text in enumerate(texts) if text in WORDS and text != mine[place][at]]
+        # a change as large as the measurement's may also exchange two rows that are sorted
+        wrong = [at for at, text in enumerate(texts) if text in WORDS and rows_in(text) != mine[place][at]
+                 or text.startswith("about") and not mine[place][at] <= rows_in(text)]
         assert not wrong, (does, texts, mine[place])
         named += texts == WORDS
-        noted = any(part in note for part in ("Numbered as the", "Not all tokens", "[new]") for note in record.notes)
-        assert texts[0] in WORDS or mine[place] == list(WORDS) or noted, does
+        noted = any(part in note for part in ("Numbered as the", "Not all tokens", "[new]", "*about*") for note in record.notes)
+        assert texts[0] in WORDS or mine[place] == mine[0] or noted, does
     if last.kind.base != "cross":
         assert mine[places[0]] == mine[places[1]], does
-    return does, sum(mine[place] == list(WORDS) for place in places), named
+    return does, sum(mine[place] == mine[0] for place in places), named
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.rest) for seed in range(2, 12))])

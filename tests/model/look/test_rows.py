@@ -36,6 +36,13 @@ class Attention(nn.Module):
         return self.scale * self.out(mixed.transpose(1, 2).flatten(2))
 
 
+def about(positions: set[int]) -> str:
+    """The text of a row that depends on these positions."""
+    inside = [each for each in positions if not {each - 1, each + 1} <= positions]   # the ends of each span
+    spans = [f"{each}–" if each + 1 in positions else f"{each}, " for each in sorted(inside)]
+    return f"about {''.join(spans)[:-2]}"
+
+
 FORMS = ("fused", "by hand", "heads first")
 
 
@@ -98,7 +105,7 @@ def test_routed_and_merged_rows_have_their_own_words(kind, form, seeds):
         with torch.no_grad():
             network.eval()(given)
         for texts, rows in zip(found, network.rows, strict=True):
-            expected = [WORDS[min(each)] if len(each) == 1 else str(row) for row, each in enumerate(rows)]
+            expected = [WORDS[min(each)] if len(each) == 1 else about(each) for each in rows]
             assert list(texts) == expected, (seed, texts, rows)
 
 
@@ -146,6 +153,25 @@ def test_windows_latents_and_global_rows(form):
     record = look(longformer, torch.randn(1, 5, 16), tokens=WORDS[:5])
     assert record[Kind.CROSS].queries.texts == WORDS[:2] and record[Kind.CROSS].keys.texts == WORDS[:5]
     assert record[Kind.SELF].queries.texts == WORDS[:5]
+
+
+@pytest.mark.parametrize("form", ["fused", "by hand"])
+def test_rows_of_several_positions_say_which(form):
+    torch.manual_seed(0)
+    attention = Attention(form)
+    network = nn.Module()
+    network.attention = attention
+    network.forward = lambda x: attention(functional.avg_pool1d(x.mT, 3, 2).mT)
+    (found,) = look(network, torch.randn(2, 9, 16)).maps
+    assert found.queries.texts == ("about 0–2", "about 2–4", "about 4–6", "about 6–8")
+    (found,) = look(network, torch.randn(1, 301, 16)).maps   # by blocks
+    assert found.queries.texts[:2] == ("about 0–4", "about 0–4") and found.queries.texts[-1] == "about 297–300"
+
+    cut = nn.Conv2d(3, 16, 4, 2)   # patches that overlap
+    network.forward = lambda x: attention(cut(x).flatten(2).mT)
+    (found,) = look(network, torch.randn(1, 3, 24, 24)).maps
+    assert found.queries.texts[:2] == ("about rows 0–1, columns 0–1", "about rows 0–1, columns 1–2")
+    assert len(found.queries) == 121
 
 
 @pytest.mark.parametrize("form", ["fused", "by hand"])
