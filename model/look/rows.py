@@ -146,7 +146,7 @@ class Rows:
             return ""   # of several texts
         places = [each % size if size > 1 else each for each in at]
         if elements.columns:
-            rows, columns = ({each // elements.columns for each in places}, {each % elements.columns for each in places})
+            rows, columns = zip(*(divmod(each, elements.columns) for each in places), strict=True)
             return f"rows {_spans(rows)}, columns {_spans(columns)}"
         return _spans(places)
 
@@ -333,7 +333,7 @@ class _Measuring:
                     seen = sum(4 ** bit * (int(ones[members].any()) + 2 * int((ones[members] == 0).any()))
                                for bit, ones in enumerate(bits))
                     wanted = SEVERAL - int(one[tuple(row)])   # negative if it is not known that they are several
-                    if members.sum() < 2 or not whole and (wanted < 0 or wanted & ~seen):
+                    if members.sum() < 2 or (not whole and (wanted < 0 or wanted & ~seen)):
                         continue   # it may depend on others too
                     key = tuple(hit.tolist())
                     if key not in numbers:

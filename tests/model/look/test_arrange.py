@@ -145,7 +145,8 @@ MOVED = {   # and the words at its rows, if each depends on one position
     "convolution": (lambda a: nn.functional.conv1d(a.mT, torch.ones(16, 16, 3), padding=1).mT,
                     ("about 0–1", "about 0–2", "about 1–3", "about 2–4", "about 3–4")),
     "causal convolution": (lambda a: a + nn.functional.conv1d(
-        nn.functional.pad(a.mT, (2, 0)), torch.ones(16, 16, 3)).mT, ("a", "about 0–1", "about 0–2", "about 1–3", "about 2–4")),
+        nn.functional.pad(a.mT, (2, 0)), torch.ones(16, 16, 3)).mT,
+                           ("a", "about 0–1", "about 0–2", "about 1–3", "about 2–4")),
     "branch over all tokens": (lambda a: a + torch.fft.fft2(a).real, ALL),
     "there and back": (lambda a: a + nn.functional.linear(a.flip(1), torch.ones(16, 16)).flip(1), FIRST),
     "masked": (lambda a: written(a, lambda other: other.__setitem__((slice(None), 2), torch.zeros(16))), FIRST),

@@ -144,11 +144,12 @@ def looked_at(drawn: random.Random) -> tuple[str, int, int]:
     last, named = record.maps[-1], 0   # the first layer's map is before it, or the same
     for texts, place in zip((last.queries.texts, last.keys.texts), places, strict=True):
         # a change as large as the measurement's may also exchange two rows that are sorted
-        wrong = [at for at, text in enumerate(texts) if text in WORDS and rows_in(text) != mine[place][at]
-                 or text.startswith("about") and not mine[place][at] <= rows_in(text)]
+        wrong = [at for at, text in enumerate(texts) if (text in WORDS and rows_in(text) != mine[place][at])
+                 or (text.startswith("about") and not mine[place][at] <= rows_in(text))]
         assert not wrong, (does, texts, mine[place])
         named += texts == WORDS
-        noted = any(part in note for part in ("Numbered as the", "Not all tokens", "[new]", "*about*") for note in record.notes)
+        noted = any(part in note for part in ("Numbered as the", "Not all tokens", "[new]", "*about*")
+                    for note in record.notes)
         assert texts[0] in WORDS or mine[place] == mine[0] or noted, does
     if last.kind.base != "cross":
         assert mine[places[0]] == mine[places[1]], does
