@@ -103,9 +103,9 @@ def prepare() -> None:
 
 def line(outcome: families_check.Outcome, seconds: float) -> str:
     """Format one family's outcome for the terminal."""
-    error = "" if outcome.max_error is None else f"{outcome.max_error:.0e}"
+    error = " ".join("" if each is None else f"{each:.0e}" for each in (outcome.max_error, outcome.complete))
     why = outcome.reason or ", ".join(outcome.faults_caught or {})
-    return f"{outcome.type:26} {outcome.status:10} {seconds:5.1f} s  {error:6}  {why}"[:200]
+    return f"{outcome.type:26} {outcome.status:10} {seconds:5.1f} s  {error:12}  {why}"[:200]
 
 
 def content(outcomes: list[families_check.Outcome]) -> dict:

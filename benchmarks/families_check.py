@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import families_models, families_pictures
+from clearhead.model.capture import trace
+from clearhead.model.capture.verify import layer_number
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Causal, Chunk, Full, SlidingWindow
 from clearhead.model.core.query import Edit, Hide, Kind, Query, Temper, UserError, Window, quiet
@@ -27,7 +29,9 @@ class Outcome:
     """The outcome of testing one family.
 
     status: verified, reported, refused, not built or wrong. max_error: largest difference of a displayed weight from
-    the model's own eager weights, None if there are none. faults_caught: "2/2" means at load and on an answer. kinds:
+    the model's own eager weights, None if there are none. complete: largest difference of Σ over heads of (shown factors
+    × weights · value) W_O + bias from the attention module's output, relative to the largest number of that output;
+    infinite if no such sum is known, None if not verified. faults_caught: "2/2" means at load and on an answer. kinds:
     description of the attention found. trace: end of the traceback if the model was not built. input: "text" or
     "picture".
     """
@@ -37,6 +41,7 @@ class Outcome:
     reason: str = ""
     input: str = "text"
     max_error: float | None = None
+    complete: float | None = None
     faults_caught: dict[str, str] | None = None
     kinds: tuple[str, ...] = ()
     trace: str = ""
@@ -122,8 +127,44 @@ def _judge(outcome: Outcome, model, record: AttentionRecord) -> Outcome:
     doubts = [f"the planted fault {fault} was not caught" for fault, times in caught.items()
               if times != "2/2"]
     doubts += mild(record) + edited(model, record, READERS[outcome.input].query(model.network, ASKED))
-    outcome = replace(outcome, faults_caught=caught)
+    outcome = replace(outcome, faults_caught=caught, complete=incompleteness(model, record.query))
     return replace(outcome, status="reported", reason="; ".join(doubts)) if doubts else outcome
+
+
+def incompleteness(model, query: Query) -> float:
+    """Return the largest difference of the sum over heads from an attention module's output, as in `Outcome`. Of a
+    module that runs several times in a pass, the last call counts."""
+    slots = {slot.module: slot for slot in model.wiring.slots.values()}
+    blocks = {name: trace.block_name(name) if layer_number(name) is not None else name for name in slots}
+    with trace.watch_calls(model.network, set(blocks.values())) as calls:
+        record = model.record(query, quiet)
+    errors = [0.0]
+    for name, slot in slots.items():
+        layer = record[slot.kind].layer(slot.index)
+        mixed, found = layer.head_outputs(slice(0, layer.shape[1])).swapaxes(0, 1), (None, None)
+        for place in (name, blocks[name]):   # BERT's W_O is in a module beside its attention
+            inside = [call for path, call in calls.items() if path.startswith(place + ".") and trace.is_linear(call)]
+            found = found if found[0] else trace.reader_of(mixed, inside)
+        reader, gate = found
+        if reader is None:
+            return float("inf")
+        heads_out = (mixed if gate is None else mixed * gate).reshape(len(mixed), -1).astype(np.float64)
+        whole = heads_out @ reader.matrix + (0 if reader.bias is None else reader.bias)
+        # ALBERT's module adds its input and normalises the sum, and BERT's W_O is in another module
+        outputs = [each for each in (calls[name].output, reader.output) if each.shape == whole.shape]
+        sees = ~layer.sees_nothing.any(0)
+        if not outputs or not _shares_shown(layer, gate, mixed):
+            return float("inf")
+        errors.append(min(float(np.abs(whole - theirs)[sees].max() / np.abs(theirs).max()) for theirs in outputs))
+    return max(errors)
+
+
+def _shares_shown(layer, gate: np.ndarray | None, mixed: np.ndarray) -> bool:
+    """Return whether the record states how much of each head's output passes, if something follows the heads."""
+    if gate is None or layer.gate is None:
+        return (gate is None) == (layer.gate is None)
+    length = lambda vectors: np.linalg.norm(vectors, axis=-1)
+    return bool(np.allclose(layer.gate.T, length(mixed * gate) / np.maximum(length(mixed), 1e-30), rtol=1e-3, atol=1e-5))
 
 
 def edited(model, record: AttentionRecord, query: Query) -> list[str]:

@@ -18,9 +18,12 @@ LEGEND = """
   not be.
 
 *Error* is the largest difference of any weight shown from those of a fresh copy of the model under eager attention.
+*Complete* is the largest difference of the sum over heads of (shown factors × weights · value) W_O, and the bias, from
+the attention module's output, relative to the largest number of that output; *no* above 1e-4.
 """
 
 
+COMPLETE = 1e-4   # largest relative difference of a module's output from the sum over its heads
 WINDOWS = "looks within windows"   # beginning of the reason for excluding and refusing some picture types
 
 
@@ -46,6 +49,7 @@ def summary(found: dict, reads: str = "text") -> str:
         f"wrong: {totals['wrong']} (bar: 0)",
         f"verified or reported: {share(shown)} (bar: 90%)",
         f"verified: {share(totals['verified'])} (bar: 75%)",
+        f"complete: {sum(_is_complete(each) for each in families)} of {totals['verified']} verified (bar: all)",
         f"refused: {share(totals['refused'])}",
         f"not built: {share(totals['not built'])} (bar: at most 5%)",
         "planted faults caught, by how many families: "
@@ -81,8 +85,8 @@ def table(found: dict, reads: str = "text") -> str:
     """Format the half of the page for one input as Markdown."""
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     families = families_of(found, reads)
-    rows = ["| type | input | status | error | attention seen | faults caught | reason |",
-            "| --- | --- | --- | --- | --- | --- | --- |"]
+    rows = ["| type | input | status | error | complete | attention seen | faults caught | reason |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     rows += [_row(each) for each in families]
     parts = [HEADINGS[reads], "", f"Written by `python -m benchmarks.families --input {reads}`.", COUNTED[reads],
              LEGEND, f"{versions}, Python {found['machine']['python']}; {datetime.date.today()}.\n",
@@ -98,6 +102,11 @@ def table(found: dict, reads: str = "text") -> str:
 def _row(family: dict) -> str:
     error = "" if family["max_error"] is None else f"{family['max_error']:.0e}"
     faults = ", ".join(f"{name} {caught}" for name, caught in (family["faults_caught"] or {}).items())
-    cells = [f"`{family['type']}`", family["input"], family["status"], error, "; ".join(family["kinds"]), faults,
+    complete = "" if family["complete"] is None else f"{family['complete']:.0e}" if _is_complete(family) else "no"
+    cells = [f"`{family['type']}`", family["input"], family["status"], error, complete, "; ".join(family["kinds"]), faults,
              family["reason"]]
     return "| " + " | ".join(cell.replace("|", "/").replace("\n", " ") for cell in cells) + " |"
+
+
+def _is_complete(family: dict) -> bool:
+    return family["status"] == "verified" and family["complete"] is not None and family["complete"] <= COMPLETE

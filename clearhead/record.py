@@ -176,6 +176,15 @@ class Record:
         weights · value; zero or its mean for a silenced head, the other record's output for a patched one."""
         return self._captured(layer, head, map, "outputs").output(head)
 
+    def gate(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
+        """Return how much of the head's output passes the gate or norm that follows it, float32 (query): its length
+        after it, relative to that before. Raises Error if nothing follows the head."""
+        gate = self._captured(layer, head, map, "gates").gate
+        if gate is None:
+            raise UserError(f"Nothing between head {layer}·{head} and its output projection changes what it passes on, "
+                            f"so it has no gate; see r.output({layer}, {head}).")
+        return gate[head]
+
     def frame(self, query: Token | None = None, key: Token | None = None, *, layer: int | None = None,
               head: int | None = None, map: str | None = None) -> "DataFrame":
         """Return the weights as a pandas DataFrame with the columns layer, head, query, key and weight, and the

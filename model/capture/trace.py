@@ -311,7 +311,7 @@ def _transforms(calls: list[ModuleCall]) -> Iterator[tuple[np.ndarray, np.ndarra
     """Yield what may stand between final vectors and logits, with its input and output: a matrix and an activation that
     a norm follows, or a norm alone."""
     norms = _norms(calls)
-    for dense, activation in itertools.product(filter(_is_linear, calls), activations().values()):
+    for dense, activation in itertools.product(filter(is_linear, calls), activations().values()):
         active = activation(dense.output)
         slope = active / np.where(dense.output == 0, 1, dense.output)
         made = Transform(dense.matrix, dense.bias, slope, None, activation)
@@ -327,7 +327,7 @@ def _classifier(calls: list[ModuleCall], read: np.ndarray,
     """Return how a classifier computes the logits of its classes from the final vectors (t, d_model), or None: the last
     matrix, the layer before it, and the weights of the tokens."""
     wanted, ids = _logits_of(said), list(said.ids[-1])
-    for last in (call for call in reversed(calls) if _is_linear(call) and call.output.shape[1] > max(ids)):
+    for last in (call for call in reversed(calls) if is_linear(call) and call.output.shape[1] > max(ids)):
         for row in (row for row, logits in enumerate(last.output) if close(logits[ids], wanted)):
             vector = last.input[row]
             for before, after, transform in itertools.chain([(vector[None], vector[None], None)], _transforms(calls)):
@@ -377,7 +377,7 @@ def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[st
            rows: dict[int, np.ndarray]) -> Block:
     inside = sorted((call for path, call in calls.items() if path.startswith(name + ".")), key=lambda call: call.order)
     leaves = [call for call in inside if _is_leaf(call.module)]
-    linears = list(filter(_is_linear, leaves))
+    linears = list(filter(is_linear, leaves))
     attentions, orders, used = [], [], set()
     for slot in slots:
         layer = cast(Layer, record[slot.kind].layer(slot.index))
@@ -427,7 +427,7 @@ def _is_norm(call: ModuleCall) -> bool:
     return _is_norm_class(call.module)
 
 
-def _is_linear(call: ModuleCall) -> bool:
+def is_linear(call: ModuleCall) -> bool:
     weight, sizes = getattr(call.module, "weight", None), (call.input.shape[-1], call.output.shape[-1])
     return getattr(weight, "ndim", 0) == 2 and call.matrix.shape == sizes   # of quantised modules it is a method
 
@@ -520,27 +520,33 @@ def reader_of(mixed: np.ndarray, linears: list[ModuleCall]) -> tuple[ModuleCall 
     for call in wide:
         if close(call.input, mixed.reshape(call.input.shape)):
             return call, None
-    for call, other in itertools.product(wide, linears):
-        for gate in _gates(other.output, *mixed.shape) if other.order < call.order else ():
-            if close(call.input.reshape(mixed.shape), mixed * gate):
+    for call in wide:
+        read = call.input.reshape(mixed.shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = read / mixed
+        # whatever multiplies a head as a whole: a gate with one number per head, or a norm without gains
+        whole = (read * mixed).sum(-1, keepdims=True) / np.maximum((mixed * mixed).sum(-1, keepdims=True), 1e-30)
+        candidates = itertools.chain([whole], *(_gates(each.output, ratio) for each in linears
+                                                if each.order < call.order))
+        for gate in candidates:
+            if close(read, mixed * gate):
                 return call, gate
     return None, None
 
 
-def _gates(output: np.ndarray, tokens: int, count: int, size: int) -> Iterator[np.ndarray]:
-    """Yield the gates that a matrix's output (q, width) could be: a sigmoid (Qiu et al. 2025) or a softplus, with one
-    number for each dimension of each head, or one per head."""
+def _gates(output: np.ndarray, ratio: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the gates with a number for each dimension of each head that a matrix's output (q, width) could be: a
+    sigmoid (Qiu et al. 2025), perhaps with a bias for each head (Beam), or a softplus. ratio: of W_O's input to the
+    heads' outputs (q, head, d_v)."""
     import torch
 
-    if len(output) != tokens:
-        return
-    layouts = [*_layouts(output.shape[1], count, size)]
-    if output.shape[1] == count:
-        layouts.append(lambda array: array[..., None])
-    for layout in layouts:
+    tokens, count, size = ratio.shape
+    for layout in _layouts(output.shape[1], count, size) if len(output) == tokens else ():
         part = torch.tensor(layout(output))
         yield torch.sigmoid(part).numpy()
         yield torch.nn.functional.softplus(part).numpy()
+        bias = torch.nanmedian(torch.logit(torch.tensor(ratio)) - part, 2).values.nanmedian(0).values
+        yield torch.sigmoid(part + bias[:, None]).numpy()
 
 
 def _embedded(kind: Kind, blocks: tuple[Block, ...], outside: list[ModuleCall], model: "NetworkModel") -> Embedded:

@@ -215,13 +215,15 @@ def _others(network: "PreTrainedModel",
     from torch import nn
 
     stacks: dict[str, list[forward_pass.Slot]] = {}
-    for slot in (slot for slot in slots if slot.index == layer_number(slot.module)):
-        stacks.setdefault(trace.block_name(slot.module).rpartition(".")[0], []).append(slot)
+    for slot in slots:
+        if layer_number(slot.module) is not None:
+            stacks.setdefault(trace.block_name(slot.module).rpartition(".")[0], []).append(slot)
     types = getattr(network.config.get_text_config(), "layer_types", None) or ()
     found = {}
     for stack, members in stacks.items():
         numbers, blocks = [slot.index for slot in members], network.get_submodule(stack)
-        if isinstance(blocks, nn.ModuleList) and numbers == sorted(numbers):
+        own = numbers == sorted(numbers) and all(slot.index == layer_number(slot.module) for slot in members)
+        if isinstance(blocks, nn.ModuleList) and own:
             found[members[0].kind] = tuple((index, (*_mixers(block), *types[index:index + 1], "other")[0])
                                            for index, block in enumerate(blocks) if index not in numbers)
     return found

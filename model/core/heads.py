@@ -233,7 +233,9 @@ MEASURES = (
     Measure("entropy", "spreads its attention", r"-\sum_j w_{i,j} \log_2 w_{i,j}", "bits", CLARK),
     Measure("distance", "looks far away", r"\sum_j w_{i,j}\,|i-j|", "tokens", "Vig & Belinkov 2019", crosses=False),
 )
-BY_NAME = {measure.name: measure for measure in MEASURES}
+GATE = Measure("gate", "passes its gate", r"\lVert g_i \odot o_i \rVert / \lVert o_i \rVert",
+               "share of the output's length", "Qiu et al. 2025")   # not of the weights, so no atlas has it
+BY_NAME = {measure.name: measure for measure in (*MEASURES, GATE)}
 
 
 @frozen
@@ -329,5 +331,10 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
         values.append(_means(weight_blocks(layer), sees, special, square))
         uniform.append({name: np.broadcast_to(numbers, layer.heads) for name, numbers in baselines[key].items()})
         left_out.append((~sees).sum(1))
+    gates = [layer.gate if isinstance(layer, Layer) else None for layer in attention_map.layers]
+    if any(gate is not None for gate in gates):
+        for values_of, uniform_of, gate, layer in zip(values, uniform, gates, attention_map.layers, strict=True):
+            uniform_of[GATE.name] = np.full(layer.heads, np.nan)
+            values_of[GATE.name] = uniform_of[GATE.name] if gate is None else gate.mean(1, dtype=np.float64)
     return HeadMeasures(attention_map.kind, head_ids(attention_map), joined(values), joined(uniform),
                         np.concatenate(left_out))

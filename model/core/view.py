@@ -27,7 +27,7 @@ from clearhead.model.core.tokens import Tokens
 LENSES = ("matrix", "lines", "text", "picture")
 SCALES = ("linear", "root", "log")
 ORDERS = ("layer", "pair", *heads.BY_NAME)
-SWITCHES = ("transpose", "hide_special", "renormalise", "words")
+SWITCHES = ("transpose", "hide_special", "renormalise", "words", "gated")
 # subjects take precedence: in "she … her", a page asks about "she"
 SUBJECTS = ("it", "he", "she", "they", "它", "他", "她")
 PRONOUNS = (*SUBJECTS, "him", "her", "them", "its", "his", "their")
@@ -59,6 +59,7 @@ class View:
     hide_special: bool = False            # leave out special tokens
     renormalise: bool = False             # rescale rows to sum to 1 after filtering
     words: bool = False                   # merge the pieces of a word into one row and one column
+    gated: bool = False                   # multiply each row by the share that passes the head's gate, if it has one
     order: str = "layer"                  # one of ORDERS: sorts the grid's heads by layer, weight or measure
     quadrant: str = ""                    # one of QUADRANTS, for a pair of texts
 
@@ -242,6 +243,8 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
     all_rows, all_columns = axis_items(attention_map.queries, view.words), axis_items(attention_map.keys, view.words)
     weights, scores = heads.weights(layer, view.head), heads.scores(layer, view.head)
     nothing = layer.sees_nothing[view.head]
+    if view.gated and isinstance(layer, Layer) and layer.gate is not None:
+        weights = weights * layer.gate[view.head][:, None]
     if view.words:
         weights, scores = _by_word(weights, nothing, all_rows, all_columns), None
     rows = _visible(attention_map.queries, all_rows, view, view.quadrant[:1])
@@ -288,7 +291,7 @@ def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) ->
         for tokens in (attention_map.queries, attention_map.keys))
     weights = heads.pooled_weights(layer, (size, size), slice(view.head, view.head + 1))[0]
     note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest weight of {size} × {size} tokens, named after "
-            "the first of them; words, filters and quadrants are for texts of up to 2,048 tokens")
+            "the first of them; words, gates, filters and quadrants are for texts of up to 2,048 tokens")
     return DisplayedHead(view.kind, view.layer, view.head, rows, columns, weights, None, (note,))
 
 
@@ -305,6 +308,8 @@ def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
         notes.append(", ".join(text for text, on in filters if on) + f"; {sums}")
     if (layer.sink if isinstance(layer, Layer) else layer.sink_share) is not None:
         notes.append("this layer has a sink: rows sum to 1 minus its share")
+    if view.gated and isinstance(layer, Layer) and layer.gate is not None:
+        notes.append("weight × gate: each row times the share of the output that passes what follows the head")
     if isinstance(layer, Layer) and layer.temperature is not None and layer.temperature[view.head] != 1:
         notes.append(f"temperature {layer.temperature[view.head]:g} inside the model")
     return tuple(notes)

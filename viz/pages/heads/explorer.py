@@ -225,11 +225,16 @@ def open_head(page: PageContext, record: AttentionRecord, view: View, measures: 
 
 def gate(record: AttentionRecord, view: View) -> None:
     """Say how much of the open head's output passes the gate behind it, if there is one."""
-    layer, token = record[view.kind].layer(view.layer), view.token or 0
-    if isinstance(layer, Layer) and layer.gate is not None:
-        passes = layer.gate[view.head]
+    passes, token = _gate(record, view), view.token or 0
+    if passes is not None:
         st.caption(WORDS("gate", token=token_label(record[view.kind].queries, token),
                          share=format_share(passes[token]), mean=format_share(passes.mean())))
+
+
+def _gate(record: AttentionRecord, view: View) -> np.ndarray | None:
+    """Return how much of the open head's output passes what follows it, (query), or None if nothing follows it."""
+    layer = record[view.kind].layer(view.layer)
+    return layer.gate[view.head] if isinstance(layer, Layer) and layer.gate is not None else None
 
 
 def _display(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None, why: str) -> None:
@@ -249,6 +254,8 @@ def _display(page: PageContext, record: AttentionRecord, view: View, measures: H
             st.caption(f"{WORDS['scales'][view.scale]}, {why}")
         for name in ("transpose", "words", "hide_special"):
             toggle(WORDS[name], choose, name, getattr(view, name))
+        if _gate(record, view) is not None:
+            toggle(WORDS["gated"], choose, "gated", view.gated)
         slider(WORDS["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
                key="slider-keep", turn=lambda share: choose(keep=share))
         if view.lens == "picture":
@@ -301,11 +308,13 @@ def _ranked(entry: tuple[int, int, float]) -> tuple[HeadId, str]:
 def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -> str:
     """Describe a head's value of a measure, its rank among all heads, and a uniform row's value. title: the measure's
     title in Markdown."""
-    number, values = measures.heads.index(here), measures.values[name].tolist()
-    place, tied = rank(values[number], values)
-    return WORDS("measure_line", title=title, here=head_label(*here), value=format_weight(values[number]),
-                 unit=BY_NAME[name].unit, rank=place, tied=tied, n=len(values),
-                 uniform=format_weight(measures.uniform[name][number]))
+    values, even = measures.by_head(name), measures.uniform[name][measures.heads.index(here)]
+    if here not in values:
+        return WORDS("measure_none", title=title, here=head_label(*here))
+    place, tied = rank(values[here], values.values())
+    return WORDS("measure_line", title=title, here=head_label(*here), value=format_weight(values[here]),
+                 unit=BY_NAME[name].unit, rank=place, tied=tied, n=len(values)) + (
+                     "" if np.isnan(even) else WORDS("measure_even", uniform=format_weight(even)))
 
 
 def look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View) -> None:
