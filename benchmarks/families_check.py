@@ -29,8 +29,8 @@ class Outcome:
     """The outcome of testing one family.
 
     status: verified, reported, refused, not built or wrong. max_error: largest difference of a displayed weight from
-    the model's own eager weights, None if there are none. complete: largest difference of Σ over heads of (shown factors
-    × weights · value) W_O + bias from the attention module's output, relative to the largest number of that output;
+    the model's own eager weights, None if there are none. complete: largest difference of Σ over heads of (shown
+    factors × weights · value) W_O + bias from the attention module's output, relative to that output's largest number;
     infinite if no such sum is known, None if not verified. faults_caught: "2/2" means at load and on an answer. kinds:
     description of the attention found. trace: end of the traceback if the model was not built. input: "text" or
     "picture".
@@ -162,9 +162,10 @@ def incompleteness(model, query: Query) -> float:
 def _shares_shown(layer, gate: np.ndarray | None, mixed: np.ndarray) -> bool:
     """Return whether the record states how much of each head's output passes, if something follows the heads."""
     if gate is None or layer.gate is None:
-        return (gate is None) == (layer.gate is None)
+        return gate is None and layer.gate is None
     length = lambda vectors: np.linalg.norm(vectors, axis=-1)
-    return bool(np.allclose(layer.gate.T, length(mixed * gate) / np.maximum(length(mixed), 1e-30), rtol=1e-3, atol=1e-5))
+    shares = length(mixed * gate) / np.maximum(length(mixed), 1e-30)
+    return bool(np.allclose(layer.gate.T, shares, rtol=1e-3, atol=1e-5))
 
 
 def edited(model, record: AttentionRecord, query: Query) -> list[str]:

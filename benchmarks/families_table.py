@@ -102,7 +102,8 @@ def table(found: dict, reads: str = "text") -> str:
 def _row(family: dict) -> str:
     error = "" if family["max_error"] is None else f"{family['max_error']:.0e}"
     faults = ", ".join(f"{name} {caught}" for name, caught in (family["faults_caught"] or {}).items())
-    complete = "" if family["complete"] is None else f"{family['complete']:.0e}" if _is_complete(family) else "no"
+    complete = "no" if family["status"] == "verified" else ""
+    complete = f"{family['complete']:.0e}" if _is_complete(family) else complete
     cells = [f"`{family['type']}`", family["input"], family["status"], error, complete, "; ".join(family["kinds"]), faults,
              family["reason"]]
     return "| " + " | ".join(cell.replace("|", "/").replace("\n", " ") for cell in cells) + " |"

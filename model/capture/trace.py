@@ -428,6 +428,7 @@ def _is_norm(call: ModuleCall) -> bool:
 
 
 def is_linear(call: ModuleCall) -> bool:
+    """Return whether a call multiplies by one matrix."""
     weight, sizes = getattr(call.module, "weight", None), (call.input.shape[-1], call.output.shape[-1])
     return getattr(weight, "ndim", 0) == 2 and call.matrix.shape == sizes   # of quantised modules it is a method
 
