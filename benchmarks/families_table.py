@@ -104,8 +104,8 @@ def _row(family: dict) -> str:
     faults = ", ".join(f"{name} {caught}" for name, caught in (family["faults_caught"] or {}).items())
     complete = "no" if family["status"] == "verified" else ""
     complete = f"{family['complete']:.0e}" if _is_complete(family) else complete
-    cells = [f"`{family['type']}`", family["input"], family["status"], error, complete, "; ".join(family["kinds"]), faults,
-             family["reason"]]
+    cells = [f"`{family['type']}`", family["input"], family["status"], error, complete,
+             "; ".join(family["kinds"]), faults, family["reason"]]
     return "| " + " | ".join(cell.replace("|", "/").replace("\n", " ") for cell in cells) + " |"
 
 

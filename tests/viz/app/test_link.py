@@ -27,7 +27,7 @@ VIEWS = st.builds(View, kind=st.sampled_from(Kind.every()), layer=NUMBERS, head=
                   transpose=st.booleans(),
                   overlay=st.lists(st.tuples(NUMBERS, NUMBERS), max_size=7).map(tuple),
                   keep=st.sampled_from([1.0, 0.5, 0.95, 0.1234]),
-                  hide_special=st.booleans(), renormalise=st.booleans(), words=st.booleans(),
+                  hide_special=st.booleans(), gated=st.booleans(), renormalise=st.booleans(), words=st.booleans(),
                   order=st.sampled_from(["layer", "pair", "entropy", "previous"]),
                   quadrant=st.sampled_from(["", "AA", "AB", "BA", "BB"]))
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
