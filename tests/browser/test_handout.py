@@ -17,15 +17,15 @@ from tests.uploads import png
 
 
 def add(page, key: str, count: int) -> None:
-    if not page.locator(".st-key-add-screen- button").count():
-        page.locator(".st-key-to-list button").first.click()
+    page.locator(".st-key-to-list button").first.click()
     page.locator(f".st-key-add-screen-{key} button").click()
     page.get_by_text(f"Added: {count} entr").wait_for(timeout=30_000)
+    expect(page.locator(".st-key-add-screen- button")).to_have_count(0)   # the menu closes
 
 
 def numbers(page) -> list[str]:
     """Return what the handout's cards show, in order."""
-    return page.locator("[class*=st-key-item-] textarea").evaluate_all("all => all.map(each => each.value)")
+    return page.locator("[class*=st-key-caption-] textarea").evaluate_all("all => all.map(each => each.value)")
 
 
 def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
@@ -57,9 +57,22 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     links = page.get_by_text("Open this state").evaluate_all("all => all.map(each => each.closest('a').href)")
     assert "/softmax?" in links[2] and links[2].endswith("&t=0.5") and "model=" not in links[2], "no model was asked"
 
-    page.locator("[class*=st-key-down-] button").first.click()
-    rest()
-    page.locator("[class*=st-key-item-] textarea").nth(2).fill("Sharper below one.")
+    handles = page.locator("[class*=st-key-drag-] button:visible")
+    handles.nth(2).scroll_into_view_if_needed()
+    handles.first.hover()
+    below = handles.nth(1).bounding_box()
+    page.mouse.down()
+    page.mouse.move(below["x"] + 9, below["y"] + 70, steps=3)
+    page.mouse.up()
+    soon(lambda: numbers(page), [before[1], before[0], *before[2:]])
+    handles.nth(1).press("ArrowUp")
+    soon(lambda: numbers(page), before)
+    handles.first.press("ArrowDown")   # which has moved, with the focus
+    soon(lambda: numbers(page), [before[1], before[0], *before[2:]])
+    page.get_by_label("Minutes").first.fill("7")
+    page.get_by_label("Minutes").first.press("Enter")
+    expect(page.get_by_text("4 entries, 7 minutes")).to_be_visible()
+    page.locator("[class*=st-key-caption-] textarea").nth(2).fill("Sharper below one.")
     page.get_by_label("Title").fill("Softmax & heads")
     page.get_by_label("Title").press("Enter")
     rest()
@@ -89,7 +102,7 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     page.get_by_role("textbox", name="Text").fill("Look.")
     page.get_by_test_id("stPopoverBody").get_by_role("button", name="Add", exact=True).click()
     soon(lambda: numbers(page), [*ordered, "Look."])
-    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
     for way, count in (("Keep mine only", 5), ("Replace mine", 13), ("Undo", 5), ("Add to mine", 18), ("Undo", 5)):
         if way != "Undo":
             page.get_by_role("button", name="My ninety minutes").click()
@@ -119,6 +132,7 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     assert page.locator("[class*=st-key-item-]").count() == 0
     page.locator(".ch.grid").wait_for()
     assert page.get_by_text("1 of 4").is_visible()
+    expect(page.locator(".clearhead-line .clock")).to_have_text("0 / 7 min")
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**/handout?present=1&entry=2")
     rest()

@@ -131,6 +131,8 @@ def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[s
         params["overlay"] = ",".join(f"{layer}.{head}" for layer, head in view.overlay)
     if state.show:
         params["show"] = "1"
+    if state.guest:
+        params["class"] = "1"
     if state.present:
         params |= {"present": "1"} | ({"screen": state.screen} if state.screen else {})
         params |= {"entry": str(state.entry)} if state.entry else {}
@@ -145,7 +147,7 @@ def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Co
     clean = {control.name: control.read(params[control.name]) for control in controls if control.name in params}
     present, screen, entry = params.get("present") == "1", params.get("screen", ""), params.get("entry", "")
     shown = replace(state, view=replace(View(), **view), user_set=frozenset(set(WORKED_OUT) & view.keys()),
-                    show=params.get("show") == "1", present=present,
+                    show=params.get("show") == "1", guest=params.get("class") == "1", present=present,
                     screen=screen if present and re.fullmatch(SCREEN, screen, re.ASCII) else "",
                     entry=int(entry) if present and re.fullmatch(NUMBER, entry, re.ASCII) else 0)
     return shown.with_control_values(page, **{control.name: clean[control.name] for control in controls

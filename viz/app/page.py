@@ -99,7 +99,7 @@ class PageContext:
     @property
     def controls(self) -> dict[str, Any]:
         """This page's own controls by name."""
-        return {control.name: control.start for control in self.about.controls} | self.state.controls_of(self.name)
+        return controls_in(self.state, self.name)
 
     @property
     def model(self) -> str:
@@ -172,7 +172,7 @@ class PageContext:
         asked = {name: changes.pop(name) for name in QUESTION & changes.keys()}
         seen = {name: changes.pop(name) for name in VIEW & changes.keys()}
         keeps = "model" not in asked if asked else bool({"token", "pair"} & seen.keys())
-        state = self._with_open_head() if keeps else self.state
+        state = self.with_open_head() if keeps else self.state
         state = state.with_question(**asked) if asked else state
         state = state.with_view(**seen) if seen else state
         state = replace(state, **{name: changes.pop(name) for name in PRESENTING & changes.keys()})
@@ -199,7 +199,7 @@ class PageContext:
         now = session()
         now.state, now.passing, now.restored = state, passing, restored
 
-    def _with_open_head(self) -> State:
+    def with_open_head(self) -> State:
         """Return the state in which the currently open head, if any, counts as the user's choice."""
         try:
             record = desk.cached(self.query())
@@ -239,10 +239,14 @@ class PageContext:
         else:
             self.open_next(name)
 
-    def link(self, state: State | None = None) -> str:
-        """Return the URL of this page for a state, by default the current one. It includes the model and text if the
-        page uses them."""
-        return address(own_address(), state or self.state, self.name, self.about.controls, self.about.asks)
+    def link(self, state: State | None = None, named: bool = True) -> str:
+        """Return the URL of this page for a state, by default the current one. It includes the model and texts only if
+        the page uses them; named: even if they are the defaults."""
+        state = state or self.state
+        if not self.about.asks_with(controls_in(state, self.name)):
+            plain = State(control_values=state.control_values, show=state.show, guest=state.guest)
+            return address(own_address(), plain, self.name, self.about.controls, named=False)
+        return address(own_address(), state, self.name, self.about.controls, named)
 
     def params(self) -> dict[str, str]:
         """Return the parameters for the address bar. The model and text are included once anything else has been
@@ -287,6 +291,11 @@ def state_of(name: str, params: Mapping[str, str], texts: Mapping[str, str]) -> 
     read = from_params(params, name, pages()[name][0].controls)
     there: dict[str, Any] = {field: texts[short] for field, short in read.absent.items() if short in texts}
     return replace(read, **there)
+
+
+def controls_in(state: State, name: str) -> dict[str, Any]:
+    """Return the values of a page's controls in a state, by name."""
+    return {control.name: control.start for control in pages()[name][0].controls} | state.controls_of(name)
 
 
 def with_controls(state: State, name: str, page: Page, changes: Mapping[str, object]) -> State:

@@ -17,7 +17,7 @@ WORKED_OUT = ("kind", "head", "pair", "token", "scale", "lens")   # derived from
 TEXTS = ("text", "text_b", "target")                      # fields that the user types
 QUESTION = {"model", "image", "chat", "continuation", *TEXTS}
 VIEW = {each.name for each in fields(View)}
-PRESENTING = {"present", "screen", "entry", "show"}
+PRESENTING = {"present", "screen", "entry", "show", "guest"}
 
 
 @frozen
@@ -39,6 +39,7 @@ class State:
     present: bool = False                    # whether the page is presented
     screen: str = ""                         # the current screen of a lesson while presenting; "" for the first
     entry: int = 0                           # position in the presented list, from 1; 0 if there is none
+    guest: bool = False                      # whether the visitor came by a class link, which hides the teacher's tools
     # (field, short name) of every text that a link names but does not contain; the name is "" for a damaged link
     absent_texts: frozenset[tuple[str, str]] = frozenset()
 

@@ -128,7 +128,7 @@ def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
     from clearhead.viz.export.handout.page import page
 
     item = record_item(record, view, grid=options.grid, link=options.link)
-    return page(Handout(record.card.title, (item if options.caption else item.with_caption(""),)))
+    return page(Handout(record.card.title, (item if options.caption else item.changed(caption=""),)))
 
 
 def _csv(record: AttentionRecord, view: View, options: Options) -> bytes:

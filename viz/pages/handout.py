@@ -3,6 +3,7 @@ as a link, HTML, PDF or a file."""
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -15,22 +16,25 @@ from clearhead.viz.app.page import Page, PageContext, base_address
 from clearhead.viz.app.page_controls import Words
 from clearhead.viz.app.session import Kept, session
 from clearhead.viz.components.chart import draw_saved
-from clearhead.viz.components.component import show
+from clearhead.viz.components.component import component_value, copy_button, registered, show
+from clearhead.viz.components.hands import hands
 from clearhead.viz.components.picture import HEAD, Grid, Head, Image
 from clearhead.viz.export.handout import pdf
-from clearhead.viz.export.handout.entries import packed, ready, unpacked
-from clearhead.viz.export.handout.files import WRITTEN, Handout, Item, load, make_words, new_id, save
-from clearhead.viz.export.handout.page import Photographs, page
-from clearhead.viz.export.handout.photograph import Screen
+from clearhead.viz.export.handout.entries import packed, ready, target, unpacked
+from clearhead.viz.export.handout.files import MOST_MINUTES, WRITTEN, Handout, Item, load, make_words, new_id, save
+from clearhead.viz.export.handout.page import Photographs, markdown_html, page
+from clearhead.viz.export.handout.photograph import Photograph, Screen
 from clearhead.viz.export.handout.store import HandoutStore, Stored
-from clearhead.viz.export.handout.values import SPOKEN, Chart, Table
+from clearhead.viz.export.handout.values import MOST_CHOICES, SPOKEN, Chart, Table
 from clearhead.viz.export.provenance import opens_elsewhere
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
+from clearhead.viz.widgets.cards import PICTURES, shrunk
 from clearhead.viz.widgets.fields import bind, most_megabytes, text_value
-from clearhead.viz.widgets.handout_button import handout, stored, update
-from clearhead.viz.widgets.layout import flex_row, heading
-from clearhead.viz.widgets.my_lesson import draw_again, present
+from clearhead.viz.widgets.figure import page_theme
+from clearhead.viz.widgets.handout_button import handout, stored, undo, update
+from clearhead.viz.widgets.layout import flex_row, heading, split
+from clearhead.viz.widgets.my_lesson import draw_again, entry_title, figure_if_known, present
 from clearhead.viz.widgets.photographs import begin, photographs, take_missing
 from clearhead.viz.widgets.upload import take
 from clearhead.viz.widgets.worksheet import worksheet_maker
@@ -38,11 +42,11 @@ from clearhead.viz.widgets.worksheet import worksheet_maker
 WORDS = strings("handout")
 
 PAGE = Page("nothing", controls=(Words("list", longest=MOST_PACKED),))
-# this session's list that was brought and not yet taken, and its own list before entries were last removed
-_BROUGHT, _BEFORE = (HandoutStore(LIMITS.handouts_bytes // 4) for _ in range(2))
-_AFTER = Kept(frozenset[str]())   # the ids of the list after that removal
+# this session's list that was brought and not yet taken
+_BROUGHT = HandoutStore(LIMITS.handouts_bytes // 4)
 _ERROR = Kept("")   # error of the last dropped handout file
 _REVEALED = Kept("")   # the question whose answer is revealed while presenting
+SMALL = 300       # the same in the list, where it is drawn at a fraction of its size (viz/style/page.css)
 PRESENTED = 390   # height of an unscaled picture in pixels; enlarged with its caption it fits a 900-pixel projector
 
 
@@ -81,9 +85,9 @@ def render(frame: PageContext) -> None:
         _write()
         st.button(WORDS["ninety"], key="handout-ninety", help=WORDS["ninety_help"],
                   on_click=lambda: _bring(ready(base_address(), partial(draw_again, frame))))
-        if before := _BEFORE.get(session().id).items:
-            st.button(WORDS["undo"], key="handout-undo", icon=":material/undo:", on_click=_undo,
-                      help=WORDS("undo_help", count=len(before)))
+        if count := len(stored().before):
+            st.button(WORDS["undo"], key="handout-undo", icon=":material/undo:", on_click=undo,
+                      help=WORDS("undo_help", count=count))
     if _ERROR.value:
         st.error(escape_markdown(_ERROR.value))
         _ERROR.value = ""
@@ -95,11 +99,13 @@ def render(frame: PageContext) -> None:
     _say_what_is_wrong(stored())
     worksheet_maker(frame)
     for place, item in enumerate(figures.items):
-        _card(place, item, len(figures.items))
+        _card(frame, place, item, taken.get(item.id))
+    registered("order", "js/order.js", "module.order")(
+        key="entries-order", data=[item.id for item in figures.items], on_event_change=_reorder)
 
 
 def _say_how_much(figures: Handout) -> None:
-    minutes = sum(item.said.get("minutes", 0) for item in figures.items)
+    minutes = sum(item.minutes for item in figures.items)
     much = WORDS("total" if minutes else "count", count=len(figures.items), minutes=minutes)
     kept = "" if stored().unsaved else WORDS["memory" if desk.handout_folder() is None else "disk"]
     st.caption(f"{much}. {kept}")
@@ -134,7 +140,7 @@ def _bring(given: Handout) -> None:
 
 def _answer(how: Callable[[Handout], Handout] | None) -> None:
     if how is not None:
-        _replaces(how)
+        _changes(how)
     if not _ERROR.value:
         _BROUGHT.change(session().id, lambda known: Handout())
 
@@ -146,37 +152,34 @@ def _joined(known: Handout, given: Handout) -> Handout:
     return replace(known, title=known.title or given.title, items=(*known.items, *added))
 
 
-def _replaces(how: Callable[[Handout], Handout]) -> None:
-    """Change the handout in a way that can be undone once."""
-    before = handout()
-    _changes(how)
-    if before.items and (after := handout()) != before:
-        _BEFORE.change(session().id, lambda known: before)
-        _AFTER.value = frozenset(item.id for item in after.items)
-
-
-def _undo() -> None:
-    """Bring back the list before the last removal, with what was added since."""
-    before = _BEFORE.get(session().id)
-    old = _AFTER.value | {item.id for item in before.items}
-    _changes(lambda known: replace(before, items=(*before.items,
-                                                  *(item for item in known.items if item.id not in old))))
-    _BEFORE.change(session().id, lambda known: Handout())
-
-
 def _write() -> None:
     """Draw the fields for the user's own text or question."""
     for kind in ("text", "question"):
-        with st.popover(WORDS[f"{kind}_add"], key=f"write-{kind}"), \
+        with st.popover(WORDS[f"{kind}_add"], key=f"write-{kind}", on_change="rerun"), \
                 st.form(f"form-{kind}", clear_on_submit=True, border=False):
-            caption = st.text_area(WORDS[kind], max_chars=LIMITS.handout_caption, key=f"new-{kind}",
-                                   placeholder=WORDS["text_hint"] if kind == "text" else None)
-            said = {}
+            st.text_area(WORDS[kind], max_chars=LIMITS.handout_caption, key=f"new-{kind}", help=WORDS["markdown"],
+                         height=68, placeholder=WORDS["text_hint"] if kind == "text" else None)
             if kind == "question":
-                said["answer"] = st.text_input(WORDS["answer"], max_chars=LIMITS.handout_text)
-            if st.form_submit_button(WORDS["put"]) and caption.strip():
-                _changes(partial(_joined, given=Handout("", (make_words(kind, caption.strip(), **said),))))
-                st.rerun()
+                st.text_area(WORDS["choices"], max_chars=LIMITS.handout_text, key="new-choices", height=68)
+                st.text_input(WORDS["answer"], max_chars=LIMITS.handout_text, key="new-answer",
+                              help=WORDS["answer_help"])
+            st.form_submit_button(WORDS["put"], on_click=_add_written, args=(kind,))
+
+
+def _add_written(kind: str) -> None:
+    """Add what was written as an entry, and close its popover, in a callback."""
+    given = st.session_state
+    if not given[f"new-{kind}"].strip():
+        return
+    said = {"answer": given["new-answer"], "choices": _choices(given["new-choices"])} if kind == "question" else {}
+    entry = make_words(kind, given[f"new-{kind}"].strip(), **said)
+    _changes(partial(_joined, given=Handout("", (entry,))))
+    given[f"write-{kind}"] = False
+
+
+def _choices(lines: str) -> tuple[str, ...]:
+    """Return a question's choices, which are written one a line."""
+    return tuple(filter(None, map(str.strip, lines.splitlines())))[:MOST_CHOICES]
 
 
 def _say_what_is_wrong(known: Stored) -> None:
@@ -205,14 +208,11 @@ def _out(frame: PageContext, figures: Handout, taken: Photographs, missing: list
     name = name_for(figures.title, "handout")
     st.button(WORDS["present"], key="handout-present", type="primary", help=WORDS["present_help"], on_click=present,
               args=(frame, True))
-    with st.popover(WORDS["link"], key="handout-link", on_change="rerun") as opened:
-        if opened.open:
-            st.markdown(WORDS["link_about"], width=READABLE)
-            try:
-                st.code(f"{base_address()}handout?list={packed(figures)}",
-                        language=None, wrap_lines=True)
-            except UserError as error:
-                st.warning(str(error))
+    try:
+        copy_button(WORDS["link"], f"{base_address()}handout?list={packed(figures)}", "handout-link",
+                    done=WORDS["copied"], about=WORDS["link_about"])
+    except UserError as error:
+        st.button(WORDS["link"], key="handout-link", disabled=True, help=str(error))
     formats = [("html", page, "text/html")] + [("pdf", pdf.pdf, "application/pdf")] * bool(pdf.browser())
     for suffix, make, mime in formats:
         if missing:
@@ -223,7 +223,7 @@ def _out(frame: PageContext, figures: Handout, taken: Photographs, missing: list
     st.download_button(WORDS["save"], lambda: save(figures), f"{name}.handout.json", "application/json",
                        on_click="ignore", key="handout-save", help=WORDS["save_help"])
     with st.popover(WORDS["clear"], key="handout-empty"):
-        st.button(WORDS["clear_sure"], key="handout-clear", on_click=lambda: _replaces(lambda known: Handout()))
+        st.button(WORDS["clear_sure"], key="handout-clear", on_click=_changes, args=(lambda known: Handout(),))
 
 
 def _in(figures: Handout) -> None:
@@ -237,42 +237,77 @@ def _in(figures: Handout) -> None:
             _ERROR.value = str(error)
         else:
             _bring(loaded)
+            st.session_state["handout-load"] = False
 
-    with st.popover(WORDS["load"], key="handout-load", help=WORDS["load_help"]):
+    with st.popover(WORDS["load"], key="handout-load", help=WORDS["load_help"], on_change="rerun"):
         st.file_uploader(WORDS["load_label"], type="json", key="handout-file", on_change=read,
                          max_upload_size=most_megabytes(int(LIMITS.handout_bytes * WRITTEN)))
 
 
-def _card(place: int, item: Item, count: int) -> None:
-    """Draw one figure as it will be exported, with fields for its caption and position."""
-    with st.container(border=True, key=f"item-{item.id}"):
-        with flex_row("center", gap="small"):
-            st.markdown(f"**{place + 1}**", width="content")
-            for name, to in (("up", place - 1), ("down", place + 1)):
-                st.button(WORDS[name], key=f"{name}-{item.id}", type="tertiary", disabled=not 0 <= to < count,
-                          on_click=_changes, args=(_moved(item.id, to),))
-            st.button(WORDS["remove"], key=f"remove-{item.id}", type="tertiary", on_click=_replaces,
-                      args=(_swapped(item.id),))
-            if item.link:
-                st.link_button(WORDS["back"], item.link, type="tertiary")
-        said = item.said
-        if item.kind not in SPOKEN:
-            _draw(item)
-        elif said["title"]:
-            minutes = f" · {WORDS('minutes', count=said['minutes'])}" if said["minutes"] else ""
-            st.markdown(f"**{escape_markdown(said['title'])}**{minutes}")
-        key = f"caption-{item.id}"
-        st.text_area(WORDS("caption", number=place + 1), **text_value(key, item.caption),
-                     max_chars=LIMITS.handout_caption, height=68, label_visibility="collapsed",
-                     on_change=lambda: _changes(_swapped(item.id, item.with_caption(st.session_state[key]))))
-        if item.kind == "question":
-            answer = f"answer-{item.id}"
-            st.text_input(WORDS["answer"], **text_value(answer, said["answer"]), max_chars=LIMITS.handout_text,
-                          on_change=lambda: _changes(_swapped(item.id, make_words(
-                              item.kind, item.caption, link=item.link, id=item.id,
-                              **said | {"answer": st.session_state[answer]}))))
-        if item.about:
-            st.caption(escape_markdown(item.about))
+def _card(frame: PageContext, place: int, item: Item, taken: Photograph | str | None) -> None:
+    """Draw an entry: its handle, a small picture, what it shows, and fields for its texts and minutes. taken: its
+    photograph, if there is one."""
+    with st.container(border=True, key=f"item-{item.id}"), flex_row("top", gap="small"):
+        st.button(f"{place + 1}", key=f"drag-{item.id}", type="tertiary", icon=":material/drag_indicator:",
+                  help=WORDS["drag"])
+        _thumbnail(frame, item, taken)
+        with st.container(gap="xsmall"):
+            with flex_row("center", gap="small"):
+                st.markdown(entry_title(item), width="stretch")
+                if item.link:
+                    st.link_button(WORDS["back"], item.link, type="tertiary")
+                st.button(WORDS["remove"], key=f"remove-{item.id}", type="tertiary", on_click=_changes, args=(
+                    lambda known: replace(known, items=tuple(each for each in known.items if each.id != item.id)),))
+            _text(item, "caption", item.caption, WORDS("caption", number=place + 1), longest=LIMITS.handout_caption)
+            if item.kind == "question":
+                with flex_row():
+                    _text(item, "choices", "\n".join(item.said["choices"]), WORDS["choices"])
+                    _text(item, "answer", item.said["answer"], WORDS["answer"])
+            elif item.about:
+                st.caption(escape_markdown(item.about))
+        st.number_input(WORDS["minutes"], 0, MOST_MINUTES, step=1, width=120,
+                        **bind(partial(_edit, item.id), "minutes", item.minutes, f"minutes-{item.id}"))
+
+
+def _text(item: Item, field: str, text: str, label: str, longest: int = LIMITS.handout_text) -> None:
+    """Draw a field for one of an entry's texts."""
+    key = f"{field}-{item.id}"
+
+    def edit() -> None:
+        written = st.session_state[key]
+        _edit(item.id, **{field: _choices(written) if field == "choices" else written})
+
+    st.text_area(label, **text_value(key, text), max_chars=longest, height=68, on_change=edit,
+                 placeholder=WORDS["caption_hint"] if field == "caption" else None,
+                 label_visibility="collapsed" if field == "caption" else "visible")
+
+
+def _thumbnail(frame: PageContext, item: Item, taken: Photograph | str | None) -> None:
+    """Draw an entry's figure, its photograph or its page's picture at a small size; nothing for texts."""
+    if item.kind in ("text", "question"):
+        return
+    page, drawn = target(item.link)[0], item if item.kind != "screen" else None
+    card = PICTURES / f"{page}-{page_theme()}.webp"
+    with st.container(width=150, key=f"small-{item.id}"):
+        if isinstance(taken, Photograph):
+            st.image(shrunk(taken.picture), width="stretch", alt="")
+        elif drawn := drawn or figure_if_known(frame, item.link):
+            _draw(replace(drawn, id=item.id), SMALL)
+        elif card.exists():
+            st.image(shrunk(card.read_bytes()), width="stretch", alt="")
+
+
+def _edit(which: str, **fields: Any) -> None:
+    """Change an entry's fields, in a callback."""
+    _changes(lambda known: replace(known, items=tuple(item.changed(**fields) if item.id == which else item
+                                                      for item in known.items)))
+
+
+def _reorder() -> None:
+    """Move the entry that was dragged, in a callback."""
+    event = component_value("entries-order")
+    if isinstance(event, dict) and set(event) == {"move", "to"} and type(event["to"]) is int:
+        _changes(_moved(event["move"], max(0, event["to"])))
 
 
 def _moved(which: str, to: int) -> Callable[[Handout], Handout]:
@@ -282,12 +317,6 @@ def _moved(which: str, to: int) -> Callable[[Handout], Handout]:
     return how
 
 
-def _swapped(which: str, *new: Item) -> Callable[[Handout], Handout]:
-    """Put an item in place of an entry, or none."""
-    return lambda known: replace(known, items=tuple(each for item in known.items
-                                                    for each in (new if item.id == which else (item,))))
-
-
 def _present(frame: PageContext, figures: Handout) -> None:
     """Draw one figure as large as fits on the screen."""
     item = figures.items[min(max(frame.state.entry, 1), len(figures.items)) - 1]
@@ -295,17 +324,19 @@ def _present(frame: PageContext, figures: Handout) -> None:
         _draw(item, PRESENTED)
         st.markdown(escape_markdown(item.caption))
         return
-    said = item.said
+    said, told = item.said, _REVEALED.value == item.id
     with st.container(key="presented-words"):
         if item.kind == "screen":   # a screen of a page that does not exist here
             st.markdown(WORDS("missing", title=escape_markdown(said["title"])))
-        st.markdown(_lines(item.caption))
-        if said["answer"] and _REVEALED.value == item.id:
-            st.markdown(_lines(said["answer"]))
+        st.html(markdown_html(item.caption))
+        for place, choice in enumerate(said["choices"]):
+            text, count = split(4, 1, gap="small", vertical_alignment="center")
+            right = told and choice == said["answer"]
+            text.markdown(f"{'✓' if right else f'**{place + 1}**'}  {escape_markdown(choice)}")
+            with count:
+                hands(item.id, key=f"hands-{item.id}-{place}", place=place, answers=len(said["choices"]), told=told,
+                      right=right)
+        if said["answer"] and told:
+            st.html(markdown_html(said["answer"]))
         elif said["answer"]:
             st.button(WORDS["answer_show"], key="reveal-answer", on_click=_REVEALED.put, args=(item.id,))
-
-
-def _lines(text: str) -> str:
-    """Return the text as Markdown with its line breaks preserved."""
-    return "  \n".join(map(escape_markdown, text.splitlines()))

@@ -1,5 +1,7 @@
 """The cards of a page that lists others: a picture, a title, a question and how long it takes."""
 import base64
+import functools
+import io
 from collections.abc import Callable, Mapping
 
 import streamlit as st
@@ -12,6 +14,18 @@ from clearhead.viz.widgets.layout import flex_row, heading
 
 PICTURES = ASSETS / "images" / "cards"   # NAME-light.webp and NAME-dark.webp, taken by `python -m tools.cards`
 WIDTH = 310   # of a card, in pixels
+THUMBNAIL = 300   # largest width and height of a thumbnail, in pixels
+
+
+@functools.lru_cache(256)
+def shrunk(picture: bytes) -> str:
+    """Return a picture at the width of a thumbnail, as a data: URL."""
+    from PIL import Image
+
+    small, out = Image.open(io.BytesIO(picture)), io.BytesIO()
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    small.save(out, "webp")
+    return f"data:image/webp;base64,{base64.b64encode(out.getvalue()).decode()}"
 
 
 def page_cards(page: PageContext, texts: Mapping[str, Texts], facts: Callable[[str], str],

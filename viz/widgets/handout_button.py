@@ -13,10 +13,8 @@ from clearhead.model.ask import desk
 from clearhead.model.core.query import UserError
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
-from clearhead.viz.app.link import address
-from clearhead.viz.app.page import own_address, pages
+from clearhead.viz.app.page import PageContext, pages
 from clearhead.viz.app.session import Kept, session
-from clearhead.viz.app.state import State
 from clearhead.viz.components.component import component_value, registered
 from clearhead.viz.components.picture import Grid, Head, Image
 from clearhead.viz.export.handout.files import Handout, Item
@@ -62,11 +60,19 @@ def update(how: Callable[[Handout], Handout]) -> Handout:
     return STORE.change(_name(), how)
 
 
+def undo() -> None:
+    """Bring back the handout before its last change, in a callback."""
+    STORE.undo(_name())
+
+
 def share_name() -> None:
     """Store the handout's name in the browser's cookie, or adopt the name that another tab has stored meanwhile. The
     frame calls it on every page, so that all tabs have one handout from the start."""
     # not read in a callback, which Streamlit does not call if the answer comes during a session's first run
-    NAME.value = STORE.name(component_value("handout-name") or _name())
+    name = STORE.name(component_value("handout-name") or _name())
+    if name != _name() and (added := handout().items):   # before this tab adopted the name
+        STORE.change(name, lambda known: replace(known, items=(*known.items, *added)))
+    NAME.value = name
     if st.context.cookies.get(COOKIE) != _name():
         registered("cookie", "js/cookie.js", "module.cookie")(key="handout-name", data=[COOKIE, _name()],
                                                             on_event_change=lambda: None)
@@ -74,17 +80,13 @@ def share_name() -> None:
 
 def page_and_link() -> tuple[str, str]:
     """Return a figure's origin in words and the URL of exactly this state; both are "" on a page without the frame."""
-    state, name = session().state, session().page
+    name = session().page
     if not name:
         return "", ""
-    page = pages()[name][0]
-    asked = [state.model, f"“{state.text}”"] if page.needs == "record" else []
-    controls = {control.name: control.start for control in page.controls} | state.controls_of(name)
-    if page.asks_with(controls):
-        return BETWEEN.join([page.title, *asked]), address(own_address(), state, name, page.controls)
-    # the page shows a formula and no model, whatever model other pages' sidebars have
-    plain = replace(State(), control_values=state.control_values)
-    return page.title, address(own_address(), plain, name, page.controls, named=False)
+    page = PageContext(name, pages()[name][0], {})
+    asked = [page.model, f"“{page.text}”"] if page.about.needs == "record" else []
+    where = BETWEEN.join([page.about.title, *asked] if page.about.asks_with(page.controls) else [page.about.title])
+    return where, page.link(page.with_open_head() if name == "heads" else page.state)
 
 
 def offer(key: str, label: str, make: MakeItem) -> None:
@@ -97,6 +99,7 @@ def offer(key: str, label: str, make: MakeItem) -> None:
 
 def add_item(make: MakeItem) -> None:
     """Add the item to the handout in a callback; `show_result` shows the outcome."""
+    st.session_state["to-list"] = False   # closes the menu
     try:
         item = make(*page_and_link())
         count = len(update(lambda known: replace(known, items=(*known.items, item))).items)

@@ -3,25 +3,31 @@
 The list is the handout (viz/export/handout/files.py). Its figures, texts and questions are presented on the list's own
 page, its screens on their original pages. The session stores the current entry and the state before the presentation.
 """
+from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
 
-from clearhead.model.core.query import UserError
+from clearhead.model.ask import desk
+from clearhead.model.core.query import Query, UserError
+from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
+from clearhead.model.sources import title_of
 from clearhead.viz.app.link import from_params
-from clearhead.viz.app.page import PageContext, lessons, pages
+from clearhead.viz.app.page import PageContext, controls_in, lessons, pages, state_of
 from clearhead.viz.app.session import Kept
 from clearhead.viz.app.state import QUESTION, State, complete_view
 from clearhead.viz.export.handout.entries import target, without_answers
 from clearhead.viz.export.handout.files import Item
-from clearhead.viz.style.text import strings
-from clearhead.viz.widgets.handout_button import OFFERED, add_item, add_offered, handout, show_result
+from clearhead.viz.style.format import head_label
+from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.widgets.handout_button import OFFERED, add_item, add_offered, handout
 from clearhead.viz.widgets.photographs import bring_picture, screen_item
 
 WORDS = strings("handout")
 
 HOME = "handout"                        # the list's page
+WORDS_SHOWN = 8                         # of an entry's sentence
 _BEFORE = Kept[State | None](None)      # the state before the presentation
 
 
@@ -62,6 +68,11 @@ def place_of(page: PageContext) -> tuple[str, str]:
     return WORDS("place", at=at, of=len(items)), params.get("screen", "")
 
 
+def planned(page: PageContext) -> int:
+    """Return the minutes planned until the end of the presented entry; 0 if no list with minutes is presented."""
+    return sum(item.minutes for item in handout().items[:_entry(page)])
+
+
 def _show(page: PageContext, at: int) -> None:
     item = handout().items[at - 1]
     name, params = target(item.link) if item.kind == "screen" else (HOME, {})
@@ -72,20 +83,44 @@ def _show(page: PageContext, at: int) -> None:
     page.open_state(name, replace(page.linked(name, params, dict(item.said["texts"])), present=True, entry=at))
 
 
-def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | None:
-    """Return the figure for a state of the page Heads, or None if it cannot be drawn here."""
+def draw_again(page: PageContext, kind: str, link: str, caption: str,
+               ask: Callable[[Query], AttentionRecord | None] | None = None) -> Item | None:
+    """Return the figure for a state of the page Heads, or None if it cannot be drawn here. ask: returns the record; by
+    default, it is waited for."""
     from clearhead.viz.export.handout.build import record_item
 
     name, params = target(link)
     try:
         read = from_params(params)
-        record = page.ask(page.query(**{field: getattr(read, field)
-                                        for field in QUESTION}))
+        record = (ask or page.ask)(page.query(**{field: getattr(read, field) for field in QUESTION}))
+        if record is None:
+            return None
         view: View = complete_view(read, record)
         item = record_item(record, view, grid=kind == "head_grid", link=link, where=pages()[name][0].title)
     except (UserError, KeyError):
         return None
-    return item.with_caption(caption) if caption else item
+    return item.changed(caption=caption) if caption else item
+
+
+def figure_if_known(page: PageContext, link: str) -> Item | None:
+    """Return the open head of a state of the page Heads if its record is at hand, else None."""
+    return draw_again(page, "head_view", link, "", desk.cached) if target(link)[0] == "heads" else None
+
+
+def entry_title(item: Item) -> str:
+    """Return what an entry shows, as Markdown: its title, page, model, head and sentence."""
+    title, (name, params) = item.said.get("title", ""), target(item.link)
+    parts = [f"**{escape_markdown(title or WORDS[item.kind])}**"] if title or item.kind in ("text", "question") else []
+    if not item.link or name not in pages():
+        return " · ".join(parts)
+    about, state = pages()[name][0], state_of(name, params, dict(item.said.get("texts", ())))
+    parts += [] if title.startswith(about.title) else [about.title if parts else f"**{about.title}**"]
+    if about.asks_with(controls_in(state, name)):
+        parts += [escape_markdown(title_of(state.model))]
+        parts += [head_label(*state.view.head_id)] if "head" in state.user_set and item.kind != "head_grid" else []
+        words = state.text.split()
+        parts += [f"*{escape_markdown(' '.join(words[:WORDS_SHOWN]))}*" + " …" * (len(words) > WORDS_SHOWN)]
+    return " · ".join(parts)
 
 
 def add_screens(page: PageContext) -> None:
@@ -105,4 +140,3 @@ def add_screens(page: PageContext) -> None:
     for key, (label, make) in OFFERED.value.items():
         st.button(label, key=f"add-screen-{key}", type="tertiary", icon=":material/playlist_add:",
                   on_click=add_offered, args=(key, make))
-    show_result()

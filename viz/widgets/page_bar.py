@@ -23,15 +23,16 @@ from clearhead.viz.export.provenance import opens_elsewhere, opens_here_alone
 from clearhead.viz.style.text import strings
 from clearhead.viz.style.theme import STYLES
 from clearhead.viz.widgets.fields import bind
+from clearhead.viz.widgets.handout_button import show_result
 from clearhead.viz.widgets.layout import split
-from clearhead.viz.widgets.my_lesson import HOME, add_screens, place_of, present, step
+from clearhead.viz.widgets.my_lesson import HOME, add_screens, place_of, planned, present, step
 
 WORDS, SHARE = strings("present"), strings("share")
 
 COOKIE, OFF = "clearhead_shortcuts", "off"
 _SHORTCUTS = Kept("")   # the reader's setting in this session; "" for the browser's stored one
 FINEST = 20   # QR version (97 modules wide) that a camera at the back of a room can still read
-_WHOSE = Kept("view")   # the kind of link last chosen
+_WHOSE = Kept("")   # the kind of link last chosen
 
 
 def shortcuts() -> bool:
@@ -40,7 +41,9 @@ def shortcuts() -> bool:
 
 
 def page_bar(page: PageContext) -> None:
-    """Draw the menus in the row of the page's title."""
+    """Draw the menus in the row of the page's title; none for a class."""
+    if page.state.guest:
+        return
     with st.popover(WORDS["present"], type="tertiary", key="present-menu", icon=":material/slideshow:",
                     on_change="rerun") as opened:
         if opened.open:
@@ -52,6 +55,7 @@ def page_bar(page: PageContext) -> None:
                         on_change="rerun") as opened:
             if opened.open:
                 add_screens(page)
+        show_result()
     share_button(page)
 
 
@@ -76,24 +80,23 @@ def share_button(page: PageContext) -> None:
 
 def _share(page: PageContext) -> None:
     """Draw the dialog: the link, what it shows, its limits, and its QR code."""
-    whose = _WHOSE.value if asks(page) else "view"
+    offered = list(SHARE["whose"])[:3 if asks(page) else 2]
+    whose = _WHOSE.value if _WHOSE.value in offered else "ask" if asks(page) else "view"
     left, right = split(4, 5, gap="large")
     with left:
-        if asks(page):
-            st.radio(SHARE["who"], list(SHARE["whose"]), format_func=SHARE["whose"].get,
-                     **bind(_WHOSE.put, "value", whose, "share-whose"))
-            st.caption(SHARE["about"][whose])
-        state = page.state if whose == "view" else for_class(page, whose == "show")
-        link = page.link(state)
+        st.radio(SHARE["who"], offered, format_func=SHARE["whose"].get,
+                 **bind(_WHOSE.put, "value", whose, "share-whose"))
+        st.caption(SHARE["about"][whose])
+        link = page.link() if whose == "view" else page.link(for_class(page, whose == "show"), named=False)
         st.code(link, language=None, wrap_lines=True)
-        if opens_here_alone(link):
-            st.warning(SHARE["alone"])
-        elif not opens_elsewhere(link):
-            st.caption(SHARE["network"])
-        if page.about.asks and left_out(state, page.name, page.about.controls):
+        alone = opens_here_alone(link)
+        st.caption(SHARE["alone" if alone else "elsewhere" if opens_elsewhere(link) else "network"])
+        if page.about.asks and left_out(page.state, page.name, page.about.controls):
             st.caption(strings("frame")["too_long"])
     with right, st.container(key="share-code"):
         drawing = qr_code(link)
+        if alone:   # no phone could open it
+            return
         if drawing is None:
             st.info(SHARE["dense"])
         else:
@@ -121,12 +124,13 @@ def asks(page: PageContext) -> bool:
 
 
 def for_class(page: PageContext, show: bool) -> State:
-    """Return the state without answers, not presented. show: reveal every answer, else cover them; a
-    predicted head is revealed or covered accordingly."""
+    """Return the state without answers, not presented, and without the teacher's tools. show: reveal every answer, else
+    cover them; a predicted head is revealed or covered accordingly."""
     answers: dict[str, str | None] = {control.name: None for control in page.about.controls if is_answer(control)}
     if "predict" in page.controls:
         answers |= {"predict": None if show else "cover"}
-    return replace(page.state.with_control_values(page.name, **answers), present=False, screen="", show=show)
+    state = page.state.with_control_values(page.name, **answers)
+    return replace(state, present=False, screen="", entry=0, show=show, guest=True)
 
 
 def prepare(lesson: bool) -> None:
@@ -160,11 +164,12 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
             st.rerun()
         state, (place, only) = page.state, place_of(page)
         words = {"id": f"{page.name} {only} {place}", "title": page.about.title, "screen": state.screen,
-                 "lesson": lesson, "only": only, "place": place, "back": went_back(),
+                 "lesson": lesson, "only": only, "place": place, "planned": planned(page), "back": went_back(),
                  "text": WORDS} if state.present else {}
         # data must be in a list, like the slider's message
         keys = registered("keys", "js/presentation.js", "module.keys", isolate_styles=False)
-        keys(key="presentation", data=[{"on": state.present, "letters": shortcuts()} | words], on_event_change=hand_on)
+        letters = shortcuts() and not state.guest
+        keys(key="presentation", data=[{"on": state.present, "letters": letters} | words], on_event_change=hand_on)
 
     listen()
 

@@ -3,8 +3,11 @@
 // Page Down, which presenter remotes send. Remotes also send a full stop for a black screen, and F5 to start.
 import { SCREENS } from "./input.js";
 import { mountOnce } from "./lifecycle.js";
-import { button, div, span } from "./shared.js";
+import { button, div, fill, span } from "./shared.js";
 import { present, TITLE } from "./screens.js";
+import { store, stored } from "./storage.js";
+
+const BEGAN = "clearhead presentation began";   // in milliseconds since 1970
 
 // commands while presenting: functions of presented() without an argument
 const COMMANDS = { p: "leave", escape: "leave", b: "dark", ".": "dark", f5: "full", home: "first", end: "last" };
@@ -43,11 +46,25 @@ function line(parent, { text, title }, act) {
   const row = div(parent, "clearhead-line");
   const made = (name, sign = text[name]) => Object.assign(button(row, name, sign, () => act(name)),
     { ariaLabel: text[name], title: text[name] });
-  const back = made("back", "‹"), place = span(row, "place"), on = made("on", "›");
+  const back = made("back", "‹"), place = span(row, "place"), on = made("on", "›"), clock = span(row, "clock");
   span(row, "name", title);
   const proof = made("proof");
   made("leave");
-  return { row, place, proof, arrows: [back, on] };
+  return { row, place, proof, clock, arrows: [back, on] };
+}
+
+// Show the minutes since a list's presentation began, and those planned until the end of this entry. The tab stores when
+// it began, so that a reload keeps it.
+function runClock(clock, { planned, text }) {
+  if (!planned) return undefined;
+  const began = stored("sessionStorage", BEGAN) ?? Date.now();
+  store("sessionStorage", BEGAN, began);
+  const tick = () => {
+    clock.textContent = fill(text.clock, { elapsed: Math.floor((Date.now() - began) / 60_000), planned });
+  };
+  clock.title = text.clock_about;
+  tick();
+  return setInterval(tick, 5000);
 }
 
 // The page's current screen. When Streamlit redraws this element, it resumes here; the server may not know the latest
@@ -62,7 +79,8 @@ function presented(parent, data, tell) {
   let told = data.screen || TITLE, later;
   const leave = () => (clearTimeout(later), tell({ on: false }));   // a pending event must not follow
   const acts = { leave, proof: () => screens.prove(), on: () => move(1), back: () => move(-1) };
-  const { row, place, proof, arrows } = line(parent, data, (name) => acts[name]());
+  const { row, place, proof, clock, arrows } = line(parent, data, (name) => acts[name]());
+  const ticking = runClock(clock, data);
   const start = latest?.id === data.id && !data.back ? latest.screen : told;
   const screens = present(start, data, ({ name, place: at, of, proof: proves }) => {
     place.textContent = data.place || (of > 1 ? `${at} / ${of}` : "");
@@ -77,7 +95,7 @@ function presented(parent, data, tell) {
     black.hidden = true;
   };
   const turn = (screen) => screens.turn((told = screen || TITLE));   // the browser's Back button
-  const end = () => (clearTimeout(later), screens.end(), row.remove(), black.remove());
+  const end = () => (clearTimeout(later), clearInterval(ticking), screens.end(), row.remove(), black.remove());
   const dark = () => { black.hidden = !black.hidden; };
   const full = () => (document.fullscreenElement ? document.exitFullscreen()
     : document.fullscreenEnabled && document.documentElement.requestFullscreen());
@@ -106,7 +124,10 @@ function begin(parent) {
     if (signal.aborted) return;   // a newer listener is active, and this one will be cleaned up
     ({ data: [data], setTriggerValue: trigger } = call);
     const next = data.on ? data.id : undefined;
-    if (!next) latest = undefined;
+    if (!next) {
+      latest = undefined;
+      store("sessionStorage", BEGAN, null);
+    }
     if (next === open && data.back) shown?.turn(data.screen);
     if (next === open) return;
     shown?.end();

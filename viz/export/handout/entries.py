@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -16,7 +17,7 @@ from clearhead.viz.export.handout.values import SPOKEN
 from clearhead.viz.style.text import FOLDER, addresses, page_at, strings
 
 ANSWER = re.compile(r"guess(_\w+)?|check_\d+|drawn(_\w+)?|predict|marks")   # controls that store answers
-FIELDS = ("kind", "at", "caption", "title", "minutes", "answer")   # an entry's fields in order
+FIELDS = ("kind", "at", "caption", "title", "minutes", "answer", "choices")   # an entry's fields in order
 DRAWN = ("head_view", "head_grid")   # figures that can be redrawn from the state
 Draw = Callable[[str, str, str], Item | None]   # draw(kind, link, caption) returns one of DRAWN, or None
 
@@ -43,7 +44,8 @@ def packed(handout: Handout) -> str:
         said = {"title": item.about.split(" · ")[0]} | item.said
         kind = item.kind if item.kind in (*SPOKEN, *DRAWN) else "screen"
         at = f"{addresses().get(page, page)}?{urlencode(params)}" if item.link else ""
-        rows.append([kind, at, item.caption, said["title"], said.get("minutes", 0), said.get("answer", "")])
+        rows.append([kind, at, item.caption, said["title"], item.minutes, said.get("answer", ""),
+                     "\n".join(said.get("choices", ()))])
     text = pack(json.dumps([handout.title, rows], ensure_ascii=False, separators=(",", ":")))
     if text is None or len(text) > MOST_PACKED:
         raise UserError(strings("handout")["link_long"])
@@ -71,8 +73,9 @@ def ready(base: str, draw: Draw = lambda kind, link, caption: None) -> Handout:
 
 def _entry(entry: Mapping[str, Any], base: str, draw: Draw) -> Item:
     kind, caption, at = entry["kind"], entry.get("caption", ""), entry.get("at", "")
-    link = base + at if at else ""
+    link, minutes = base + at if at else "", entry.get("minutes", 0)
     if kind in DRAWN and (drawn := draw(kind, link, caption)) is not None:
-        return drawn
-    said = {name: entry[name] for name in ("title", "minutes", "answer") if name in entry}
-    return make_words(kind if kind in SPOKEN else "screen", caption, link=link, **said)
+        return replace(drawn, minutes=minutes)
+    choices = tuple(entry.get("choices", "").splitlines())
+    return make_words(kind if kind in SPOKEN else "screen", caption, link=link, minutes=minutes,
+                      title=entry.get("title", ""), answer=entry.get("answer", ""), choices=choices)

@@ -14,8 +14,9 @@ from clearhead.model.core.query import UserError, frozen
 from clearhead.viz.export.handout.values import DAMAGE, SPOKEN, Value, Words, array_or_pairs, plain, read
 
 WRITTEN = 1.6   # upper bound on the file's bytes per byte of a figure, because of base64 and JSON syntax
-MADE_BY, VERSION = "Clearhead handout", 2
+MADE_BY, VERSION = "Clearhead handout", 3
 ID = re.compile(r"[0-9a-f]{12}")   # a figure's id, which is stored, so that two servers sharing a file agree on it
+MOST_MINUTES = 999
 TEXTS = {"caption": "handout_caption", "about": "handout_about", "link": "link_length", "source": "handout_source"}
 
 
@@ -34,10 +35,13 @@ class Item:
     about: str = ""     # the figure's origin in words
     link: str = ""      # URL of the state, or ""
     source: str = ""    # machine-readable provenance as JSON
+    minutes: int = 0    # planned for presenting it; 0 if not planned
 
     def __post_init__(self) -> None:
         for name, limit in TEXTS.items():
             LIMITS.refuse_above(limit, len(getattr(self, name)), f"The {name} of a figure", "shorten it")
+        if type(self.minutes) is not int or not 0 <= self.minutes <= MOST_MINUTES:
+            raise UserError(f"An entry's minutes must be a whole number from 0 to {MOST_MINUTES}; change them.")
         if self.link and urlsplit(self.link).scheme not in ("http", "https"):
             raise UserError("A figure's link is not a web address; remove it.")
         if not _is_object(self.source):
@@ -60,14 +64,16 @@ class Item:
         """The fields of an entry without a figure."""
         return vars(self.value) if self.kind in SPOKEN else {}
 
-    def with_caption(self, caption: str) -> "Item":
-        """Return a copy with another caption."""
-        return replace(self, caption=caption)
+    def changed(self, **fields: Any) -> "Item":
+        """Return a copy with other texts or minutes, or with other fields of `Words`. Raises UserError for invalid
+        input."""
+        said = {name: fields.pop(name) for name in self.said.keys() & fields.keys()}
+        return replace(self, value=replace(self.value, **said) if said else self.value, **fields)
 
 
-def make_words(kind: str, caption: str, *, link: str = "", id: str = "", **said: Any) -> Item:
+def make_words(kind: str, caption: str, *, link: str = "", minutes: int = 0, **said: Any) -> Item:
     """Create an entry without a figure. said: fields of `Words`. Raises UserError for invalid input."""
-    return Item(Words(kind, **said), id or new_id(), caption, link=link)
+    return Item(Words(kind, **said), caption=caption, link=link, minutes=minutes)
 
 
 def _is_object(source: str) -> bool:
@@ -99,7 +105,7 @@ class Handout:
 
 def save(handout: Handout) -> bytes:
     """Return the handout as a file that `load` can read."""
-    items = [{name: getattr(item, name) for name in ("id", "kind", *TEXTS)} | {"value": plain(item.value)}
+    items = [{name: getattr(item, name) for name in ("id", "kind", "minutes", *TEXTS)} | {"value": plain(item.value)}
              for item in handout.items]
     return json.dumps({"made_by": MADE_BY, "version": VERSION, "title": handout.title, "items": items},
                       ensure_ascii=True, indent=1).encode("ascii")
@@ -120,7 +126,8 @@ def load(content: bytes) -> Handout:
             known = {each.id for each in items}   # two figures with the same id would be the same widget
             name = entry.get("id")
             usable = isinstance(name, str) and ID.fullmatch(name) and name not in known
-            items.append(Item(read(entry["kind"], entry["value"]), name if usable else new_id(), **texts))
+            items.append(Item(read(entry["kind"], entry["value"]), name if usable else new_id(),
+                              minutes=entry["minutes"], **texts))
     except DAMAGE as error:
         raise UserError(
             "This file is not a handout saved by Clearhead; choose a .handout.json file.") from error

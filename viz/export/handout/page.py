@@ -172,16 +172,16 @@ def _printed_as(printed: str) -> str:
 def _words(item: Item, words: Texts, taken: "Photograph | str") -> str:
     """Return the HTML of an entry without a figure: a text, a question with room for writing and a folded answer, or a
     page's screen with its link. taken: the screen's photograph, or why there is none."""
-    said, text = item.said, html.escape(visible_lines(item.caption))
+    said, text = item.said, markdown_html(item.caption)
     title = f"<b>{html.escape(show_invisibles(said['title']))}</b> " if said["title"] else ""
     over = under = ""
     if item.kind == "screen":
         over = _photograph(said["title"], taken)
     if item.kind == "question":
-        under = LINE * 3
+        choices = "".join(f"<li>{html.escape(show_invisibles(choice))}</li>" for choice in said["choices"])
+        under = f"<ol>{choices}</ol>" if choices else LINE * 3
         if said["answer"]:
-            answer = html.escape(visible_lines(said["answer"]))
-            under += f'<details><summary>{words["answer"]}</summary><p>{answer}</p></details>'
+            under += f'<details><summary>{words["answer"]}</summary>{markdown_html(said["answer"])}</details>'
     elif item.link:
         back = html.escape(way_back(item.link, said=f"{item.caption} {said['title']}"), quote=True)
         opens = opens_elsewhere(item.link)
@@ -200,6 +200,16 @@ def _photograph(title: str, taken: "Photograph | str") -> str:
     alt = html.escape(show_invisibles(f"{title}. {taken.says}"), quote=True)
     data = base64.b64encode(taken.picture).decode()
     return f'<img class="photograph" alt="{alt}" src="data:image/webp;base64,{data}">'
+
+
+def markdown_html(text: str) -> str:
+    """Return the user's own text as HTML. Emphasis, code and lists are Markdown; anything else appears as typed, so
+    that a stranger's text loads and links to nothing."""
+    need("markdown_it")
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("zero", {"breaks": True}).enable(["emphasis", "backticks", "escape", "list", "newline"])
+    return parser.render(visible_lines(text))
 
 
 def visible_lines(text: str) -> str:

@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +29,7 @@ log = logging.getLogger("clearhead")
 
 State = tuple[int, int, int]   # identity of a file's content: inode, size, modification time
 EMPTY = Handout()
+MOST_UNDONE = 50   # changes of a handout
 
 
 @frozen
@@ -39,11 +40,12 @@ class Stored:
     seen: State | None = None   # the file's state when last read or written; None if there was no file
     unsaved: str = ""           # why the file does not contain this handout, as a sentence, or ""
     aside: str = ""             # new location of an unreadable file and why it could not be read, or ""
+    before: tuple[Handout, ...] = ()   # the handouts before the last changes, the latest last
 
     @property
     def nbytes(self) -> int:
         """Estimated size in memory."""
-        return self.handout.nbytes + 100
+        return _bytes_of((*self.before, self.handout)) + 100
 
 
 class HandoutStore:
@@ -79,10 +81,22 @@ class HandoutStore:
         """Replace the handout with how(handout) and return it. If `how` raises, the handout is unchanged."""
         self.stored(name)
         with self._lock, self._alone() as problem:
-            before = self._as_on_disk(name, self._stored.get(name), locked=True)
-            after = replace(before, handout=how(before.handout))
-            self._stored[name] = replace(after, unsaved=problem) if problem else self._written(name, after)
-            return after.handout
+            now = self._as_on_disk(name, self._stored.get(name), locked=True)
+            after = how(now.handout)
+            before = now.before if after == now.handout else _remembered((*now.before, now.handout))
+            self._put(name, replace(now, handout=after, before=before), problem)
+            return after
+
+    def undo(self, name: str) -> None:
+        """Bring back the handout before the last change that is remembered."""
+        self.stored(name)
+        with self._lock, self._alone() as problem:
+            now = self._as_on_disk(name, self._stored.get(name), locked=True)
+            if now.before:
+                self._put(name, replace(now, handout=now.before[-1], before=now.before[:-1]), problem)
+
+    def _put(self, name: str, now: Stored, problem: str) -> None:
+        self._stored[name] = replace(now, unsaved=problem) if problem else self._written(name, now)
 
     def _file(self, name: str) -> Path | None:
         folder = self._folder()
@@ -163,6 +177,19 @@ class HandoutStore:
             total += file.stat().st_size
             if total > self._most:
                 file.unlink(missing_ok=True)
+
+
+def _bytes_of(handouts: Iterable[Handout]) -> int:
+    """Return the size of handouts, whose common entries count once."""
+    return sum({id(item): item.nbytes for handout in handouts for item in handout.items}.values())
+
+
+def _remembered(before: tuple[Handout, ...]) -> tuple[Handout, ...]:
+    """Return the latest of these handouts, as many as can be undone: at least one."""
+    before = before[-MOST_UNDONE:]
+    while len(before) > 1 and _bytes_of(before) > LIMITS.handout_bytes:
+        before = before[1:]
+    return before
 
 
 def _read(file: Path) -> tuple[Handout, State | None]:

@@ -22,6 +22,7 @@ FOREIGN = "A chart in this handout was not drawn by Clearhead; remove it, or sav
 DAMAGE = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError, MemoryError)
 TOO_LARGE = 1e30   # bound of any number in an array, far above what is measured and far below the limit of float32
 TRACES = ("scatter", "bar", "heatmap")
+MOST_CHOICES = 9   # of a question: the digit keys count raised hands
 LAYOUT = frozenset({
     "height", "paper_bgcolor", "plot_bgcolor", "font", "margin", "hoverlabel", "title", "legend", "dragmode",
     "hovermode", "barcornerradius", "shapes", "annotations", "barmode", "bargap", "bargroupgap", "showlegend",
@@ -84,8 +85,8 @@ class Words:
 
     component: str   # one of SPOKEN
     title: str = ""
-    minutes: int = 0
     answer: str = ""
+    choices: tuple[str, ...] = ()   # of a question
     # what the link of a screen cannot hold: the revision of its model, the texts that are too long, by short name, and
     # the visitor's own picture, PNG in base64
     revision: str = ""
@@ -93,16 +94,16 @@ class Words:
     picture: str = ""
 
     def __post_init__(self) -> None:
-        require(self.component in SPOKEN and 0 <= self.minutes <= 999)
+        require(self.component in SPOKEN and len(self.choices) <= MOST_CHOICES)
         require(all(len(text) <= LIMITS.longest_text for _, text in self.texts))
-        require(max(len(self.title), len(self.answer), len(self.revision)) <= LIMITS.handout_text)
+        require(max(map(len, (self.title, self.answer, self.revision, *self.choices))) <= LIMITS.handout_text)
         if self.picture:
             decode(base64.b64decode(self.picture, validate=True), "The picture of a screen")
 
     @property
     def nbytes(self) -> int:
         """Size in bytes."""
-        return len(self.picture) + sum(len(text) for _, text in self.texts) + len(self.title) + len(self.answer)
+        return len(self.picture) + sum(map(len, (self.title, self.answer, *self.choices, *dict(self.texts).values())))
 
 
 SPOKEN = ("screen", "text", "question")   # a screen shows the page in its link

@@ -13,7 +13,8 @@ from tests.fabricate import items
 
 BASE = "https://attention.example.org/"
 SCREEN = f"{BASE}softmax?{urlencode({'t': '0.5', 'guess': 'c', 'check_1': 'a', 'screen': 'curves'})}"
-WORDS = (make_words("text", "Look “here” & <there>.\nTwo lines."), make_words("question", "Why?", answer="So."),
+WORDS = (make_words("text", "Look “here” & <there>.\nTwo lines."),
+         make_words("question", "Why?", answer="So.", choices=("So.", "No.")),
          make_words("screen", "A note", link=without_answers(SCREEN), title="Softmax", minutes=8))
 
 
@@ -52,7 +53,7 @@ def test_text_too_long_for_a_link_is_reported():
 
 def test_first_lecture_has_ninety_minutes():
     made = ready(BASE)
-    assert sum(item.said["minutes"] for item in made.items) == 90
+    assert sum(item.minutes for item in made.items) == 90
     for item in made.items:
         if item.kind == "screen":
             page, params = target(item.link)

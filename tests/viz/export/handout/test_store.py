@@ -34,12 +34,15 @@ def test_handouts_are_kept_by_name_and_bounded():
     kept = HandoutStore(most=3 * item.nbytes)
     one, other = kept.name(None), kept.name("../../x")
     assert one != other and kept.name(one) == one and kept.get(one) == Handout()
-    add = lambda handout: dataclasses.replace(handout, items=(*handout.items, item))
+    add = lambda handout: dataclasses.replace(handout, items=(*handout.items, dataclasses.replace(item)))
     kept.change(one, add)
     kept.change(other, add)
     with pytest.raises(UserError):
         kept.change(one, lambda handout: dataclasses.replace(handout, title="x" * 999))
-    assert kept.get(one).items == (item,)
+    assert len(kept.get(one).items) == 1
+    kept.change(one, lambda handout: Handout())
+    kept.undo(one)
+    assert len(kept.get(one).items) == 1, "any change can be undone"
     kept.change(other, add)
     kept.change(other, add)
     assert kept.get(one) == Handout() and len(kept.get(other).items) == 3
@@ -108,7 +111,7 @@ def test_simultaneous_additions_lose_nothing(folder):
 
 @pytest.mark.parametrize("content, reason", [
     (b"{", "not a handout"), (b"", "not a handout"),
-    (save(Handout("x")).replace(b'"version": 2', b'"version": 9'), "another version of Clearhead")])
+    (save(Handout("x")).replace(b'"version": 3', b'"version": 9'), "another version of Clearhead")])
 def test_unreadable_file_is_set_aside(folder, content, reason):
     file = folder / f"{NAME}.handout.json"
     folder.mkdir()
