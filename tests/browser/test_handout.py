@@ -62,7 +62,7 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     handles.first.hover()
     below = handles.nth(1).bounding_box()
     page.mouse.down()
-    page.mouse.move(below["x"] + 9, below["y"] + 70, steps=3)
+    page.mouse.move(below["x"] + 9, below["y"] + 100, steps=3)
     page.mouse.up()
     soon(lambda: numbers(page), [before[1], before[0], *before[2:]])
     handles.nth(1).press("ArrowUp")

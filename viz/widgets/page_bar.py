@@ -127,7 +127,7 @@ def for_class(page: PageContext, show: bool) -> State:
     """Return the state without answers, not presented, and without the teacher's tools. show: reveal every answer, else
     cover them; a predicted head is revealed or covered accordingly."""
     answers: dict[str, str | None] = {control.name: None for control in page.about.controls if is_answer(control)}
-    if "predict" in page.controls:
+    if page.controls.get("predict"):
         answers |= {"predict": None if show else "cover"}
     state = page.state.with_control_values(page.name, **answers)
     return replace(state, present=False, screen="", entry=0, show=show, guest=True)
