@@ -183,7 +183,9 @@ def edited(model, record: AttentionRecord, query: Query) -> list[str]:
 
 def _describe(layer) -> str:
     extras = [name for name in ("bias", "softcap", "sink") if getattr(layer, name, None) is not None]
-    return " + ".join([type(layer.allowed).__name__.lower(), *extras])
+    sparse = getattr(layer, "sparse", None)
+    name = f"sparse, {sparse.most} of {layer.shape[2]}" if sparse else type(layer.allowed).__name__.lower()
+    return " + ".join([name, *extras])
 
 
 def mild(record: AttentionRecord) -> list[str]:

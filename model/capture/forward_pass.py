@@ -25,8 +25,10 @@ from clearhead.model.capture.transformers_internals import (
 from clearhead.model.core.attention import (
     Bias,
     Causal,
+    Dense,
     Full,
     Mask,
+    Sparse,
     edited_mask,
     empty_rows,
     recognise_bias,
@@ -134,6 +136,8 @@ def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask
         raise Unsupported(f"{type(module).__name__} passes a mask of {tuple(mask.shape)}, where (1, head, query, key) "
                           f"was expected")
     allowed, bias = parse_mask(memory, mask, shape, bool(is_causal))
+    if isinstance(allowed, Dense) and hasattr(module, "indexer"):
+        allowed = Sparse(allowed.values)
     if "position_bias" in options:
         bias = _add(bias, memory.get(options["position_bias"].expand(1, *shape), _bias), shape)
     sink, bias = _sink(next((options[word] for word in SINKS if word in options), None), bias, shape)
@@ -292,7 +296,7 @@ def attention_function(module: object, query: "Tensor", key: "Tensor", value: "T
                        attention_mask: "Tensor | None" = None, **options: Any) -> "tuple[Tensor, None]":
     """Compute attention for transformers, which calls this in each attention layer. query (1, head, q, d_k), key and
     value (1, kv_head, k, d); returns (1, q, head, d_v) and no weights."""
-    mask = _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2])
+    mask = _sparse_mask(module, query, key, attention_mask, options)
     return attend(module, (query, key, value), mask, options,
                   lambda *edited: _native(module, edited[0], key, value, *edited[1:])), None
 
@@ -301,6 +305,7 @@ def eager_function(module: object, query: "Tensor", key: "Tensor", value: "Tenso
                    attention_mask: "Tensor | None" = None, **options: Any) -> "tuple[Tensor, Tensor | None]":
     """Compute attention like `attention_function`, but by the family's eager function; returns its weights too."""
     eager, weights = eager_attention(module), []
+    attention_mask = _sparse_mask(module, query, key, attention_mask, options)
 
     def native(query: "Tensor", mask: "Tensor | None", options: dict[str, Any]) -> "Tensor":
         if eager is None:
@@ -384,17 +389,23 @@ def _replacement(output: "Tensor", edit: Silence | Patch,
     return 0 if edit.mode == "zero" else output.mean(1, keepdim=True)
 
 
-def _sparse_mask(mask: "Tensor | None", indices: "Tensor | None", n_keys: int) -> "Tensor | None":
-    """Return the mask restricted to the keys that sparse attention chose for each query, indices (1, query, chosen).
-    transformers leaves this to kernels and builds such a mask only for its own eager and fused attention
-    (DeepSeek-V3.2, 2025)."""
-    if indices is None:
-        return mask
+def _sparse_mask(module: Any, query: "Tensor", key: "Tensor", mask: "Tensor | None",
+                 options: dict[str, Any]) -> "Tensor | None":
+    """Return the mask restricted to the keys that sparse attention chose for each query, and remove the choice from the
+    options: indices (1, query, chosen) of keys (DeepSeek-V3.2, 2025), or block_indices (1, kv_head, query, chosen) of
+    blocks of keys (MiniMax-M3). transformers leaves this to kernels and builds such a mask only for its own eager and
+    fused attention."""
     import torch
 
+    indices, blocks = options.pop("indices", None), options.pop("block_indices", None)
+    if blocks is not None:
+        positions = torch.arange(query.shape[2], device=query.device)[None]
+        return module.indexer.build_block_mask(blocks, mask, key.shape[2], query.dtype, query.device, positions)
+    if indices is None:
+        return mask
     if mask is None:
         raise Unsupported("it chooses keys without a mask that says what they may be chosen from")
-    every = torch.ones(1, indices.shape[1], n_keys, dtype=torch.bool, device=indices.device)
+    every = torch.ones(1, indices.shape[1], key.shape[2], dtype=torch.bool, device=indices.device)
     left_out = every.scatter(-1, indices.long(), False)[:, None]
     return mask & ~left_out if mask.dtype == torch.bool else mask.masked_fill(left_out, torch.finfo(mask.dtype).min)
 

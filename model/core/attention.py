@@ -184,6 +184,16 @@ class Dense:
         return self.values[..., rows, keys]
 
 
+@with_arrays
+class Sparse(Dense):
+    """The keys that the model itself chooses for each query (DeepSeek-V3.2, 2025). It does not look at the others."""
+
+    @property
+    def most(self) -> int:
+        """The largest number of keys that a query looks at."""
+        return int(self.values.sum(-1).max())
+
+
 @frozen
 class Hidden:
     """Another mask with some keys hidden from every query (the edit `Hide`)."""
@@ -238,7 +248,7 @@ class Relative:
         return self.by_offset[:, j - i + self.n_queries - 1]
 
 
-Mask = Full | Causal | SlidingWindow | Chunk | Dense | Hidden | Narrowed
+Mask = Full | Causal | SlidingWindow | Chunk | Dense | Sparse | Hidden | Narrowed
 Bias = Relative | Dense | None
 ROWS = 256   # rows of a mask processed at once, to avoid n² memory for long texts
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from clearhead.model.core import record_file
-from clearhead.model.core.attention import Bias, Dense, Hidden, Mask, Narrowed, Relative, empty_rows
+from clearhead.model.core.attention import Bias, Dense, Hidden, Mask, Narrowed, Relative, Sparse, empty_rows
 from clearhead.model.core.query import (
     Kind,
     Query,
@@ -228,6 +228,19 @@ class Layer:
     def sees_nothing(self) -> np.ndarray:
         """Rows whose mask allows no key, bool (head, query). Their weights and outputs are 0."""
         return np.broadcast_to(empty_rows(self.allowed, self.shape[1], self.shape[2]), self.shape[:2])
+
+    @property
+    def sparse(self) -> Sparse | None:
+        """The keys that the model chose for each query, before any edit; None if it does not choose."""
+        allowed = self.allowed
+        while isinstance(allowed, Hidden | Narrowed):
+            allowed = allowed.base
+        return allowed if isinstance(allowed, Sparse) else None
+
+    @property
+    def described(self) -> str:
+        """What the layer is, in words."""
+        return "attention" if self.sparse is None else f"sparse attention, {self.sparse.most} of {self.shape[2]}"
 
     @property
     def heads(self) -> int:

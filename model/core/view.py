@@ -127,6 +127,7 @@ class DisplayedHead:
     scores: np.ndarray | None
     notes: tuple[str, ...]         # sentences on how this differs from the unfiltered head
     blind: tuple[int, ...] = ()    # rows whose mask allows no key
+    sparse: bool = False           # whether the model chose the keys of each row
 
     def row_of(self, token: int | None) -> int | None:
         """Return the row of this query token, or None if it is not shown."""
@@ -259,7 +260,7 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
                          _filtered(weights[np.ix_(rows, columns)], view),
                          None if scores is None else np.ascontiguousarray(scores[np.ix_(rows, columns)]),
                          _notes(layer, view, cut) + _blind_notes([all_rows[rows[at]] for at in blind], len(rows)),
-                         blind)
+                         blind, isinstance(layer, Layer) and layer.sparse is not None)
 
 
 def _blind_notes(blind: list[AxisItem], count: int) -> tuple[str, ...]:
@@ -308,6 +309,9 @@ def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
         notes.append(", ".join(text for text, on in filters if on) + f"; {sums}")
     if (layer.sink if isinstance(layer, Layer) else layer.sink_share) is not None:
         notes.append("this layer has a sink: rows sum to 1 minus its share")
+    if isinstance(layer, Layer) and layer.sparse is not None:
+        notes.append(f"sparse: the model chooses at most {layer.sparse.most} of {layer.shape[2]} keys for each query "
+                     f"and does not look at the others")
     if view.gated and isinstance(layer, Layer) and layer.gate is not None:
         notes.append("weight × gate: each row times the share of the output that passes what follows the head")
     if isinstance(layer, Layer) and layer.temperature is not None and layer.temperature[view.head] != 1:

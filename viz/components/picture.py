@@ -153,6 +153,9 @@ class Head:
             "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
             "sums": bound is None and _sums_to_one(shown), "bound": bound, "absent": _absent(shown.weights),
             "blind": list(shown.blind), "notes": list(shown.notes), "height": height}
+        if shown.sparse:
+            words = strings("components")["view"]
+            header["text"] = {**words, "masked": words["unchosen"]}
         sections = {"weights": np.stack([root_codes(np.nan_to_num(head.weights)) if bound is None
                                          else signed_codes(head.weights, bound) for head in self.pictures])}
         if shown.scores is not None:

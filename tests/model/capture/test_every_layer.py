@@ -58,3 +58,26 @@ def test_gate_is_told_in_code_measures_and_picture():
 def test_heads_add_up_to_the_output_of_their_module(family):
     model, record = read(family)
     assert families_check.incompleteness(model, record.query) < 1e-5
+
+
+@pytest.mark.parametrize("family, size", [("deepseek_v32", 1), ("minimax_m3_vl_text", 4)])   # keys in a block
+def test_keys_that_are_looked_at_are_those_of_the_models_indexer(family, size):
+    _, record = read(family)
+    network, chosen = families_models.build(family, "eager"), []
+    for module in network.modules():
+        if type(module).__name__.endswith("Indexer"):
+            module.register_forward_hook(lambda _module, _given, output: chosen.append(output[0].reshape(
+                -1, *output.shape[-2:]).tolist()))
+    with torch.inference_mode():
+        network(torch.tensor([Record(record).ids]), attention_mask=torch.ones(1, 29))
+    layers = [layer for layer in record.maps[0].layers if layer.sparse]
+    assert len(layers) == len(chosen) and record.verification.status == "verified"
+    for layer, groups in zip(layers, chosen, strict=True):
+        values = np.broadcast_to(layer.allowed.values, layer.shape)
+        for head, query in np.ndindex(*layer.shape[:2]):
+            blocks = groups[head * len(groups) // layer.heads][query]
+            keys = {block * size + key for block in blocks if block >= 0 for key in range(size)} & {*range(query + 1)}
+            assert {*np.flatnonzero(values[head, query])} == keys
+        assert layer.described == f"sparse attention, {7 if size == 1 else 8} of 29"
+    shown = displayed_head(record, View(Kind.CAUSAL, layers[-1].index, 0))
+    assert shown.sparse and "does not look at the others" in shown.notes[0] and not (shown.weights == 0).all()

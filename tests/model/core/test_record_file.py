@@ -20,6 +20,7 @@ from clearhead.model.core.attention import (
     Narrowed,
     Relative,
     SlidingWindow,
+    Sparse,
 )
 from clearhead.model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, Window, described
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Omission, Prediction, Reported, Verification
@@ -32,7 +33,8 @@ N = 7
 MASKS = (Full(), Causal(), SlidingWindow(2, 1), Chunk(3), Dense(np.tri(N, dtype=bool)),
          Dense(np.tri(N, dtype=bool)[None].repeat(6, 0)), Hidden(Full(), (2, 3)),
          Narrowed(Causal(), 3, 1), Hidden(Narrowed(Dense(np.tri(N, dtype=bool)), 4, 1), (3,)),
-         Narrowed(Hidden(SlidingWindow(3), (4,)), 2, 0))
+         Narrowed(Hidden(SlidingWindow(3), (4,)), 2, 0),
+         Sparse(np.tri(N, dtype=bool)))
 BIASES = (None, Relative(np.linspace(-1, 1, 6 * 13, dtype=np.float32).reshape(6, 13), N),
           Dense(np.linspace(-2, 0, N * N, dtype=np.float32).reshape(N, N)),
           Dense(np.linspace(-2, 0, 6 * N * N, dtype=np.float32).reshape(6, N, N)))
