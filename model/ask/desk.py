@@ -177,11 +177,13 @@ class CheckQuery:
 
     def answer(self, models: Any, report: Progress) -> AttentionRecord:
         """Return the record of a new pass."""
-        _doubted.add(self.query)
-        models.cache.forget(self.query.model, self.query.text)
-        live = self.query.answer(models, report)
-        kept.keep(live)
+        try:
+            live = self.query.answer(models, report)
+        finally:   # not before the pass, so that pages keep the cached record meanwhile
+            _doubted.add(self.query)
+            models.cache.forget(self.query.model, self.query.text)
         models.cache.put(self.query, live)
+        kept.keep(live)
         return live
 
 

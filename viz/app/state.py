@@ -150,7 +150,8 @@ def _example_pair(example: Example | None, state: State, attention_map: Attentio
         return None
     texts = (state.text, state.text_b)
     query = token_of(attention_map.queries, texts, example.pair[0])
-    key = token_of(attention_map.keys, texts, example.pair[1])
+    meant = example.rival if example.rival and state.text == example.twin else example.pair[1]
+    key = token_of(attention_map.keys, texts, meant)
     if attention_map.kind.base is Kind.CAUSAL and query is not None and key is not None and key > query:
         query, key = key, query
     return None if query is None or key is None or query == key else (query, key)

@@ -148,12 +148,12 @@ def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
 
 
 FORMATS = {form.suffix: form for form in (
-    Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's weights, for spreadsheets", _csv),
-    Format("HTML", ".html", "text/html", ON_PAGES, "an interactive page that works offline", _html),
-    Format("NPZ", ".npz", "application/octet-stream", ("numbers",), "the weights of all heads, for numpy", _npz),
-    Format("PDF", ".pdf", "application/pdf", PICTURES, "vector graphics with embedded fonts, for papers",
-           partial(_picture, "pdf")),
     Format("PNG", ".png", "image/png", PICTURES, "pixels, for slides and web pages",
            partial(_picture, "png")),
+    Format("PDF", ".pdf", "application/pdf", PICTURES, "vector graphics with embedded fonts, for papers",
+           partial(_picture, "pdf")),
     Format("SVG", ".svg", "image/svg+xml", PICTURES, "vector graphics, for web pages and drawing programs",
-           partial(_picture, "svg")))}
+           partial(_picture, "svg")),
+    Format("HTML", ".html", "text/html", ON_PAGES, "an interactive page that works offline", _html),
+    Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's weights, for spreadsheets", _csv),
+    Format("NPZ", ".npz", "application/octet-stream", ("numbers",), "the weights of all heads, for numpy", _npz))}

@@ -19,10 +19,8 @@ _ZOOM = Kept(2)   # exported pixels per screen pixel
 
 
 def choose_file(key: str, labels: Iterable[str]) -> str:
-    """Draw the choice of what to save, by default the first PNG, and return its label."""
-    labels = list(labels)
-    first = next(place for place, label in enumerate(labels) if "PNG" in label)
-    chosen: str = st.selectbox(WORDS["export_what"], labels, first, key=f"{key}-what")
+    """Draw the choice of what to save, by default the first, and return its label."""
+    chosen: str = st.selectbox(WORDS["export_what"], list(labels), key=f"{key}-what")
     return chosen
 
 

@@ -27,21 +27,11 @@ def verdict(record: AttentionRecord) -> str:
     return f"{MARKS.get(status, '✗')} {WORDS[status]}"
 
 
-def badge_label(record: AttentionRecord) -> str:
-    """Return the verdict and, for a verified record, the difference in its forward pass. Captions show the same
-    label."""
-    verification = record.verification
-    if verification.status != "verified":
-        return verdict(record)
-    difference = WORDS("in_this_pass", error=format_difference(verification.max_error))
-    return f"{verdict(record)} · {difference}"
-
-
 def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
     """Draw the verification result and its numbers below the model's name."""
     verification = record.verification
     card = record.card
-    with badge.popover(badge_label(record)):
+    with badge.popover(verdict(record)):
         if verification.status == "imported":
             st.markdown(f"**{escape_markdown(card.title)}**  \n{card.layers} × {card.heads}  \n`{card.revision[:16]}`")
         else:

@@ -136,7 +136,8 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
         st.session_state["ask_model"] = model
     names += [] if model in names else [model]
     choose_model(page, "model", WORDS["model"], names, offers, **({"index": names.index(model)} if first else {}))
-    badge = st.empty()
+    with st.container(key="badge"):   # as high as the badge, so that nothing moves while there is none
+        badge = st.empty()
     if model in offers:
         st.caption(offers[model].good_for)
     return badge
@@ -144,9 +145,16 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
 
 def choose_model(page: PageContext, field: str, label: str, names: list[str], offers: dict[str, sources.Offer],
                  **options: Any) -> None:
-    """Draw the choice of a model by id, and pass the chosen one to page.set(field=…). offers: the catalogue by id."""
-    st.selectbox(label, names, key=f"ask_{field}", on_change=_from_widget, args=(page, field),
-                 format_func=lambda name: _label(name, offers.get(name)), **options)
+    """Draw the choice of a model by id, and pass the chosen one to page.set(field=…). offers: the catalogue by id,
+    which explains every other model in the list."""
+    chosen = st.session_state.get(f"ask_{field}")
+
+    def line(name: str) -> str:
+        about = "" if name == chosen or name not in offers else offers[name].good_for
+        return " · ".join(filter(None, [_label(name, offers.get(name)), about]))
+
+    st.selectbox(label, names, key=f"ask_{field}", on_change=_from_widget, args=(page, field), format_func=line,
+                 **options)
 
 
 def add_model(page: PageContext, field: str) -> None:
@@ -170,7 +178,7 @@ def _label(name: str, offer: Offer | None) -> str:
     if offer is None:
         imported = sources.imported_name(name)
         return name if imported is None else WORDS("import_label", name=imported)
-    return offer.title if offer.on_disk else f"↓ {offer.title} ({offer.size / 1e6:,.0f} MB)"
+    return offer.title if offer.on_disk else WORDS("fetch_size", model=offer.title, size=offer.size / 1e6)
 
 
 def fetch_model(page: PageContext) -> None:

@@ -10,7 +10,7 @@ from clearhead.viz.export.formats import FORMATS, Options, export
 from clearhead.viz.export.handout.files import Handout
 from clearhead.viz.export.handout.page import page
 from clearhead.viz.export.provenance import opens_elsewhere, sentences, way_back
-from clearhead.viz.widgets.head_picker import badge_label
+from clearhead.viz.widgets.head_picker import verdict
 from tests.fabricate import record
 from tests.fabricate.items import curve, grid, head
 
@@ -29,7 +29,7 @@ def test_only_an_address_that_others_can_open_is_printed():
         assert not opens_elsewhere(base), base
         if base and "[bad" not in base:
             assert way_back(base + QUERY, said="by (minilm) of “a cat”") == (
-                "to reproduce: page heads, layer 3, head 1, lens lines, words 1")
+                "To reproduce this, open page heads with layer 3, head 1, lens lines, words 1.")
     for base in ELSEWHERE:
         assert opens_elsewhere(base) and way_back(base + QUERY) == base + QUERY
 
@@ -50,7 +50,8 @@ def test_no_file_contains_an_address_of_this_machine():
         if suffix in (".svg", ".html"):
             assert "page heads" in re.sub(r"\s+", " ", content.decode()), suffix
     texts, lines = provenance.sentences(made, link)
-    assert lines[-1] == "to reproduce: page heads, layer 1, head 2, token 3" and host not in " ".join(texts + lines)
+    assert host not in " ".join(texts + lines)
+    assert lines[-1] == "To reproduce this, open page heads with layer 1, head 2, token 3."
 
 
 def test_handout_prints_public_addresses_only():
@@ -58,16 +59,16 @@ def test_handout_prints_public_addresses_only():
     whole = page(Handout("of a class", (local, grid(), curve())))
     assert b"127.0.0.1" not in whole and b"page heads" in whole
     public = page(Handout("", (head(),)))
-    assert b'href="https://attention.example.org/heads?layer=0"' in public and b"to reproduce" not in public
+    assert b'href="https://attention.example.org/heads?layer=0"' in public and b"To reproduce" not in public
 
 
-def test_caption_and_badge_quote_the_error_of_this_pass():
+def test_caption_quotes_the_error_of_this_pass():
     checked = Verification("verified", max_error=4.2e-7, load_error=1.4e-6)
     shown = replace(record(4), verification=checked)
     assert sentences(shown)[1][-1] == "verified, in this pass within 4e-07 of the model's own output"
-    assert badge_label(shown) == "✓ verified · this pass 4e-07"
+    assert verdict(shown) == "✓ checked"
     cold = replace(shown, verification=replace(checked, status="computed"))
-    assert sentences(cold)[1][-1] == "computed, not checked" and badge_label(cold) == "○ computed, not checked"
+    assert sentences(cold)[1][-1] == "computed, not checked" and verdict(cold) == "○ computed, not checked"
 
 
 def test_paths_are_exported_only_on_request():

@@ -17,7 +17,7 @@ from clearhead.viz.app.examples import examples
 from clearhead.viz.app.state import State, complete_view
 from clearhead.viz.pages.compare.difference import change_claim, unchanged_why
 from clearhead.viz.pages.faithfulness import no_order
-from clearhead.viz.pages.heads.explorer import head_claims
+from clearhead.viz.pages.heads.explorer import pair_claim, twin_claims
 from clearhead.viz.pages.training.film import Story, claims
 from tests import headline
 from tests.lesson_sentences import printed
@@ -45,14 +45,15 @@ def test_heads_states_the_weights_of_pair_and_twin():
     here, there = (rows_of(answer, query) for answer in twins)
     for layer, head in [(3, 1), *np.random.default_rng(5).integers(0, 6, (4, 2))]:
         view = complete_view(State().with_view(head=(int(layer), int(head)), pair=(query, animal)), twins[0])
-        pair, twin, other, _ = head_claims(twins[0], view, twins[1], HEADLINE)
+        pair, (twin, other, _) = pair_claim(twins[0].maps[0], view, view.pair), twin_claims(*twins, view, HEADLINE)
         weight = here[layer, head, animal]
         above = (here[..., animal].round(3) > weight.round(3)).sum()
         assert has(pair, weight, 1 + above, here[..., 0].size, 1 / here.shape[-1])
-        assert has(twin, there[layer, head, animal], there[layer, head, street], here[layer, head, street])
+        assert has(twin, weight, there[layer, head, animal], there[layer, head, street], here[layer, head, street])
         assert has(other, np.delete(here[..., animal].ravel(), layer * here.shape[1] + head).max())
-    said = " ".join(head_claims(twins[0], complete_view(State(), twins[0]), twins[1], HEADLINE))
-    assert all(number in said for number in ("3·1", headline.ANIMAL, headline.ANIMAL_IN_WIDE, headline.STREET_IN_WIDE,
+    said = " ".join(twin_claims(*twins, complete_view(State(), twins[0]), HEADLINE))
+    assert complete_view(State(text=HEADLINE.twin), twins[1]).pair == (query, street), "the other noun"
+    assert all(number in said for number in (headline.ANIMAL, headline.ANIMAL_IN_WIDE, headline.STREET_IN_WIDE,
                                              "5·11", headline.SECOND_HEAD, headline.SECOND_HEAD_IN_WIDE))
 
 

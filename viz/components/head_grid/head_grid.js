@@ -141,7 +141,7 @@ function viewOf(root) {
     const rank = state.marks.find(([marked]) => marked === index), rows = rank ? [[state.rank, String(rank[1])]] : [];
     if (state.values) rows.push([state.of || body.text.value, figure(state.values.values[index])]);
     for (const [name, written] of state.hover ?? []) if (written[index]) rows.push([name, written[index]]);
-    return rows;
+    return rows.slice(0, 3);
   }
 
   function at(event) {
@@ -187,7 +187,7 @@ export const mount = framed("grid", ({ root, on, send }) => {
     else return false;
   }
 
-  const reachAgain = explored(on, tooltip(root), { ...view, board: scroll, next, choose, press });
+  const reachAgain = explored(on, tooltip(root), { ...view, board: scroll, aside: true, next, choose, press });
 
   function redraw(colours) {
     view.draw(body, state, colours);

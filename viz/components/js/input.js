@@ -1,5 +1,5 @@
 // What pointers and keys do in every component: arrow keys, exploring a picture, and dragging.
-import { clamp } from "./shared.js";
+import { clamp, inWindow } from "./shared.js";
 
 /** @type {Record<string, number[]>} columns and rows by which a key moves */
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -47,16 +47,17 @@ export const onKeys = (on, target, act) =>
  * one.
  * @param {import("./shared.js").On} on
  * @param {ReturnType<typeof import("./shared.js").tooltip>} tip
- * @param {{part: Element, board?: Element, at: (event: PointerEvent) => number | undefined,
+ * @param {{part: Element, board?: Element, aside?: boolean, at: (event: PointerEvent) => number | undefined,
  *   point: (found?: number) => void, reach?: (found?: number) => void, about: (found: number) => [string, string[][]],
  *   next?: (found: number | undefined, step: number[]) => number, choose: (found: number, event: MouseEvent | KeyboardEvent) => void,
  *   press?: (event: KeyboardEvent, found?: number) => *}} acts
- *   part, board: the elements that receive the pointer and the keys; at: the part under the pointer; point, reach:
+ *   part, board: the elements that receive the pointer and the keys; aside: whether the tooltip is below the board
+ *   instead of beside the pointer; at: the part under the pointer; point, reach:
  *   frame the part under the pointer and the one reached with the keyboard; about: title and rows of its tooltip; next:
  *   the part `step` (columns, rows) away, if arrow keys move; press: handles other keys, or returns false
  * @returns {() => void} frames the reached part again, after the picture was redrawn
  */
-export function explored(on, tip, { part, board = part, at, point, reach, about, next, choose, press }) {
+export function explored(on, tip, { part, board = part, aside, at, point, reach, about, next, choose, press }) {
   let reached;
 
   function leave() {
@@ -70,7 +71,7 @@ export function explored(on, tip, { part, board = part, at, point, reach, about,
     const found = at(event);
     if (found === undefined) return leave();
     point(found);
-    tip.show(event.clientX, event.clientY, ...about(found));
+    tip.show(event.clientX, aside ? inWindow(board).bottom : event.clientY, ...about(found));
   });
   on(part, "click", (event) => {
     const found = at(event);

@@ -1,6 +1,7 @@
 """The page Heads: what each attention head attends to. The sentence or picture, all heads, one head open, and sections
 on what the model does: writing, translating, reading a picture."""
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 
@@ -16,7 +17,6 @@ from clearhead.model.core.view import View
 from clearhead.viz.app.examples import Example, example_for, other_twin, word_at
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Number, Switch, counted, position
-from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.pages.heads import explorer
 from clearhead.viz.pages.heads.explorer import displayed, edited, of_picture
 from clearhead.viz.pages.heads.introduction import introduce, tour_button, tour_card
@@ -48,8 +48,7 @@ PAGE = Page("record", pictures=True, controls=(
     # of a picture: a measure, the patch whose position is compared, the layer, and the share that rollout discards
     Choice("measure", "distance", ("distance", "entropy", "special")), position("place", 9_999),
     position("after", 999), Number("discard", 0.9, 0, 0.99)))
-ICONS = {"silenced": ":material/volume_off:", "swapped": ":material/swap_horiz:", "patched": ":material/move_down:",
-         "hidden": ":material/visibility_off:"}
+ICONS = {"silenced": ":material/volume_off:", "patched": ":material/move_down:", "hidden": ":material/visibility_off:"}
 # pretrained models that do the same as one of ours with any text or picture
 LARGER = {"marked-digit": "dinov2-small", "translator": "en-fr", "stories": "smollm2", "induction": "smollm2"}
 WORD_SECONDS = 0.7   # seconds per word of a playing translation
@@ -57,13 +56,10 @@ WORD_SECONDS = 0.7   # seconds per word of a playing translation
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    title = _title(page, tour=not introduce(page))
+    introduced = introduce(page)
     record = page.record()
-    if not page.present and (larger := sources.catalogue().get(LARGER.get(page.model, ""))):
-        with title:
-            model_button(page, larger)
     _warnings(page, record)
-    fragment(page, _picture)
+    fragment(page, _picture, not introduced)
     vocabulary(page.model, record.card.title, lambda text: page.set(text=text))
     about = "pictures" if record.picture is not None else "translate" if Kind.CROSS in record.kinds else "heads"
     folded_formula(strings(about)["formula"], partial(_proof, about), key="heads-formula")
@@ -92,26 +88,27 @@ def _example(page: PageContext) -> Example | None:
     return None if page.state.image is not None else example_for(page.text, page.state.text_b)
 
 
-def _title(page: PageContext, tour: bool) -> DeltaGenerator:
-    """Draw the question, the button that starts the tour if `tour`, and the button tired ⇄ wide, which exchanges the
-    word in the example sentence. Return their row."""
+def _title(page: PageContext, tour: bool, contrast: str) -> None:
+    """Draw the question, the button that starts the tour if `tour`, the button that opens a larger model for one of
+    ours, and the switch tired ⇄ wide, which exchanges the word in the example sentence, with `contrast` beside it."""
     example = _example(page)
 
     def swapped() -> None:
         page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.text))
 
-    row = flex_row("center", gap="small")
-    with row:
+    with flex_row("center", gap="small"):
         heading(WORDS["question"], 4, width="content")
-        if tour and not page.present:
-            tour_button()
+        if not page.present:
+            if tour:
+                tour_button()
+            if larger := sources.catalogue().get(LARGER.get(page.model, "")):
+                model_button(page, larger)
         if example is not None and example.twin and example.swap:
             texts = {example.text: example.swap[0], example.twin: example.swap[1]}
             st.session_state["twin"] = page.text
-            st.caption(WORDS["swap"], width="content")
             st.segmented_control(WORDS["swap"], list(texts), format_func=texts.__getitem__, key="twin",
                                  on_change=swapped, label_visibility="collapsed")
-    return row
+            st.markdown(contrast, width="content")
 
 
 def _warnings(page: PageContext, record: AttentionRecord) -> None:
@@ -130,18 +127,22 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
         st.caption(escape_markdown(note))
 
 
-def _picture(page: PageContext) -> None:
-    """Draw the sentence, all heads and the open head, or the covered head to predict; then the sections."""
+def _picture(page: PageContext, tour: bool) -> None:
+    """Draw the question, the sentence, all heads and the open head, or the covered head to predict; then the sections.
+    tour: whether to offer the tour beside the question."""
     OFFERED.value = {}
     record, view = displayed(page)
     covered = is_covered(page, record, view)
+    contrast, *of_twin = (not covered and _twin_claims(page, record, view)) or [""]
+    _title(page, tour, contrast)
     explorer.sentence(page, record, view, covered)
     if covered:
         covered_head(page, record)
         return
     question = MeasuresQuery(page.query(), view.kind)
-    measures, claims = desk.cached(question), explorer.head_claims(record, view, *_twin(page)) or (
-        explorer.picture_claims(record, view) if of_picture(record, view) else [explorer.row_claim(record, view)])
+    measures, claims = desk.cached(question), [explorer.pair_claim(record[view.kind], view, view.pair), *of_twin] if (
+        view.pair) else explorer.picture_claims(record, view) if of_picture(record, view) else [
+            explorer.row_claim(record, view)]
     if not page.present:   # presenting leaves more room for the picture
         with flex_row("center", gap="small", key="heads-lead"):
             st.markdown(claims.pop(0), width="content")
@@ -200,40 +201,39 @@ def _section(name: str, page: PageContext, record: AttentionRecord, view: View) 
         section(page, record, view)
 
 
-def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
-    """Return the twin sentence's record and example if the text has a twin."""
+def _twin_claims(page: PageContext, record: AttentionRecord, view: View) -> list[str]:
+    """Return what changes in the twin sentence, if the text has one that this model can read."""
     example = _example(page)
     twin = None if example is None or not example.rival else other_twin(example, page.text)
-    try:
-        return (None, None) if twin is None else (page.ask(page.query(text=twin)), example)
-    except UserError:
-        return None, None
+    with suppress(UserError):
+        if example is not None and twin is not None:
+            return explorer.twin_claims(record, page.ask(page.query(text=twin)), view, example)
+    return []
 
 
 def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw one-click actions: predict the head, or repeat the question with this head silenced, with another word, or
-    with this head taken from the twin."""
+    """Draw one-click actions: predict the head, or repeat the question with this head silenced or taken from the twin,
+    or with another word."""
     example = _example(page)
     asks = _runs(record)
     ways: dict[str, dict] = {"silenced": edited("zero")} if asks else {}
     if asks and of_picture(record, view) and record[view.kind].keys.place(view.token or 0) is not None:
         ways["hidden"] = edited("hide") | {"hidden": view.token}
     if example is not None and example.twin:
-        other = {"other": other_twin(example, page.text)}
-        ways |= {"swapped": {"versus": "text"} | other, "patched": edited("patch") | other}
+        ways["patched"] = edited("patch") | {"other": other_twin(example, page.text)}
     with flex_row("center", gap="small", key="heads-what-if"):
         heading(WORDS["what_if"], width="content")
         for way, controls in ways.items():
             if st.button(WORDS[f"compare_{way}"], key=f"compare-{way}", icon=ICONS[way],
                          help=WORDS.get(f"compare_{way}_help")):
                 page.open_page("compare", **controls)
-        start_button(page, record, view)
         if asks:
             _swap(page, record, view)
+        start_button(page, record, view)
 
 
 def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw a field that replaces the word in focus, and compare as soon as a word is entered."""
+    """Draw a menu with a field that replaces the word in focus, and compare as soon as a word is entered."""
     text = page.text
     # otherwise the queries are the target's tokens
     of_text = view.kind.base is Kind.SELF or Kind.CROSS not in record.kinds
@@ -241,8 +241,8 @@ def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
     if place is None:
         return
     start, end = place
-    label = WORDS("swap_word", word=text[start:end])
-    typed = st.text_input(label, key=f"swap-{start}-{end}", max_chars=60, label_visibility="collapsed", width=260,
-                          placeholder=label).strip()
+    with st.popover(WORDS["swap"], icon=":material/swap_horiz:", key="swap-word"):
+        typed = st.text_input(WORDS("swap_word", word=text[start:end]), key=f"swap-{start}-{end}", max_chars=60,
+                              help=WORDS["swap_help"]).strip()
     if typed and typed != text[start:end]:
         page.open_page("compare", versus="text", other=text[:start] + typed + text[end:])

@@ -63,6 +63,7 @@ CONTROLS = (Words("colour", "", 40),     # of the grid: a measure of this text, 
             Switch("written"), Switch("stepping"))     # of a translation: rows by the word they write, up to the focus
 PICTURE = 465   # height in pixels that fits below the sentence, with its text, on a screen of 900
 SHOWN = 6       # number of heads in a ranking
+TOLD, MOST_TOLD = ("special", "previous", "distance"), 3   # measures in a head's tooltip, and most numbers there
 EACH = 3        # number of heads from a token, and to it
 NAMED = 3       # most keys, classes or texts named in a sentence
 BLIND = 1e-5    # smaller differences count as none: the row cannot depend on the other word
@@ -134,19 +135,20 @@ def sentence(page: PageContext, record: AttentionRecord, view: View, hidden: boo
 
 def grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
     """Draw all heads of this kind, in the chosen order and colour; over a picture, each head's row of the token in
-    focus. The tooltip shows the pair's weight, if any, and the head's measures."""
+    focus. The tooltip shows the pair's weight, if any, and measures of the head."""
     attention_map, behind = record[view.kind], None
-    if view.lens == "picture":
-        overview, behind = rows_overview(attention_map, view), picture_behind(record, view, page["opacity"])
-    else:
-        overview = page.ask(OverviewQuery(page.query(), view.kind))
     said, (orders, order) = dict[str, dict[HeadId, float]](), _orders(view, measures)
     if view.pair:
         said[WORDS["sorts"]["pair"]] = heads.pair_weights(attention_map, *view.pair)
     if measures is not None:
-        said |= {name: measures.by_head(name) for name in measures.values}
+        names = dict.fromkeys(name for name in (order, *TOLD) if name in measures.values)
+        said |= {WORDS["sorts"][name]: measures.by_head(name) for name in [*names][:MOST_TOLD - len(said)]}
     with flex_row("center", gap="small"):
         heading(WORDS["grid"], width="content")
+        if view.lens == "picture":
+            overview, behind = rows_overview(attention_map, view), picture_behind(record, view, page["opacity"])
+        else:   # a wait is drawn in this row, so that it moves no figure
+            overview = page.ask(OverviewQuery(page.query(), view.kind), height=0)
         st.caption(WORDS["grid_click"] if order == "layer" else WORDS("grid_sorted", by=orders[order]), width="content")
     sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
     shown = replace(grid_of(record, replace(view, order=order), overview, measures, SHOWN),
@@ -333,39 +335,41 @@ def look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View)
                   view.head_id, f"rank_{side}")
 
 
-def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = None,
-                example: Example | None = None) -> list[str]:
-    """Return Markdown sentences on the open head's weight for the view's pair, and on the same heads in the twin
-    sentence if it contains that pair. Empty without a pair."""
-    if view.pair is None:
+def pair_claim(attention_map: AttentionMap, view: View, pair: tuple[int, int]) -> str:
+    """Return a Markdown sentence on the open head's weight for a pair."""
+    weights = heads.pair_weights(attention_map, *pair)
+    place, tied = rank(weights[view.head_id], weights.values())
+    return WORDS["claims"]("pair", head=head_label(*view.head_id), weight=format_weight(weights[view.head_id]),
+                           n=len(weights), rank=place, tied=tied, b=token_label(attention_map.keys, pair[1]),
+                           a=token_label(attention_map.queries, pair[0]),
+                           uniform=_uniform(attention_map, view, pair[0]))
+
+
+def twin_claims(record: AttentionRecord, twin: AttentionRecord, view: View, example: Example) -> list[str]:
+    """Return in Markdown what the open head gives both nouns of an example in its sentence and in the twin, and, if one
+    of them is the view's pair, sentences on the strongest other head. Empty if a token is missing."""
+    texts, words = [(each.query.text, each.query.text_b) for each in (record, twin)], WORDS["claims"]
+    places = [[token_of(each[view.kind].queries, said, word) for word in (*example.pair, example.rival or "")]
+              for each, said in zip((record, twin), texts)]
+    if not example.swap or view.kind.base is Kind.CROSS or None in places[0] + places[1]:
         return []
-    words, attention_map, here = WORDS["claims"], record[view.kind], view.head_id
-    weights = heads.pair_weights(attention_map, *view.pair)
-    place, tied = rank(weights[here], weights.values())
-    b = token_label(attention_map.keys, view.pair[1])
-    sentences = [words("pair", head=head_label(*here), weight=format_weight(weights[here]), n=len(weights), rank=place,
-                       tied=tied, b=b, a=token_label(attention_map.queries, view.pair[0]),
-                       uniform=_uniform(attention_map, view, view.pair[0]))]
-    if twin is None or example is None or not example.rival or not example.swap:
-        return sentences
-    (query, key, rival), (*pair, rival_here) = (
-        [token_of(each[view.kind].queries, (each.query.text, each.query.text_b), word)
-         for word in (*example.pair, example.rival)] for each in (twin, record))
-    if tuple(pair) != view.pair or query is None or key is None or rival is None or rival_here is None:
-        return sentences
-    to_key, to_rival = (heads.pair_weights(twin[view.kind], query, noun) for noun in (key, rival))
     word = f"*{escape_markdown(example.swap[1 if record.query.text == example.text else 0])}*"
-    if view.kind.base is Kind.CAUSAL and all(abs(to_key[head] - weight) < BLIND for head, weight in weights.items()):
-        return [*sentences, words("blind", word=word)]
-    sentences.append(words("twin", word=word, rival=f"*{escape_markdown(example.rival)}*", b=b,
-                           twin=format_weight(to_key[here]),
-                           rival_now=format_weight(heads.pair_weights(attention_map, view.pair[0], rival_here)[here]),
-                           rival_twin=format_weight(to_rival[here])))
-    if others := [head for head in weights if head != here]:
-        other = max(others, key=weights.__getitem__)
-        sentences.append(words("other", head=head_label(*other), weight=format_weight(weights[other]),
-                               twin=format_weight(to_key[other]), word=word))
-    return [*sentences, words["caution"]]
+    weights = [heads.pair_weights(each[view.kind], query, noun)
+               for each, (query, *nouns) in zip((record, twin), places) for noun in nouns]
+    if view.kind.base is Kind.CAUSAL and all(abs(weights[2][head] - weight) < BLIND
+                                             for head, weight in weights[0].items()):
+        return [words("blind", word=word)]
+    (query, *nouns), others = places[0], [head for head in weights[0] if head != view.head_id]
+    key, rival = (token_label(record[view.kind].keys, noun) for noun in nouns)
+    here, rival_here, there, rival_there = (format_weight(found[view.head_id]) for found in weights)
+    sentences = [words("twin", b=key, here=here, rival=rival, rival_here=rival_here, word=word, there=there,
+                       rival_there=rival_there)]
+    if view.pair is not None and view.pair[0] == query and view.pair[1] in nouns and others:
+        now, then = weights[nouns.index(view.pair[1])::2]
+        other = max(others, key=now.__getitem__)
+        sentences += [words("other", head=head_label(*other), weight=format_weight(now[other]),
+                            twin=format_weight(then[other]), word=word), words["caution"]]
+    return sentences
 
 
 def row_claim(record: AttentionRecord, view: View) -> str:

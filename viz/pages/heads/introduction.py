@@ -10,9 +10,10 @@ from clearhead.viz.components.component import registered
 from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.layout import flex_row
 
-COOKIE = "clearhead_known"   # marks a browser that has visited before
+COOKIE = "clearhead_known"     # what a browser has done with the introduction
+SEEN, DISMISSED = "0", "1"
 _SHOWN = Kept[bool | None](None)
-_DISMISSED = Kept(False)   # whether this session dismissed it; the browser then remembers that
+_STORED = Kept("")   # the cookie's value to be stored; "" for none
 STEPS = ("strip", "heads-lead", "grid", "heads-open", "heads-what-if")   # container keys of the parts
 _STEP = Kept(-1)        # index of the current step; −1 for none
 _CLOSED = Kept(False)   # whether the tour was taken or dismissed
@@ -22,15 +23,17 @@ def introduce(page: PageContext) -> bool:
     """Draw the introduction on a browser's first visit, unless it opened a link with a view, and return whether it was
     drawn."""
     if _SHOWN.value is None:
-        _SHOWN.value = not st.query_params and st.context.cookies.get(COOKIE) != "1"
-    if _DISMISSED.value:
-        registered("cookie", "js/cookie.js", "module.cookie")(key="known", data=[COOKIE, "1"])
+        known = st.context.cookies.get(COOKIE)
+        _SHOWN.value = known == SEEN or (known != DISMISSED and not st.query_params)
+        _STORED.value = SEEN if _SHOWN.value else ""
+    if _STORED.value:
+        registered("cookie", "js/cookie.js", "module.cookie")(key="known", data=[COOKIE, _STORED.value])
     if not _SHOWN.value or page.present:
         return False
     words = strings("introduction")
 
     def dismiss() -> None:
-        _SHOWN.value, _DISMISSED.value = False, True
+        _SHOWN.value, _STORED.value = False, DISMISSED
 
     def typed() -> None:
         if text := st.session_state["way-sentence"].strip():
@@ -39,7 +42,7 @@ def introduce(page: PageContext) -> bool:
 
     with flex_row("center", gap="xsmall", key="introduction"):
         st.markdown(words["sentence"], width="content")
-        tour_button("secondary")
+        tour_button("primary")
         with st.popover(words["own"]):
             st.text_input(words["own_label"], key="way-sentence", max_chars=300, placeholder=words["own_example"],
                           on_change=typed)
@@ -47,7 +50,7 @@ def introduce(page: PageContext) -> bool:
     return True
 
 
-def tour_button(type: Literal["secondary", "tertiary"] = "tertiary") -> None:
+def tour_button(type: Literal["primary", "tertiary"] = "tertiary") -> None:
     """Draw the button that starts the tour, unless it was already taken."""
     if not _CLOSED.value and _STEP.value < 0:
         st.button(strings("heads")["tour"]["title"], key="tour-start", type=type, icon=":material/explore:",
