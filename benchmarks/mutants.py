@@ -1,30 +1,40 @@
 """Plant small faults, one at a time, and see whether the tests notice: python -m benchmarks.mutants --seed 1 --n 60
 
-A fault changes an operator, a comparison, a constant or a negation in FILES. For each, the tests that import its
-file run, then those of its folder, then `pytest -m fast`, until the first failure or the end of the time. The faults
-are planted in copies of what is committed, one copy for each process.
+A fault changes an operator, a comparison, a constant or a negation in FILES. For each, the tests that execute its line
+run until the first failure or the end of the time, those of the quickest files first; a fault in a line that no test
+executes survives. Which tests execute which lines is measured once for each commit: the tests run with this file as a
+plugin of pytest. Faults are planted in a copy of what is committed.
 """
 import argparse
 import ast
+import hashlib
+import importlib.util
+import inspect
 import json
 import os
-import random
-import re
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from queue import SimpleQueue
+from types import FrameType
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGE = ROOT / "clearhead"
-FILES = ("model/core/**/*.py", "model/capture/**/*.py", "model/studies/**/*.py", "model/look/**/*.py", "*.py")
-IGNORED = "--ignore=tests/test_rules.py"   # the style of a fault is none
+FILES = ("model/core/**/*.py", "model/capture/**/*.py", "model/studies/**/*.py", "model/look/**/*.py",
+         "clearhead/*.py")
+# the runs of pytest that are measured: no browser, and no test of style, because the style of a fault is none
+RUNS = (["tests/model", "tests/clearhead"], ["-m", "fast", "--ignore=tests/model", "--ignore=tests/test_rules.py"])
+PYTEST = [sys.executable, "-m", "pytest", "-q", "--no-header"]
 SWAPPED: dict[type, str] = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*", ast.Pow: "*",
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not",
@@ -36,19 +46,22 @@ SWAPPED: dict[type, str] = {
 class Fault:
     """One change of a source file."""
 
-    path: str    # relative to the root
+    path: str       # relative to the root
     line: int
-    old: str     # the source of the expression
-    new: str     # what replaces it
-    start: int   # in bytes of the file
+    statement: int  # the first line of its statement
+    called: bool    # whether it runs when a function is called, not when the file is imported
+    text: str       # the source of the line
+    old: str        # the source of the expression
+    new: str        # what replaces it
+    start: int      # in bytes of the file
     end: int
 
 
 def faults_in(path: Path) -> Iterator[Fault]:
     """Yield every fault that can be planted in a file."""
     source = path.read_text(encoding="utf-8")
-    starts = [0]
-    for line in source.splitlines(keepends=True):
+    lines, starts = source.splitlines(keepends=True), [0]
+    for line in lines:
         starts.append(starts[-1] + len(line.encode()))
 
     def place(node: ast.expr) -> tuple[int, int]:
@@ -56,26 +69,30 @@ def faults_in(path: Path) -> Iterator[Fault]:
                 starts[int(node.end_lineno or 0) - 1] + int(node.end_col_offset or 0))
 
     content, name = source.encode(), path.relative_to(ROOT).as_posix()
-    for node in expressions(ast.parse(source)):
+    for node, statement, called in expressions(ast.parse(source)):
         whole = place(node)
         for new in changes(node, lambda part: content[slice(*place(part))].decode()):
-            yield Fault(name, node.lineno, content[slice(*whole)].decode(), new, *whole)
+            yield Fault(name, node.lineno, statement, called, lines[node.lineno - 1].strip(),
+                        content[slice(*whole)].decode(), new, *whole)
 
 
-def expressions(tree: ast.AST) -> Iterator[ast.expr]:
-    """Yield the expressions that run: none in annotations, f-strings, errors, patterns and blocks for type checkers."""
+def expressions(tree: ast.AST, statement: int = 0, called: bool = False) -> Iterator[tuple[ast.expr, int, bool]]:
+    """Yield the expressions that run, with the line of their statement and whether they are in a function's body: none
+    in annotations, f-strings, errors, patterns and blocks for type checkers."""
     if isinstance(tree, ast.Raise | ast.JoinedStr | ast.Assert | ast.pattern):
         return
     for field, value in ast.iter_fields(tree):
         if field in ("annotation", "returns"):
             continue
+        inside = called or (field == "body" and isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef))
         for node in value if isinstance(value, list) else [value]:
             if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
                 continue
+            first = node.lineno if isinstance(node, ast.stmt) else statement
             if isinstance(node, ast.expr):
-                yield node
+                yield node, first, inside
             if isinstance(node, ast.AST):
-                yield from expressions(node)
+                yield from expressions(node, first, inside)
 
 
 def changes(node: ast.expr, text: Callable[[ast.expr], str]) -> Iterator[str]:
@@ -96,48 +113,146 @@ def changes(node: ast.expr, text: Callable[[ast.expr], str]) -> Iterator[str]:
 
 
 def drawn(seed: int, count: int) -> list[Fault]:
-    """Draw faults at random, each expression with equal probability."""
-    every = [fault for pattern in FILES for path in sorted(PACKAGE.glob(pattern)) for fault in faults_in(path)]
-    return random.Random(seed).sample(every, count)
+    """Draw faults at random, each with equal probability: those with the smallest hashes. They stay the same when other
+    code changes."""
+    seen: Counter[str] = Counter()
+
+    def order(fault: Fault) -> str:
+        key = f"{seed} {fault.path} {fault.text} {fault.old} {fault.new}"
+        seen[key] += 1
+        return hashlib.sha256(f"{key} {seen[key]}".encode()).hexdigest()
+
+    return sorted((fault for pattern in FILES for path in sorted(ROOT.glob(pattern)) for fault in faults_in(path)),
+                  key=order)[:count]
 
 
-def tests_of(path: str) -> list[list[str]]:
-    """Return the arguments of each run of pytest for a fault in this file: the tests of its folder that import it, the
-    others of the folder, and the fast ones elsewhere."""
-    inside = Path(path).relative_to("clearhead").parent
-    folder = Path("tests", inside if inside.name else "clearhead")
-    while not (ROOT / folder).is_dir():
-        folder = folder.parent
-    named = re.compile(rf"^(from|import) .*\b{Path(path).stem}\b", re.MULTILINE)
-    own = [str(each.relative_to(ROOT)) for each in sorted((ROOT / folder).rglob("test_*.py"))
-           if named.search(each.read_text(encoding="utf-8"))]
-    further = [[str(folder), *(f"--ignore={each}" for each in own)], ["-m", "fast", f"--ignore={folder}"]]
-    return [own, *further] if own else further
+class Executed:
+    """A plugin of pytest: write which lines of model and clearhead each passing test executes, and its seconds. What a
+    fixture executes belongs to every test that uses it."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.lines: set[tuple[str, int]] = set()
+        self.of_fixtures: dict[object, set[tuple[str, int]]] = {}
+        self.tests: dict[str, dict[str, Any]] = {}
+        self.failed: set[str] = set()
+        self.roots = tuple(f"{ROOT / name}{os.sep}" for name in ("model", "clearhead"))
+
+    def called(self, frame: FrameType, event: str, arg: object) -> Callable[..., Any] | None:
+        """Follow functions of model and clearhead; code of modules and classes is not optimized."""
+        code = frame.f_code
+        return self.step if code.co_flags & inspect.CO_OPTIMIZED and code.co_filename.startswith(self.roots) else None
+
+    def step(self, frame: FrameType, event: str, arg: object) -> Callable[..., Any]:
+        """Note a line."""
+        self.lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return self.step
+
+    def pytest_collection_finish(self) -> None:
+        """Start to follow."""
+        threading.settrace(self.called)
+        sys.settrace(self.called)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: object) -> Generator[None, Any, Any]:
+        """Note the lines of a fixture."""
+        before, self.lines = self.lines, set()
+        try:
+            return (yield)
+        finally:
+            self.of_fixtures[fixturedef] = self.lines
+            self.lines = before | self.lines
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: Any) -> Generator[None, Any, Any]:
+        """Note the lines of a test."""
+        self.lines, began = set(), time.perf_counter()
+        result = yield
+        used = [self.of_fixtures.get(each, set()) for every in item._fixtureinfo.name2fixturedefs.values()
+                for each in every]
+        lines: dict[str, list[int]] = {}
+        for path, line in self.lines.union(*used):
+            lines.setdefault(Path(path).relative_to(ROOT).as_posix(), []).append(line)
+        self.tests[item.nodeid] = {"seconds": time.perf_counter() - began, "lines": lines}
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember that a test failed."""
+        if report.failed:
+            self.failed.add(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        """Stop, and write what was noted."""
+        sys.settrace(None)
+        threading.settrace(None)   # type: ignore[arg-type]
+        passed = {name: test for name, test in self.tests.items() if name not in self.failed}
+        self.file.with_suffix(f".{os.getpid()}.json").write_text(json.dumps(passed), encoding="utf-8")
 
 
-def noticed(fault: Fault, checkout: Path, longest: float) -> dict[str, object]:
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the plugin, in pytest's process or in each of its workers."""
+    config.pluginmanager.register(Executed(Path(os.environ["EXECUTED"])))
+
+
+def measured(checkout: Path) -> dict[str, dict[str, Any]]:
+    """Return the seconds and lines of each test that passes in a checkout, from the cache or by running them."""
+    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=checkout, encoding="utf-8").strip()
+    cache = Path(tempfile.gettempdir(), "clearhead-mutants", f"{commit}.json")
+    if not cache.exists():
+        cache.parent.mkdir(exist_ok=True)
+        for arguments in RUNS:
+            subprocess.run([*PYTEST, "-p", "benchmarks.mutants", *arguments], cwd=checkout, check=False,
+                           env=os.environ | {"EXECUTED": str(cache)})
+        parts = sorted(cache.parent.glob(f"{commit}.*.json"))
+        put_together = {name: test for part in parts for name, test in json.loads(part.read_text("utf-8")).items()}
+        cache.write_text(json.dumps(put_together), encoding="utf-8")
+        for part in parts:
+            part.unlink()
+    return json.loads(cache.read_text("utf-8"))
+
+
+def tests_of(fault: Fault, tests: dict[str, dict[str, Any]], longest: float) -> list[str]:
+    """Return the tests that execute a fault's line, or of one that runs on import any line of its file: as many as run
+    within `longest` seconds, those of the quickest files first."""
+    lines = {name: test["lines"].get(fault.path, []) for name, test in tests.items()}
+    if fault.called:
+        found = ([name for name in tests if fault.line in lines[name]]
+                 or [name for name in tests if fault.statement in lines[name]])
+    else:
+        found = [name for name in tests if lines[name]]
+    of_files: Counter[str] = Counter()
+    for name in found:
+        of_files[name.partition("::")[0]] += tests[name]["seconds"]
+    chosen, seconds = [], 0.0
+    for name in sorted(found, key=lambda name: (of_files[name.partition("::")[0]], tests[name]["seconds"])):
+        seconds += tests[name]["seconds"]
+        if seconds < longest:
+            chosen.append(name)
+    return chosen
+
+
+def noticed(fault: Fault, checkout: Path, tests: list[str], longest: float) -> dict[str, object]:
     """Plant a fault in a checkout, run the tests for at most `longest` seconds, and return the fault with the test that
-    noticed it, or "". The file is restored afterwards."""
+    noticed it, or "". The file is restored afterwards, and no bytecode of the fault remains."""
     path, began = checkout / fault.path, time.perf_counter()
     content = path.read_bytes()
     path.write_bytes(content[:fault.start] + fault.new.encode() + content[fault.end:])
     by = ""
-    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    ran = subprocess.Popen([*PYTEST, "-n", "0", "-x", *tests], cwd=checkout, stdout=subprocess.PIPE, encoding="utf-8",
+                           stderr=subprocess.STDOUT, start_new_session=True)
     try:
-        for arguments in tests_of(fault.path):
-            left = longest - (time.perf_counter() - began)
-            ran = subprocess.run([sys.executable, "-m", "pytest", "-n", "0", "-x", "-q", "--no-header", IGNORED,
-                                  *arguments], cwd=checkout, capture_output=True, encoding="utf-8",
-                                 timeout=max(left, 1), env=environment, check=False)
-            if ran.returncode not in (0, 5):   # 5: no tests
-                failed = [line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-                by = failed[-1].split(" - ")[0].partition(" ")[2] if failed else "the start of pytest"
-                break
+        told = ran.communicate(timeout=longest)[0]
+        if ran.returncode:
+            failed = [line for line in told.splitlines() if line.startswith(("FAILED", "ERROR"))]
+            by = failed[-1].split(" - ")[0].partition(" ")[2] if failed else "the start of pytest"
     except subprocess.TimeoutExpired:
         by = ""   # slowness alone proves nothing
     finally:
+        with suppress(ProcessLookupError):
+            os.killpg(ran.pid, signal.SIGKILL)   # with the processes that the tests started
         path.write_bytes(content)
-        os.utime(path, (0, 0))   # or else the fault's bytecode, of the same second and size, would pass for the file's
+        os.utime(path, (0, 0))   # or else bytecode of the fault, of the same second and size, would pass for the file's
+        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
     return asdict(fault) | {"by": by, "seconds": round(time.perf_counter() - began)}
 
 
@@ -146,40 +261,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--n", type=int, default=60)
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--longest", type=float, default=240, help="seconds for each fault")
     parser.add_argument("--json", type=Path, help="append each result to this file, and skip those that are in it")
     chosen = parser.parse_args()
     lines = chosen.json.read_text(encoding="utf-8").splitlines() if chosen.json and chosen.json.exists() else []
     known = {(each["path"], each["start"], each["new"]): each for each in map(json.loads, lines)}
-    faults, results = drawn(chosen.seed, chosen.n), []
+    survived = []
     with tempfile.TemporaryDirectory() as room:
-        free: SimpleQueue[Path] = SimpleQueue()
-        for number in range(chosen.processes):
-            checkout = Path(room, str(number))
-            subprocess.run(["git", "clone", "-q", str(ROOT), str(checkout)], check=True)
-            free.put(checkout)
-
-        def judge(fault: Fault) -> dict[str, object]:
-            if (fault.path, fault.start, fault.new) in known:
-                return known[fault.path, fault.start, fault.new]
-            checkout = free.get()
-            try:
-                found = noticed(fault, checkout, chosen.longest)
-            finally:
-                free.put(checkout)
-            if chosen.json:
-                with chosen.json.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(found) + "\n")
-            return found
-
-        with ThreadPoolExecutor(chosen.processes) as pool:
-            for number, found in enumerate(pool.map(judge, faults), 1):
-                results.append(found)
-                print(f"{number}/{chosen.n} {found['path']}:{found['line']} {found['by'] or 'SURVIVED'} "
-                      f"({found['seconds']} s)", flush=True)
-    survived = [each for each in results if not each["by"]]
-    print(f"\nSeed {chosen.seed}: {len(results) - len(survived)} of {len(results)} noticed, {date.today()}.\n")
+        checkout = Path(room, "clearhead")
+        subprocess.run(["git", "clone", "-q", str(ROOT), str(checkout)], check=True)
+        executed = measured(checkout)
+        for number, fault in enumerate(drawn(chosen.seed, chosen.n), 1):
+            found = known.get((fault.path, fault.start, fault.new))
+            if found is None:
+                tests = tests_of(fault, executed, chosen.longest)
+                found = noticed(fault, checkout, tests, chosen.longest) if tests else asdict(fault) | {
+                    "by": "", "seconds": 0}
+                if chosen.json:
+                    with chosen.json.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(found) + "\n")
+            if not found["by"]:
+                survived.append(found)
+            print(f"{number}/{chosen.n} {found['path']}:{found['line']} {found['by'] or 'SURVIVED'} "
+                  f"({found['seconds']} s)", flush=True)
+    print(f"\nSeed {chosen.seed}: {chosen.n - len(survived)} of {chosen.n} noticed, {date.today()}.\n")
     print("| place | fault |\n| --- | --- |")
     for each in survived:
         print(f"| `{each['path']}:{each['line']}` | `{' '.join(str(each['old']).split())}` → "
