@@ -11,6 +11,7 @@ import hashlib
 import importlib.util
 import inspect
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -34,7 +35,7 @@ FILES = ("model/core/**/*.py", "model/capture/**/*.py", "model/studies/**/*.py",
          "clearhead/*.py")
 # the runs of pytest that are measured: no browser, and no test of style, because the style of a fault is none
 RUNS = (["tests/model", "tests/clearhead"], ["-m", "fast", "--ignore=tests/model", "--ignore=tests/test_rules.py"])
-PYTEST = [sys.executable, "-m", "pytest", "-q", "--no-header"]
+IMPORTED = ("torch", "transformers.modeling_utils", "pandas", "scipy.stats", "huggingface_hub")
 SWAPPED: dict[type, str] = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*", ast.Pow: "*",
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not",
@@ -201,8 +202,8 @@ def measured(checkout: Path) -> dict[str, dict[str, Any]]:
     if not cache.exists():
         cache.parent.mkdir(exist_ok=True)
         for arguments in RUNS:
-            subprocess.run([*PYTEST, "-p", "benchmarks.mutants", *arguments], cwd=checkout, check=False,
-                           env=os.environ | {"EXECUTED": str(cache)})
+            subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.mutants", *arguments], cwd=checkout,
+                           check=False, env=os.environ | {"EXECUTED": str(cache)})
         parts = sorted(cache.parent.glob(f"{commit}.*.json"))
         put_together = {name: test for part in parts for name, test in json.loads(part.read_text("utf-8")).items()}
         cache.write_text(json.dumps(put_together), encoding="utf-8")
@@ -231,6 +232,17 @@ def tests_of(fault: Fault, tests: dict[str, dict[str, Any]], longest: float) -> 
     return chosen
 
 
+def run(checkout: Path, tests: list[str]) -> None:
+    """Run tests in a checkout until the first failure, in this process, and exit with pytest's code."""
+    os.setsid()
+    os.chdir(checkout)
+    with (checkout.parent / "told").open("w") as told:
+        os.dup2(told.fileno(), 1)
+        os.dup2(told.fileno(), 2)
+    sys.exit(int(pytest.main(["-n", "0", "-x", "-q", f"--basetemp={checkout.parent / 'made'}",
+                              "-W", "ignore::pytest.PytestAssertRewriteWarning", *tests])))   # IMPORTED was before it
+
+
 def noticed(fault: Fault, checkout: Path, tests: list[str], longest: float) -> dict[str, object]:
     """Plant a fault in a checkout, run the tests for at most `longest` seconds, and return the fault with the test that
     noticed it, or "". The file is restored afterwards, and no bytecode of the fault remains."""
@@ -238,18 +250,18 @@ def noticed(fault: Fault, checkout: Path, tests: list[str], longest: float) -> d
     content = path.read_bytes()
     path.write_bytes(content[:fault.start] + fault.new.encode() + content[fault.end:])
     by = ""
-    ran = subprocess.Popen([*PYTEST, "-n", "0", "-x", *tests], cwd=checkout, stdout=subprocess.PIPE, encoding="utf-8",
-                           stderr=subprocess.STDOUT, start_new_session=True)
+    process = multiprocessing.get_context("fork").Process(target=run, args=(checkout, tests))   # keeps the imports
     try:
-        told = ran.communicate(timeout=longest)[0]
-        if ran.returncode:
-            failed = [line for line in told.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        process.start()
+        process.join(longest)
+        if process.exitcode:   # None if time is over, because slowness alone proves nothing
+            told = (checkout.parent / "told").read_text(encoding="utf-8").splitlines()
+            failed = [line for line in told if line.startswith(("FAILED", "ERROR"))]
             by = failed[-1].split(" - ")[0].partition(" ")[2] if failed else "the start of pytest"
-    except subprocess.TimeoutExpired:
-        by = ""   # slowness alone proves nothing
     finally:
         with suppress(ProcessLookupError):
-            os.killpg(ran.pid, signal.SIGKILL)   # with the processes that the tests started
+            os.killpg(int(process.pid or 0), signal.SIGKILL)   # with the processes that the tests started
+        process.join()
         path.write_bytes(content)
         os.utime(path, (0, 0))   # or else bytecode of the fault, of the same second and size, would pass for the file's
         Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
@@ -271,6 +283,8 @@ def main() -> None:
         checkout = Path(room, "clearhead")
         subprocess.run(["git", "clone", "-q", str(ROOT), str(checkout)], check=True)
         executed = measured(checkout)
+        for name in IMPORTED:
+            importlib.import_module(name)
         for number, fault in enumerate(drawn(chosen.seed, chosen.n), 1):
             found = known.get((fault.path, fault.start, fault.new))
             if found is None:
