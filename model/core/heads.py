@@ -123,9 +123,8 @@ def rank_heads_for_pair(attention_map: AttentionMap, query: int, key: int) -> li
 
 
 def largest_first(values: dict[HeadId, float]) -> list[tuple[int, int, float]]:
-    """Sort {(layer, head): value} into (layer, head, value), largest first, ties in model order."""
-    return sorted(((layer, head, value) for (layer, head), value in values.items()),
-                  key=lambda entry: (-entry[2], entry[0], entry[1]))
+    """Sort {(layer, head): value} into (layer, head, value), largest first, ties in the order of the heads given."""
+    return sorted(((layer, head, value) for (layer, head), value in values.items()), key=lambda entry: -entry[2])
 
 
 def overview(attention_map: AttentionMap) -> Overview:

@@ -97,7 +97,7 @@ class Walk:
         stream, after = self._start(), self.trace.start(self.stack).output
         for block in self.trace.blocks:
             if block.kind is self.stack:
-                scale = (block.before * after).sum(keepdims=True) / (after * after).sum()
+                scale = (block.before * after).sum() / (after * after).sum()
                 if not same_numbers(after, block.before) and same_numbers(after * scale, block.before):
                     stream = stream.scaled(scale)
                 gap = block.before[self.rows] - stream.total

@@ -2,7 +2,20 @@
 import pytest
 from huggingface_hub import constants
 
+from clearhead.model.ask.jobs import Job
 from clearhead.model.core.query import quiet
+
+
+@pytest.fixture(autouse=True)
+def _progress(monkeypatch):
+    """Fail every question whose progress is not between 0 and 1."""
+    report = Job.report
+
+    def checked(job, fraction, text):
+        assert 0 <= fraction <= 1, text
+        report(job, fraction, text)
+
+    monkeypatch.setattr(Job, "report", checked)
 
 
 @pytest.fixture(scope="session")

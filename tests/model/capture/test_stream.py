@@ -42,6 +42,7 @@ def test_factors_are_measured(keep, factor):
     first, second = steps(x, a, [m, middle.astype(np.float32), numbers()], [norm(middle).input], middle + 0.5 * m,
                           (norm(x), norm(middle)))
     np.testing.assert_allclose(np.broadcast_to(first.factor, (T, D)), np.broadcast_to(factor, (T, D)), rtol=1e-4)
+    assert (first.scale is None) == bool(np.all(keep == 1))
     np.testing.assert_allclose(1 if first.scale is None else first.scale, keep, rtol=1e-5)
     np.testing.assert_allclose(second.wrote, 0.5 * m, atol=1e-5)
 

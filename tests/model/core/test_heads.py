@@ -114,6 +114,11 @@ def test_measures_equal_their_equations_on_the_whole_matrix(kind):
         assert found[name] == pytest.approx(value, rel=1e-4, abs=1e-7), name
 
 
+def test_single_token_looks_at_itself():
+    found = measure(record(1)[Kind.SELF]).frame().loc[(1, 3)]
+    assert found[["previous", "next", "same"]].tolist() == [0, 0, 1]
+
+
 def test_cells_that_a_mask_allows_are_those_of_a_head_or_of_any_head():
     cells = np.random.default_rng(3).random((HEADS, 6, 7)) < 0.4
     rows, keys = slice(1, 5), slice(2, 7)

@@ -102,6 +102,8 @@ def test_long_head_is_max_pooled_without_full_matrix(allowed, monkeypatch):
     shown = displayed_head(answer, PLAIN)
     assert np.allclose(shown.weights, expected.reshape(47, 5, 47, 5).max((1, 3)), atol=1e-6)
     assert shown.row_of(14) == 2 and "5 × 5 tokens" in shown.notes[0]
+    tall = record(["q"] * 120, Kind.CROSS, ["k"] * 7)   # only the queries are too many
+    assert displayed_head(tall, replace(PLAIN, kind=Kind.CROSS)).weights.shape == (40, 3)
 
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])

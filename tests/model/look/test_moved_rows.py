@@ -94,6 +94,8 @@ class Moving(nn.Module):
         if self.route == "module":
             return self.layer(moved)
         sides = {"both": (moved, moved), "keys": (x, moved), "queries": (moved, x)}[self.side]
+        if self.route == "heads":
+            return self.layer.self_attn(*sides, sides[1])[0]
         query, key = self.query(sides[0]), self.key(sides[1])
         if self.route == "by hand":
             return (query @ key.mT).softmax(-1) @ sides[1]
@@ -126,7 +128,7 @@ def looked_at(drawn: random.Random) -> tuple[str, int, int]:
     """Look at a random module. Returns what it does, and how many sides are in the order of the input and named."""
     ids = not drawn.randrange(3)
     steps = drawn.choices(list(ANY if ids else VECTORS), k=drawn.choice((1, 1, 2, 3)))
-    chosen = (drawn.choice(("module", "by hand", "fused")), drawn.choice((COUNT, 8)), 0 if ids else drawn.randrange(2),
+    chosen = (drawn.choice(("module", "heads", "by hand", "fused")), drawn.choice((COUNT, 8)), 0 if ids else drawn.randrange(2),
               drawn.choice(("both", "keys", "queries")))
     network = Moving([VECTORS[step] for step in steps], *chosen).eval()
     given = torch.stack([torch.randperm(COUNT) for _ in range(2)]) if ids else torch.randn(2, COUNT, chosen[1])

@@ -5,7 +5,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clearhead.model.core.query import Kind
@@ -90,12 +90,14 @@ def values_of(layer, head, measure, count=MANY):
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60), st.sampled_from([SHARE, TOKENS]))
+@example([0.0, 1.0], SHARE)
 def test_decile_error_is_within_its_bound(numbers, bins):
     values = np.array(numbers) * (1 if bins is SHARE else 500)
     histogram = np.bincount(bins.of(values), minlength=bins.count)[None]
     found, error = deciles(bins, histogram, values[None].min(1), values[None].max(1))
     exact = np.quantile(values, np.arange(1, 10) / 10, method="inverted_cdf")
     assert (np.abs(found[0] - exact) <= error[0] + 1e-12).all() and (np.diff(found[0]) >= 0).all()
+    assert error[0] <= np.diff(bins.edges).max() / 2
     none = deciles(bins, histogram * 0, np.array([np.inf]), np.array([-np.inf]))
     assert all(np.isnan(each).all() for each in none)
 

@@ -13,8 +13,8 @@ from clearhead.model.core.record import AttentionMap, Reported
 from clearhead.model.core.tokens import patch_tokens
 from clearhead.model.studies.attribution import Attribution, ceiling
 from clearhead.model.studies.claims import measured
+from clearhead.model.studies.claims.catalogue import CLAIMS
 from clearhead.model.studies.claims.claim import SINKS, WIDTH, Reason, judge, reason
-from clearhead.model.studies.claims.measured import by_depth
 from clearhead.model.studies.coreference import map_of, shipped_cases, words_of
 from clearhead.model.studies.faithfulness import by_head, texts
 from clearhead.model.studies.induction import Film
@@ -58,24 +58,26 @@ def test_shuffled_rows_keep_their_weights_and_know_no_position():
 
 # neighbours, depth, pronouns, grammar
 
+MEASURES = {claim.name: claim.measure for claim in CLAIMS}
+
+
 @pytest.mark.parametrize(("measure", "offset"), [("previous", -1), ("next", 1)])
 @pytest.mark.parametrize(("share", "expected"), [(0.9, Reason.ABOVE), (0.3, Reason.BELOW)])
 def test_neighbour(measure, offset, share, expected):
     layer = [looking(11, lambda row: row, share), looking(11, lambda row: row + offset, share)]
-    found = measured.neighbour(measure, offset)(ASKED, FakeModels(lambda query: planted([layer])), quiet)
+    found = MEASURES[measure](ASKED, FakeModels(lambda query: planted([layer])), quiet)
     assert verdict(found) is expected and found.picture.head == (0, 1)
     assert found.findings[0].heads == ((0, 1), (0, 1)) and found.findings[0].n == 60
 
 
 @pytest.mark.parametrize(("measure", "low", "high"), [
-    (by_depth("distance", "tokens"), NEAR, FAR),
-    (by_depth("special", "share"), looking(10, lambda row: 4), looking(10, lambda row: 0)),
-    (by_depth("entropy", "bits", way=-1), looking(10, lambda row: row, 0.1), NEAR)])
+    ("distance", NEAR, FAR), ("special", looking(10, lambda row: 4), looking(10, lambda row: 0)),
+    ("breadth", looking(10, lambda row: row, 0.1), NEAR)])
 def test_depth(measure, low, high):
     up, down = ([[low], [low], [high], [high]], [[high], [high], [low], [low]])
     for layers, expected in ((up, Reason.ABOVE), (down, Reason.BELOW), ([[low]] * 4, Reason.UNCLEAR)):
-        assert verdict(measure(ASKED, FakeModels(lambda query, layers=layers: planted(layers, texts=WORDS)),
-                               quiet)) is expected
+        models = FakeModels(lambda query, layers=layers: planted(layers, texts=WORDS))
+        assert verdict(MEASURES[measure](ASKED, models, quiet)) is expected
     lower, upper = measured.halves(planted([[NEAR], [NEAR], [NEAR]]).maps[0])   # the middle layer is in neither
     assert lower.tolist() == [True, False, False] and upper.tolist() == [False, False, True]
 
