@@ -67,7 +67,8 @@ def record(texts: int | Sequence[str] = QUERIES, kind: Kind = Kind.SELF, keys: S
     else:
         queries = tokens(texts, special)
     other = queries if keys is None else tokens(keys, special)
-    made = [layer(index, len(queries), len(other), allowed=_mask_of(kind), **changes) for index in range(layers)]
+    changes = {"allowed": _mask_of(kind)} | changes
+    made = [layer(index, len(queries), len(other), **changes) for index in range(layers)]
     joined = "the text" if isinstance(texts, int) else "".join(texts)
     return _recorded(kind, queries, other, made, joined if text is None else text)
 

@@ -7,7 +7,7 @@ import pytest
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Causal, Dense, Full, Relative
 from clearhead.model.core.query import Box, Kind, NotFinite, UserError
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Reported
+from clearhead.model.core.record import AttentionMap, AttentionRecord, Prediction, Reported
 from clearhead.model.core.tokens import Tokens, patch_tokens, tokens_of_texts
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record
 
@@ -59,6 +59,11 @@ def test_reported_weights_must_be_weights():
         Reported(0, weights(), Causal())
     with pytest.raises(ValueError, match="from 0 to 1"):
         Reported(0, -weights(), Full())
+
+
+def test_prediction_is_written_by_its_likeliest_last_answers():
+    made = Prediction("next", (0, 1), ((1,), (2, 3)), (("a",), ("b", "c")), ((1.0,), (0.75, 0.25)), (0.0, 0.0))
+    assert repr(made) == "<Prediction: next 'b' 0.750, 'c' 0.250>"
 
 
 def test_bytes_count_shared_arrays_once():

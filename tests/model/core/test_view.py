@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clearhead.model.core import heads
-from clearhead.model.core.attention import Causal, Full, SlidingWindow
+from clearhead.model.core.attention import Causal, Dense, Full, SlidingWindow
 from clearhead.model.core.query import Kind, UserError, quiet
 from clearhead.model.core.view import (
     TokenRankingQuery,
@@ -53,6 +53,15 @@ def test_hidden_special_tokens_are_not_renormalised():
     assert "renormalised" in again.notes[0]
 
 
+@pytest.mark.parametrize(("blind", "said"), [
+    ((), ()), ((2, 5), ("sees nothing, as the mask allows no key: t2 (2), t5 (5)",)),
+    (range(N), ("masked out: the mask lets no token of this head look at anything",))])
+def test_rows_that_see_nothing_are_named(blind, said):
+    mask = np.ones((N, N), bool)
+    mask[list(blind)] = False
+    assert displayed_head(record(N, allowed=Dense(mask)), PLAIN).notes == said
+
+
 def test_keeping_mass_keeps_the_largest_weights():
     kept = keep_mass(whole(), 0.7)
     for before, after in zip(whole(), kept):
@@ -75,13 +84,11 @@ def test_quadrants_cut_by_segment():
 @pytest.mark.parametrize("filters", [{}, {"hide_special": True}, {"keep": 0.6}, {"keep": 0.6, "renormalise": True},
                                      {"hide_special": True, "renormalise": True}], ids=str)
 def test_row_of_every_head_equals_the_displayed_head(allowed, filters):
-    answer = record(N)
-    layers = tuple(replace(layer, allowed=allowed) for layer in answer.maps[0].layers)
-    answer = replace(answer, maps=(replace(answer.maps[0], layers=layers),))
+    answer = record(N, allowed=allowed)
     for token in (1, 4, N - 1):
         found = displayed_rows(answer.maps[0], View(token=token, **filters))
-        assert [rows.shape for rows in found] == [(layer.heads, N) for layer in layers]
-        for layer, rows in zip(layers, found):
+        assert [rows.shape for rows in found] == [(layer.heads, N) for layer in answer.maps[0].layers]
+        for layer, rows in zip(answer.maps[0].layers, found):
             seen = allowed.block(slice(0, N), slice(0, N))[token] & (np.arange(N) >= bool(filters.get("hide_special")))
             for head, row in enumerate(rows):
                 shown = displayed_head(answer, View(layer=layer.index, head=head, **filters))
@@ -93,11 +100,9 @@ def test_row_of_every_head_equals_the_displayed_head(allowed, filters):
 @pytest.mark.parametrize("allowed", [Causal(), SlidingWindow(300), Full()], ids=str)
 def test_long_head_is_max_pooled_without_full_matrix(allowed, monkeypatch):
     monkeypatch.setattr("clearhead.model.core.view.MAX_UNPOOLED", 50)
-    answer = record(233, special=())
-    part = replace(answer.maps[0].layer(1), allowed=allowed)
-    answer = replace(answer, maps=(replace(answer.maps[0], layers=(part,)),))
+    answer = record(233, special=(), allowed=allowed)
     expected = np.zeros((235, 235))
-    expected[:233, :233] = heads.weights(part, 4)
+    expected[:233, :233] = heads.weights(answer.maps[0].layer(1), 4)
     monkeypatch.setattr("clearhead.model.core.heads.weights", None)
     shown = displayed_head(answer, PLAIN)
     assert np.allclose(shown.weights, expected.reshape(47, 5, 47, 5).max((1, 3)), atol=1e-6)

@@ -128,8 +128,8 @@ def looked_at(drawn: random.Random) -> tuple[str, int, int]:
     """Look at a random module. Returns what it does, and how many sides are in the order of the input and named."""
     ids = not drawn.randrange(3)
     steps = drawn.choices(list(ANY if ids else VECTORS), k=drawn.choice((1, 1, 2, 3)))
-    chosen = (drawn.choice(("module", "heads", "by hand", "fused")), drawn.choice((COUNT, 8)), 0 if ids else drawn.randrange(2),
-              drawn.choice(("both", "keys", "queries")))
+    chosen = (drawn.choice(("module", "heads", "by hand", "fused")), drawn.choice((COUNT, 8)),
+              0 if ids else drawn.randrange(2), drawn.choice(("both", "keys", "queries")))
     network = Moving([VECTORS[step] for step in steps], *chosen).eval()
     given = torch.stack([torch.randperm(COUNT) for _ in range(2)]) if ids else torch.randn(2, COUNT, chosen[1])
     batch, does = drawn.randrange(2), f"{steps} {chosen} ids={ids}"

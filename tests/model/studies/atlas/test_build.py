@@ -45,6 +45,12 @@ def test_every_kind_of_file_is_read_in_turn(corpus):
     assert items(Corpus(corpus.paths, limit=4)) == every[:4]
 
 
+def test_parquet_file_without_text_is_refused(tmp_path):
+    parquet.write_table(pa.table({"text": [None, " "]}), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match="contains no text"):
+        items(Corpus((tmp_path / "a.parquet",)))
+
+
 def test_shards_do_not_depend_on_the_start(tmp_path):
     (tmp_path / "a.txt").write_text("\n".join(f"text {number}" for number in range(2 * SHARD + 3)), encoding="utf-8")
     corpus = Corpus((tmp_path / "a.txt",))
