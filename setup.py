@@ -25,6 +25,7 @@ class Build(build_py):
         shutil.copytree(HERE / ".streamlit", inside / "run" / ".streamlit", dirs_exist_ok=True)
         for name in ("app.py", "server.py"):
             shutil.copy2(HERE / name, inside / "run" / name)
+        shutil.copy2(HERE / "LICENSE", inside / "LICENSE")
         (inside / "commit.txt").write_text(commit() + "\n", encoding="utf-8")
 
 

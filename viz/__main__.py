@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from clearhead.model import sources
-from clearhead.model.cli.commands import READ, WRITE, Commands, answer_to, kept_picture, run
+from clearhead.model.cli.commands import FOLDER, READ, WRITE, Commands, answer_to, kept_picture, run
 from clearhead.model.core.files import refuse_overwriting, write
 from clearhead.model.core.query import HeadId, Query, UserError, Window
 from clearhead.model.core.record import AttentionRecord
@@ -139,6 +139,29 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
             write(out, content)
             said.append(f"{out}: {len(content):,} bytes")
     click.echo("\n".join(said))   # for both files, or for neither if one is refused
+
+
+@main.command("site")
+@click.argument("folder", type=FOLDER)
+@click.option("--file", "single", type=WRITE, help="Also write the page as one HTML file, which needs no server.")
+def site(folder: Path, single: Path | None) -> None:
+    """Write Clearhead as static files into FOLDER: a page that computes MiniLM's heads in the browser. Copy the folder to
+    any web server, below any path; the page makes no request to another site.
+
+    \b
+    clearhead site public
+    clearhead site public --file clearhead.html
+    """
+    from clearhead.viz.export.site.build import site_of, write_folder
+
+    if single:
+        refuse_overwriting(single)
+    made = site_of(lambda model, text: answer_to(sources.open_query(model, text)))
+    click.echo(f"{folder}: {write_folder(made, folder):,} bytes")
+    if single:
+        content = made.single()
+        write(single, content)
+        click.echo(f"{single}: {len(content):,} bytes")
 
 
 @main.command("notebook")

@@ -1,0 +1,68 @@
+"""Make the site: round the model, record the page's first answers, and write the files."""
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from clearhead.model import sources
+from clearhead.model.core.files import ASSETS, make_folder, write
+from clearhead.model.core.query import UserError, frozen, quiet
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.view import View
+from clearhead.viz.app.examples import examples, token_of
+from clearhead.viz.export.site import page, rounding
+from clearhead.viz.style.text import strings
+
+NAME, HEAD = "minilm", (3, 1)   # the model, and the head that is open at first: coreference
+LICENCES = "LICENSES"
+Ask = Callable[[str, str], AttentionRecord]   # the answer of a model to a text
+
+
+@frozen
+class Site:
+    """The parts of the page in the browser."""
+
+    opening: page.Opening
+    model: bytes         # its file, with rounded weights
+    weights: str         # SHA-256 of the weights before rounding
+
+    def files(self) -> dict[str, bytes]:
+        """Return the folder's files, by name."""
+        return page.folder_files(self.opening, self.model) | {
+            f"{LICENCES}/README.md": strings("site")("licence", file=page.MODEL, weights=self.weights,
+                                                     rounded=hashlib.sha256(self.model).hexdigest()).strip().encode(),
+            f"{LICENCES}/Apache-2.0.txt": (ASSETS.parent / "LICENSE").read_bytes()}
+
+    def single(self) -> bytes:
+        """Return the page as one HTML file."""
+        return page.single_page(self.opening, self.model)
+
+
+def site_of(ask: Ask) -> Site:
+    """Make the site from the installed model. Raises UserError if it is missing."""
+    folder, example = sources.fetch_now(NAME, quiet), next(each for each in examples() if each.swap and each.twin)
+    texts = (example.text, str(example.twin))
+    records = tuple(ask(NAME, text) for text in texts)
+    with tempfile.TemporaryDirectory() as room:
+        rounded = Path(room, "rounded")
+        rounding.write_rounded(folder, rounded)
+        checks = {text: ask(str(rounded), text) for text in texts}
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    token = token_of(records[0].maps[0].keys, (example.text,), example.pair[0])
+    view = View(layer=HEAD[0], head=HEAD[1], token=token)
+    return Site(page.Opening(records, view, example.swap or ("", "")), rounding.packed_model(folder, config, checks),
+                hashlib.sha256((folder / rounding.WEIGHTS).read_bytes()).hexdigest())
+
+
+def write_folder(site: Site, folder: Path) -> int:
+    """Write the site's files into a folder and return their size in bytes. Raises UserError for a folder that holds
+    anything else, or if it cannot be written."""
+    files = site.files()
+    known = {name.partition("/")[0] for name in files}
+    if folder.is_dir() and any(path.name not in known for path in folder.iterdir()):
+        raise UserError(f"{folder} holds other files; choose a new or an empty folder.")
+    make_folder(folder / LICENCES)
+    for name, content in files.items():
+        write(folder / name, content)
+    return sum(map(len, files.values()))

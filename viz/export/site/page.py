@@ -1,0 +1,131 @@
+"""Write the page in the browser: as a folder of static files for any host, or as one HTML file without neighbours."""
+import hashlib
+import html
+import re
+from urllib.parse import quote
+
+from clearhead.model.core.files import ASSETS
+from clearhead.model.core.query import frozen
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.version import VERSION
+from clearhead.model.core.view import View
+from clearhead.viz.components.bundle import script, stylesheet
+from clearhead.viz.components.component import constants
+from clearhead.viz.components.from_record import picture_of
+from clearhead.viz.components.messages import pack, root_codes, unpack
+from clearhead.viz.components.token_labels import token_axis
+from clearhead.viz.export.handout.page import as_json, component, controls, packed, policy
+from clearhead.viz.export.site.rounding import all_weights
+from clearhead.viz.style.text import strings
+
+COMPONENTS = ("head_grid", "head_view", "token_strip")
+MODEL, OFFLINE = "minilm-8bit.bin", "offline.js"
+LOGO = '<svg viewBox="0 0 27 30" aria-hidden="true">{}</svg>'
+
+
+@frozen
+class Opening:
+    """What the page shows first."""
+
+    records: tuple[AttentionRecord, ...]   # of the exact model; the first one is drawn
+    view: View                             # its head and token
+    swap: tuple[str, str]                  # two words that a button exchanges
+
+
+def folder_files(opening: Opening, model: bytes) -> dict[str, bytes]:
+    """Return the folder's files by name, without licences. model: the rounded one."""
+    page = page_html(opening, len(model))
+    digest = hashlib.sha256(page + model).hexdigest()[:16]
+    offline = stylesheet("site/offline.js").replace("DIGEST", digest).replace("FILE", MODEL)
+    return {"index.html": page, MODEL: model, OFFLINE: offline.encode()}
+
+
+def single_page(opening: Opening, model: bytes) -> bytes:
+    """Return the page with its model inside, which also opens from a disk."""
+    return page_html(opening, len(model), f'<script type="text/plain" id="model">{packed(model)}</script>')
+
+
+def page_html(opening: Opening, size: int, inside: str = "") -> bytes:
+    """Return the HTML page. size: of the model's file, in bytes. inside: a script with it."""
+    words, records = strings("site"), opening.records
+    told = {name: html.escape(text) for name, text in words.items() if isinstance(text, str)}
+    code = script("site/site.js", *(f"{name}/{name}.js" for name in COMPONENTS))
+    code += f'modules["site/site.js"].start({{{", ".join(map(component, COMPONENTS))}}});\n'
+    worker = script("site/worker.js") + 'modules["site/worker.js"].start(self);\n'
+    if any(re.search(r"</script|<!--", text, re.IGNORECASE) for text in (code, worker)):
+        raise ValueError("a script that would end its own element: escape what it quotes")
+    mark = "".join(re.findall(r"<(?:path|rect) [^>]*stroke[^>]*/>|<rect [^>]*/>",
+                              (ASSETS / "images" / "logo-light.svg").read_text(encoding="utf-8")))
+    icon = quote(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 27 30">{mark}</svg>')
+    recorded = "\n".join(f'<script type="text/plain" class="recorded">{packed(_recorded(record))}</script>'
+                         for record in records)
+    rules = f"{policy([('', code)])}; connect-src 'self'; worker-src 'self' blob:"
+    count = sum(layer.heads for layer in records[0].maps[0].layers)
+    return f"""<!doctype html>
+<html lang="en" data-size="{size}">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{rules}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="Clearhead {VERSION}">
+<meta name="description" content="{told["about"]}">
+<title>{told["title"]}</title>
+<link rel="icon" href="data:image/svg+xml,{icon}">
+<style>{stylesheet("site/site.css")}</style>
+<body>
+<header><h1>{LOGO.format(mark)}{told["title"]}</h1>
+<details class="app"><summary>{told["app"]}</summary><div><p>{told["app_about"]}</p>
+<pre tabindex="0">{told["app_commands"].strip()}</pre></div></details></header>
+<main>
+<noscript><p>{told["no_script"]}</p></noscript>
+<form id="ask"><label class="unseen" for="text">{told["sentence"]}</label>
+<input type="text" id="text" maxlength="4000" autocomplete="off" spellcheck="false">
+<button class="loud">{told["show"]}</button>
+<button type="button" id="swap" hidden>{html.escape(words("swap", a=opening.swap[0], b=opening.swap[1]))}</button></form>
+<div id="strip"></div>
+<div id="changes"></div>
+<div id="news" role="status"></div>
+<div id="both">
+<section aria-labelledby="all"><div class="bar"><h2 id="all">{html.escape(words("grid", count=count))}</h2>
+<span>{told["grid_about"]}</span></div><div id="grid"></div></section>
+<section aria-labelledby="title"><div class="bar"><h2 id="title"></h2></div>
+<div id="tools"><div id="choices"></div>
+<div class="choices"><button id="silence" title="{told["silence_about"]}">{told["silence"]}</button>
+<button id="hide" title="{told["hide_about"]}">{told["hide_none"]}</button></div>
+<label title="{told["temper_about"]}">{told["temper"]} <input type="range" id="temper" step="0.05"><span id="t"></span></label>
+<div class="choices"><button id="png">{told["png"]}</button>
+<a class="button" id="link" target="_blank" title="{told["link_about"]}">{told["link"]}</a></div></div>
+<div id="head"></div></section>
+</div>
+</main>
+<footer id="below"><details><summary id="verdict"></summary><div id="why"></div></details>
+<span>{html.escape(words("source", version=VERSION))}</span></footer>
+<script type="application/json" id="data">{as_json(_fixed(opening) | {"offline": "" if inside else OFFLINE})}</script>
+{recorded}
+<script type="text/plain" id="worker">{worker}</script>
+<script type="module">{code}</script>
+{inside}
+</body>
+</html>
+""".encode()
+
+
+def _fixed(opening: Opening) -> dict[str, object]:
+    """Return what no answer changes: texts, the first state, and the fields of the components' messages."""
+    record, view, words = opening.records[0], opening.view, strings("site")
+    head, grid = (picture_of(record, view, whole).messages() for whole in (False, True))
+    like = {name: unpack(message)[0] for name, message in
+            zip(("head", "state", "grid", "gridState"), (*head, *grid), strict=True)}
+    like["strip"] = {"part": "body", **constants("strip")}
+    first = {"text": record.asked.text, "head": f"{view.layer}.{view.head}", "lens": view.lens, "transpose": False,
+             "token": view.token, "pair": None, "hide": [], "silence": [], "temper": {}}
+    named = {**words, "source": words("source", version=VERSION), "lenses": controls()["lens"],
+             "transpose": controls()["transpose"]}
+    return {"words": named, "first": first, "like": like, "layers": len(record.maps[0].layers),
+            "heads": record.maps[0].layers[0].heads, "twin": opening.swap, "file": MODEL}
+
+
+def _recorded(record: AttentionRecord) -> bytes:
+    """Return a message with a record's tokens and the codes of all its weights."""
+    axis = token_axis(record.maps[0].keys)
+    return pack({"text": record.asked.text, "texts": axis["texts"], "flags": axis["flags"]},
+                {"codes": root_codes(all_weights(record))})
