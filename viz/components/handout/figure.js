@@ -24,8 +24,8 @@ export async function bytesIn(script) {
  * Draw a component in an element's shadow root.
  * @param {Element} parent
  * @param {{mount: import("../js/component.js").Mount, css: string}} component
- * @param {Uint8Array} body
- * @param {Uint8Array} state
+ * @param {Uint8Array | object} body
+ * @param {Uint8Array | object} state
  * @param {(event: *) => void} send
  * @returns {{update: (message: Uint8Array | object) => void}}
  */

@@ -8,7 +8,7 @@ import { header } from "./messages.js";
  * The `mount` export of a component's module: draw the large message in an element.
  * @callback Mount
  * @param {HTMLElement | ShadowRoot} element
- * @param {Uint8Array} bytes  packed by messages.py
+ * @param {Uint8Array | object} bytes  packed by messages.py, or in a page without a server the message itself
  * @param {(event: *) => void} send  sends an event to the page
  * @returns {View} update: receives each later message
  */

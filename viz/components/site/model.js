@@ -45,8 +45,8 @@ export function modelOf(code, loaded, heads) {
    * @param {import("./encoder.js").Edits} [edits]
    * @returns {Promise<any>}
    */
-  function ask(text, edits = {}) {
-    const key = JSON.stringify([text, edits]);
+  function ask(text, { hide = [], silence = [], temper = {} } = {}) {
+    const edits = { hide, silence, temper }, key = JSON.stringify([text, edits]);
     if (!answers.has(key)) answers.set(key, compute(text, edits));
     if (answers.size > KEPT) answers.delete(answers.keys().next().value);
     return answers.get(key);

@@ -1,23 +1,34 @@
-// The service worker: keep the page and its model, so that it opens without a network. DIGEST changes with the files.
-const scope = /** @type {ServiceWorkerGlobalScope} */ (/** @type {unknown} */ (self));
-const own = `clearhead ${scope.registration.scope} `, name = own + "DIGEST", files = ["./", "FILE"];
+// The service worker, which keeps the page and its model, so that the page opens without a network.
 
-async function keep() {
-  const cache = await caches.open(name);
-  await cache.addAll(files.map((each) => new Request(each, { cache: each === "./" ? "no-cache" : "force-cache" })));
-  await scope.skipWaiting();
+/**
+ * @param {*} scope  a ServiceWorkerGlobalScope
+ * @param {string} digest  of the files, so that new ones replace the old
+ * @param {string[]} files  addresses relative to the worker; the first is the page
+ */
+export function start(scope, digest, [page, ...others]) {
+  const own = `clearhead ${scope.registration.scope} `, name = own + digest;
+
+  async function keep() {
+    const cache = await scope.caches.open(name);
+    const asked = others.map((file) => new Request(file, { cache: "force-cache" }));   // the page has just loaded them
+    await cache.addAll([new Request(page, { cache: "no-cache" }), ...asked]);
+    await scope.skipWaiting();
+  }
+
+  async function forget() {
+    for (const other of await scope.caches.keys()) {
+      if (other.startsWith(own) && other !== name) await scope.caches.delete(other);
+    }
+    await scope.clients.claim();
+  }
+
+  async function answer(request) {
+    const cache = await scope.caches.open(name), opens = request.url === new URL(page, scope.location.href).href
+      || request.url.endsWith("/index.html");
+    return await cache.match(opens ? page : request) ?? fetch(request);
+  }
+
+  scope.addEventListener("install", (event) => event.waitUntil(keep()));
+  scope.addEventListener("activate", (event) => event.waitUntil(forget()));
+  scope.addEventListener("fetch", (event) => event.respondWith(answer(event.request)));
 }
-
-async function forget() {
-  for (const other of await caches.keys()) if (other.startsWith(own) && other !== name) await caches.delete(other);
-  await scope.clients.claim();
-}
-
-async function answer(request) {
-  const cache = await caches.open(name), page = request.mode === "navigate";
-  return await cache.match(page ? "./" : request) ?? fetch(request);
-}
-
-scope.addEventListener("install", (event) => event.waitUntil(keep()));
-scope.addEventListener("activate", (event) => event.waitUntil(forget()));
-scope.addEventListener("fetch", (event) => event.respondWith(answer(event.request)));

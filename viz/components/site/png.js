@@ -1,7 +1,9 @@
 // Save a picture as it is on the screen: the canvases and texts of its elements are drawn on one canvas.
 import { node } from "../js/shared.js";
 
-const EDGE = 16, LINE = 20, SCALE = 2;   // pixels around the picture and per line of its caption; pixels per pixel
+const EDGE = 16, LINE = 18, SCALE = 2;   // pixels around the picture and per line of its caption; pixels per pixel
+
+const FONT = "12px system-ui, sans-serif";
 
 // Draw an element's own box and text at its place; `left` and `top` is the origin.
 function drawElement(pen, element, left, top) {
@@ -60,17 +62,30 @@ function drawText(pen, text, look, left, top) {
   write(text.length);
 }
 
+// Break words into lines of this width.
+function linesOf(pen, words, width) {
+  const lines = [""];
+  for (const word of words.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (pen.measureText(longer).width > width) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines;
+}
+
 /**
  * Return a picture as a PNG file.
  * @param {HTMLElement} picture  a component's root
- * @param {string[]} caption  lines below it
+ * @param {string} caption  the words below it
  * @param {{ink: string, paper: string}} colours
  * @returns {Promise<Blob>}
  */
 export function pngOf(picture, caption, { ink, paper }) {
   const canvas = node("canvas"), pen = canvas.getContext("2d"), { left, top, width, height } = picture.getBoundingClientRect();
+  pen.font = FONT;
+  const lines = linesOf(pen, caption, width);
   canvas.width = SCALE * (width + 2 * EDGE);
-  canvas.height = SCALE * (height + 2 * EDGE + LINE * caption.length);
+  canvas.height = SCALE * (height + 3 * EDGE + LINE * lines.length);
   pen.scale(SCALE, SCALE);
   pen.fillStyle = paper;
   pen.fillRect(0, 0, canvas.width, canvas.height);
@@ -79,7 +94,7 @@ export function pngOf(picture, caption, { ink, paper }) {
   }
   pen.globalAlpha = 1;
   pen.fillStyle = ink;
-  pen.font = "12px system-ui, sans-serif";
-  caption.forEach((line, at) => pen.fillText(line, EDGE, height + EDGE + LINE * (at + 1), width));
+  pen.font = FONT;
+  lines.forEach((line, at) => pen.fillText(line, EDGE, height + 2 * EDGE + LINE * (at + 0.5)));
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }

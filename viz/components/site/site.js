@@ -2,7 +2,7 @@
 // them. The folder's page, which viz/export/site/page.py writes, contains the recorded answers and the fixed texts.
 import { bytesIn, choices, drawn } from "../handout/figure.js";
 import { unpack } from "../js/messages.js";
-import { button, div, fill, isolated, palette } from "../js/shared.js";
+import { button, clamp, div, fill, isolated, palette } from "../js/shared.js";
 import { codesOf, gridBody, headBody, stripBody } from "./bodies.js";
 import { fetched, modelOf } from "./model.js";
 import { pngOf } from "./png.js";
@@ -25,11 +25,11 @@ const edits = () => ({ hide: state.hide, silence: state.silence, temper: state.t
 const isEdited = () => state.hide.length + state.silence.length + Object.keys(state.temper).length > 0;
 const nameOf = (token) => isolated(shown.texts[token] ?? "");
 
-// The rest of the window below the pictures' top, so that a wide page fits its window or frame.
+// The pictures' heights. A wide page fits its window or frame.
 function heights() {
-  const narrow = innerWidth < NARROW, room = innerHeight - at("both").offsetTop - at("below").offsetHeight - 16;
-  const height = narrow ? 340 : Math.max(300, Math.min(room, 640));
-  return { grid: height - 32, head: Math.max(150, height - at("tools").offsetHeight - 96) };
+  if (innerWidth < NARROW) return { grid: 400, head: 400 };
+  const room = (name, around) => innerHeight - at(name).offsetTop - at("below").offsetHeight - around;
+  return { grid: clamp(room("grid", 72) - at("edits").offsetHeight, 140, 480), head: clamp(room("head", 88), 140, 640) };
 }
 
 const stateOf = () => ({ ...like.state, lens: state.lens, transpose: state.transpose, focus: state.token, pair: state.pair });
@@ -71,16 +71,28 @@ function mark() {
   slider.ariaValueText = at("t").textContent = t.toFixed(2);
   const other = twinOf(state.text);
   at("swap").hidden = !other;
-  at("changes").replaceChildren();
-  const undone = isEdited() ? [
-    ...state.hide.map((token) => [fill(words.edit_hide, { token: nameOf(token) }), () => toggle("hide", token)]),
-    ...state.silence.map((name) => [fill(words.edit_silence, { head: name.replace(".", "·") }), () => toggle("silence", name)]),
-    ...Object.entries(state.temper).map(([name, t]) =>
-      [fill(words.edit_temper, { head: name.replace(".", "·"), t: t.toFixed(2) }), () => temper(name, 1)])] : [];
-  if (undone.length) at("changes").append(words.edits);
-  for (const [edit, undo] of undone) button(at("changes"), "", `${edit} ×`, undo).ariaLabel = fill(words.edit_undo, { edit });
+  markEdits();
   if (location.protocol !== "about:") history.replaceState(null, "", writeState(state, first));
   /** @type {HTMLAnchorElement} */ (at("link")).href = location.href;
+}
+
+// List what was changed in the model; a click undoes it.
+function markEdits() {
+  at("changes").replaceChildren(...(isEdited() ? [words.edits] : []));
+  for (const [edit, undo] of edited()) {
+    button(at("changes"), "", `${edit} ×`, undo).ariaLabel = fill(words.edit_undo, { edit });
+  }
+}
+
+/** @returns {[edit: string, undo: () => void][]} */
+function edited() {
+  const named = (head) => head.replace(".", "·"), silenced = (head) => fill(words.edit_silence, { head: named(head) });
+  const hidden = (token) => fill(words.edit_hide, { token: nameOf(token) });
+  const tempered = ([head, t]) => fill(words.edit_temper, { head: named(head), t: t.toFixed(2) });
+  return [...state.hide.map((token) => /** @type {const} */ ([hidden(token), () => toggle("hide", token)])),
+    ...state.silence.map((head) => /** @type {const} */ ([silenced(head), () => toggle("silence", head)])),
+    ...Object.entries(state.temper).map((each) => /** @type {const} */ ([tempered(each), () => temper(each[0], 1)]))]
+    .map((each) => [...each]);
 }
 
 const twinOf = (text) => {
@@ -100,7 +112,7 @@ async function ask() {
   const answer = await model.ask(state.text, edits());
   if (mine !== turn) return undefined;
   document.body.classList.remove("busy");
-  at("news").textContent = answer.all ? "" : fill(words.too_long, answer);
+  at("news").textContent = answer.all ? words.grid_about : fill(words.too_long, answer);
   return answer.all && draw(shownOf(answer));
 }
 
@@ -122,8 +134,8 @@ function toggle(list, item) {
 }
 
 function temper(head, t) {
-  const { [head]: _, ...others } = state.temper;
-  state.temper = t === 1 ? others : { ...others, [head]: t };
+  const others = Object.entries(state.temper).filter(([name]) => name !== head);
+  state.temper = Object.fromEntries(t === 1 ? others : [...others, [head, t]]);
   ask();
 }
 
@@ -142,8 +154,9 @@ function choose({ token, pair }, other) {
 }
 
 async function save() {
-  const picture = at("head").shadowRoot.querySelector(".ch"), { theme, ...colours } = palette(picture, like.head.colours);
-  const caption = [`${at("title").textContent} · ${state.text}`, [at("changes").innerText, words.source].filter(Boolean).join(" · ")];
+  const picture = /** @type {HTMLElement} */ (at("head").shadowRoot.querySelector(".ch")), { theme, ...colours } = palette(picture, like.head.colours);
+  const changes = edited().map(([edit]) => edit).join(", ");
+  const caption = [`${at("title").textContent}: ${state.text}`, changes, words.source].filter(Boolean).join(" · ");
   const address = URL.createObjectURL(await pngOf(picture, caption, colours));
   Object.assign(document.createElement("a"), { href: address, download: `clearhead-${state.head}-${theme}.png` }).click();
   setTimeout(URL.revokeObjectURL, 60_000, address);
@@ -172,6 +185,13 @@ async function load() {
   const mega = (bytes) => (bytes / 2 ** 20).toFixed(0);
   if (inside) return bytesIn(inside);
   return fetched(data.file, (at, of) => verdict("◔", fill(words.recorded, { at: mega(at), of: mega(of) })));
+}
+
+// window.clearhead.ask: for tests and the curious.
+async function asked(text, edits) {
+  const { all, ...answer } = await model.ask(text, edits);
+  if (!all) throw new Error(fill(words.too_long, answer));
+  return answer;
 }
 
 function listen() {
@@ -221,7 +241,7 @@ export async function start({ token_strip, head_grid, head_view }) {
   listen();
   const loaded = load();
   model = modelOf(at("worker").textContent, loaded, heads);
-  Object.assign(window, { clearhead: { ask: model.ask } });
+  Object.assign(window, { clearhead: { ask: asked } });
   ask();
   try {
     await loaded;

@@ -1,5 +1,6 @@
 // WordPiece as BERT's uncased tokenizer does it: clean the text, lower its case, strip accents, split it at white space,
-// punctuation and Chinese characters, and take the longest known pieces of each word from the left.
+// punctuation and Chinese characters, and take the longest known pieces of each word from the left. It differs only for
+// some 650 accents and punctuation marks of rare scripts, which are newer than the tokenizer's table of characters.
 
 /** @typedef {{id: number, start: number, end: number, flags: number, text: string}} Token
  *   start, end: its span in the typed text; flags: sum of 1 (special), 2 (unknown) and 4 (joined to the one before)
@@ -7,7 +8,7 @@
 
 const LONGEST = 100;   // characters; a longer word is [UNK]
 const MARKERS = /\[(?:PAD|UNK|CLS|SEP|MASK)\]/g;   // read as tokens where somebody types them
-const SPACE = /\s/u, DROPPED = /[\p{Cc}\p{Cf}\p{Co}\0\ufffd]/u, ACCENT = /\p{Mn}/u;
+const SPACE = /\p{White_Space}/u, DROPPED = /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\ufffd]/u, ACCENT = /\p{Mn}/u;
 const PUNCTUATION = /[\p{P}$+<=>^`|~]/u;
 const CHINESE = new RegExp("[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b81f}" +
   "\u{2b920}-\u{2ceaf}\u{2f800}-\u{2fa1f}]", "u");
@@ -23,8 +24,9 @@ function wordsOf(text, from) {
   let word, at = from;
   for (const typed of text) {
     const start = at, end = at += typed.length, chinese = CHINESE.test(typed);
+    if (DROPPED.test(typed)) continue;
     if (SPACE.test(typed)) word = undefined;
-    else if (!DROPPED.test(typed)) {
+    else {
       for (const sign of normalised(typed)) {
         const alone = chinese || PUNCTUATION.test(sign);
         if (!word || alone) words.push(word = []);

@@ -41,7 +41,7 @@ function encoderIn(file) {
 
 /**
  * Answer messages: {id, bytes} opens a model and returns its check records, and {id, text, edits} asks it.
- * @param {DedicatedWorkerGlobalScope} scope
+ * @param {Worker} scope  the worker's own side
  */
 export function start(scope) {
   let file, encoder, ids;

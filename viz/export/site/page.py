@@ -36,7 +36,7 @@ def folder_files(opening: Opening, model: bytes) -> dict[str, bytes]:
     """Return the folder's files by name, without licences. model: the rounded one."""
     page = page_html(opening, len(model))
     digest = hashlib.sha256(page + model).hexdigest()[:16]
-    offline = stylesheet("site/offline.js").replace("DIGEST", digest).replace("FILE", MODEL)
+    offline = script("site/offline.js") + f'modules["site/offline.js"].start(self, "{digest}", ["./", "{MODEL}"]);\n'
     return {"index.html": page, MODEL: model, OFFLINE: offline.encode()}
 
 
@@ -73,7 +73,10 @@ def page_html(opening: Opening, size: int, inside: str = "") -> bytes:
 <style>{stylesheet("site/site.css")}</style>
 <body>
 <header><h1>{LOGO.format(mark)}{told["title"]}</h1>
-<details class="app"><summary>{told["app"]}</summary><div><p>{told["app_about"]}</p>
+<details><summary id="verdict"></summary><div id="why"></div></details>
+<button id="png" title="{told["png_about"]}">{told["png"]}</button>
+<a class="button" id="link" target="_blank" title="{told["link_about"]}">{told["link"]}</a>
+<details><summary>{told["app"]}</summary><div><p>{told["app_about"]}</p>
 <pre tabindex="0">{told["app_commands"].strip()}</pre></div></details></header>
 <main>
 <noscript><p>{told["no_script"]}</p></noscript>
@@ -82,23 +85,19 @@ def page_html(opening: Opening, size: int, inside: str = "") -> bytes:
 <button class="loud">{told["show"]}</button>
 <button type="button" id="swap" hidden>{html.escape(words("swap", a=opening.swap[0], b=opening.swap[1]))}</button></form>
 <div id="strip"></div>
-<div id="changes"></div>
-<div id="news" role="status"></div>
 <div id="both">
 <section aria-labelledby="all"><div class="bar"><h2 id="all">{html.escape(words("grid", count=count))}</h2>
-<span>{told["grid_about"]}</span></div><div id="grid"></div></section>
-<section aria-labelledby="title"><div class="bar"><h2 id="title"></h2></div>
-<div id="tools"><div id="choices"></div>
-<div class="choices"><button id="silence" title="{told["silence_about"]}">{told["silence"]}</button>
-<button id="hide" title="{told["hide_about"]}">{told["hide_none"]}</button></div>
-<label title="{told["temper_about"]}">{told["temper"]} <input type="range" id="temper" step="0.05"><span id="t"></span></label>
-<div class="choices"><button id="png">{told["png"]}</button>
-<a class="button" id="link" target="_blank" title="{told["link_about"]}">{told["link"]}</a></div></div>
+<span id="news" role="status">{told["grid_about"]}</span></div><div id="grid"></div></section>
+<section id="one" aria-labelledby="title"><div class="bar"><h2 id="title"></h2><div id="choices"></div></div>
 <div id="head"></div></section>
+<section id="edits" aria-labelledby="if"><h2 id="if">{told["what_if"]}</h2>
+<button id="silence" title="{told["silence_about"]}">{told["silence"]}</button>
+<button id="hide" title="{told["hide_about"]}">{told["hide_none"]}</button>
+<label title="{told["temper_about"]}">{told["temper"]} <input type="range" id="temper" step="0.05"><span id="t"></span></label>
+<div id="changes"></div></section>
 </div>
 </main>
-<footer id="below"><details><summary id="verdict"></summary><div id="why"></div></details>
-<span>{html.escape(words("source", version=VERSION))}</span></footer>
+<footer id="below">{html.escape(words("source", version=VERSION))}</footer>
 <script type="application/json" id="data">{as_json(_fixed(opening) | {"offline": "" if inside else OFFLINE})}</script>
 {recorded}
 <script type="text/plain" id="worker">{worker}</script>
