@@ -1,6 +1,10 @@
 """Fixtures of the browser tests: pages of the app that must not have any errors."""
-import pytest
+import os
 
+import pytest
+from filelock import FileLock
+
+from tests.browser import hosted
 from tests.browser.watch import Watch
 from tests.conftest import ROOT
 
@@ -28,3 +32,21 @@ def watch(tabs, app):
 def seen(watch):
     """Return one watched page, which is still empty."""
     return watch()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder of Clearhead's site with what PyTorch computes for a dozen texts, made once for all pytest processes."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
+    with FileLock(folder.with_suffix(".lock")):
+        if not (folder / "dozen.json").exists():
+            hosted.make(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def host(site):
+    """The address at which the site is served."""
+    with hosted.served(site) as address:
+        yield address

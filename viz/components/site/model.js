@@ -85,13 +85,14 @@ export function modelOf(code, loaded, heads) {
 }
 
 /**
- * Load the model's file: from the page, if it contains it, or from beside it.
+ * Load a file.
  * @param {string} address
+ * @param {number} of  its size in bytes, which a host that compresses it does not tell
  * @param {(at: number, of: number) => void} report  told the bytes that have arrived
  * @returns {Promise<Uint8Array>}
  */
-export async function fetched(address, report) {
-  const response = await fetch(address), of = Number(document.documentElement.dataset.size);
+export async function fetched(address, of, report) {
+  const response = await fetch(address);
   if (!response.ok) throw new Error(`${response.status}`);
   const bytes = new Uint8Array(of), reader = response.body.getReader();
   for (let at = 0, part = await reader.read(); !part.done; part = await reader.read()) {

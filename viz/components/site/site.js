@@ -8,7 +8,8 @@ import { fetched, modelOf } from "./model.js";
 import { pngOf } from "./png.js";
 import { REACH, readState, writeState } from "./state.js";
 
-const ALLOWED = 1e-4, NARROW = 640;   // largest difference from PyTorch; pixels
+const ALLOWED = 1e-4;   // largest difference from PyTorch
+const NARROW = 640, BESIDE = 72;   // pixels: of a window; of the sentence above a picture and the legend below it
 
 /** @type {(name: string) => HTMLElement} */
 const at = (name) => document.querySelector(`#${name}`);
@@ -19,7 +20,8 @@ const told = (number) => (number ? number.toExponential(0) : "0");
 const exists = (head) => head.split(".").every((each, side) => Number(each) < [layers, heads][side]);
 const numberOf = (head) => head.split(".").reduce((layer, own) => Number(layer) * heads + Number(own), 0);
 
-let state = readState(location.hash, first, exists), shown, turn = 0, computes = false;
+const state = readState(location.hash, first, exists);
+let shown, turn = 0, computes = false;
 const recorded = new Map(), views = {};
 const edits = () => ({ hide: state.hide, silence: state.silence, temper: state.temper });
 const isEdited = () => state.hide.length + state.silence.length + Object.keys(state.temper).length > 0;
@@ -28,8 +30,9 @@ const nameOf = (token) => isolated(shown.texts[token] ?? "");
 // The pictures' heights. A wide page fits its window or frame.
 function heights() {
   if (innerWidth < NARROW) return { grid: 400, head: 400 };
-  const room = (name, around) => innerHeight - at(name).offsetTop - at("below").offsetHeight - around;
-  return { grid: clamp(room("grid", 72) - at("edits").offsetHeight, 140, 480), head: clamp(room("head", 88), 140, 640) };
+  const under = at("below").offsetHeight + parseFloat(getComputedStyle(document.body).paddingBottom);
+  const room = (name) => innerHeight - at(name).offsetTop - under;
+  return { grid: clamp(room("grid") - at("edits").offsetHeight - 56, 140, 480), head: clamp(room("head") - BESIDE, 140, 640) };
 }
 
 const stateOf = () => ({ ...like.state, lens: state.lens, transpose: state.transpose, focus: state.token, pair: state.pair });
@@ -86,13 +89,14 @@ function markEdits() {
 
 /** @returns {[edit: string, undo: () => void][]} */
 function edited() {
-  const named = (head) => head.replace(".", "·"), silenced = (head) => fill(words.edit_silence, { head: named(head) });
-  const hidden = (token) => fill(words.edit_hide, { token: nameOf(token) });
-  const tempered = ([head, t]) => fill(words.edit_temper, { head: named(head), t: t.toFixed(2) });
-  return [...state.hide.map((token) => /** @type {const} */ ([hidden(token), () => toggle("hide", token)])),
-    ...state.silence.map((head) => /** @type {const} */ ([silenced(head), () => toggle("silence", head)])),
-    ...Object.entries(state.temper).map((each) => /** @type {const} */ ([tempered(each), () => temper(each[0], 1)]))]
-    .map((each) => [...each]);
+  const found = [], named = (head) => head.replace(".", "·");
+  const add = (edit, undo) => { found.push([edit, undo]); };
+  for (const token of state.hide) add(fill(words.edit_hide, { token: nameOf(token) }), () => toggle("hide", token));
+  for (const head of state.silence) add(fill(words.edit_silence, { head: named(head) }), () => toggle("silence", head));
+  for (const [head, t] of Object.entries(state.temper)) {
+    add(fill(words.edit_temper, { head: named(head), t: t.toFixed(2) }), () => temper(head, 1));
+  }
+  return found;
 }
 
 const twinOf = (text) => {
@@ -122,7 +126,7 @@ const shownOf = ({ text, tokens, all }) =>
 function read(text) {
   if (text === state.text) return;
   const same = text.split(" ").length === state.text.split(" ").length && twinOf(text) === state.text;
-  state = { ...state, text, ...(same ? {} : { token: null, pair: null, hide: [] }) };
+  Object.assign(state, { text }, same ? {} : { token: null, pair: null, hide: [] });
   field.value = text;
   ask();
 }
@@ -162,6 +166,14 @@ async function save() {
   setTimeout(URL.revokeObjectURL, 60_000, address);
 }
 
+function offerLenses() {
+  const offered = { lens: words.lenses, scale: {}, transpose: words.transpose };
+  at("choices").replaceChildren(choices(offered, state, false, (change) => {
+    views.head.update(change);
+    mark();
+  }));
+}
+
 // Say what the page knows about its numbers: recorded, being checked, verified or not.
 function verdict(sign, text, sentences = []) {
   at("verdict").textContent = `${sign} ${text}`;
@@ -184,7 +196,9 @@ async function load() {
   const inside = /** @type {HTMLScriptElement} */ (at("model"));
   const mega = (bytes) => (bytes / 2 ** 20).toFixed(0);
   if (inside) return bytesIn(inside);
-  return fetched(data.file, (at, of) => verdict("◔", fill(words.recorded, { at: mega(at), of: mega(of) })));
+  const report = (at, of) => verdict("◔", fill(words.recorded, { at: mega(at), of: mega(of) }));
+  report(0, data.size);
+  return fetched(data.file, data.size, report);
 }
 
 // window.clearhead.ask: for tests and the curious.
@@ -211,8 +225,9 @@ function listen() {
     views.head.update({ part: "body", height: head });
   });
   addEventListener("hashchange", () => {
-    state = readState(location.hash, first, exists);
+    Object.assign(state, readState(location.hash, first, exists));
     field.value = state.text;
+    offerLenses();
     ask();
   });
 }
@@ -234,10 +249,7 @@ export async function start({ token_strip, head_grid, head_view }) {
   views.grid = drawn(at("grid"), head_grid, body.grid, gridState(), (event) =>
     (event.silence === undefined ? open(event) : toggle("silence", `${Math.floor(event.silence / heads)}.${event.silence % heads}`)));
   views.head = drawn(at("head"), head_view, body.head, stateOf(), (event) => choose(event, "strip"));
-  at("choices").append(choices({ lens: words.lenses, scale: {}, transpose: words.transpose }, state, false, (change) => {
-    views.head.update(change);
-    mark();
-  }));
+  offerLenses();
   listen();
   const loaded = load();
   model = modelOf(at("worker").textContent, loaded, heads);

@@ -62,7 +62,7 @@ def page_html(opening: Opening, size: int, inside: str = "") -> bytes:
     rules = f"{policy([('', code)])}; connect-src 'self'; worker-src 'self' blob:"
     count = sum(layer.heads for layer in records[0].maps[0].layers)
     return f"""<!doctype html>
-<html lang="en" data-size="{size}">
+<html lang="en">
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{rules}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -98,7 +98,7 @@ def page_html(opening: Opening, size: int, inside: str = "") -> bytes:
 </div>
 </main>
 <footer id="below">{html.escape(words("source", version=VERSION))}</footer>
-<script type="application/json" id="data">{as_json(_fixed(opening) | {"offline": "" if inside else OFFLINE})}</script>
+<script type="application/json" id="data">{as_json(_fixed(opening) | {"size": size, "offline": "" if inside else OFFLINE})}</script>
 {recorded}
 <script type="text/plain" id="worker">{worker}</script>
 <script type="module">{code}</script>
