@@ -145,8 +145,8 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
 @click.argument("folder", type=FOLDER)
 @click.option("--file", "single", type=WRITE, help="Also write the page as one HTML file, which needs no server.")
 def site(folder: Path, single: Path | None) -> None:
-    """Write Clearhead as static files into FOLDER: a page that computes MiniLM's heads in the browser. Copy the folder to
-    any web server, below any path; the page makes no request to another site.
+    """Write Clearhead as static files into FOLDER: a page that computes MiniLM's heads in the browser. Copy the folder
+    to any web server, below any path; the page makes no request to another site.
 
     \b
     clearhead site public

@@ -36,7 +36,7 @@ def seen(watch):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """The folder of Clearhead's site with what PyTorch computes for a dozen texts, made once for all pytest processes."""
+    """The folder of Clearhead's site with PyTorch's answers to a dozen texts, made once for all pytest processes."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
     with FileLock(folder.with_suffix(".lock")):

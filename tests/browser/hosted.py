@@ -18,8 +18,9 @@ from clearhead.viz.export.site.build import site_of, write_folder
 
 SINGLE, TORCH = "one.html", "torch"
 LONG = " ".join(["The quick brown fox jumps over the lazy dog, and nobody saw it coming."] * 40)
-DOZEN = ("", "It rained.", "The animal didn't cross the street because it was too tired.", "我爱你，北京！今天天气很好。",
-         "I 🙂 you 👩‍👩‍👧 so much 🇫🇷!", "Ünïcödé café naïve Σίσυφος İstanbul", "مرحبا بالعالم שלום עולם नमस्ते 한국어 ไทย",
+DOZEN = ("", "It rained.", "The animal didn't cross the street because it was too tired.",
+         "我爱你，北京！今天天气很好。", "I 🙂 you 👩‍👩‍👧 so much 🇫🇷!", "Ünïcödé café naïve Σίσυφος İstanbul",
+         "مرحبا بالعالم שלום עולם नमस्ते 한국어 ไทย",
          "a\tb\nc\u00a0d\u200be\x07f\ufeffg\x0bh", "The [MASK] sat on [SEP] the [UNK] mat [mask].", f"x{'y' * 120} z",
          "$5.00 + 10% = ~£4^2 <tag> `code` a|b", LONG[:600])
 # differences in every weight and in the mean of the last vectors, and whether the tokens are the same

@@ -30,7 +30,7 @@ class Site:
     def files(self) -> dict[str, bytes]:
         """Return the folder's files, by name."""
         return page.folder_files(self.opening, self.model) | {
-            f"{LICENCES}/README.md": strings("site")("licence", file=page.MODEL, weights=self.weights,
+            f"{LICENCES}/NOTICE.txt": strings("site")("licence", file=page.MODEL, weights=self.weights,
                                                      rounded=hashlib.sha256(self.model).hexdigest()).strip().encode(),
             f"{LICENCES}/Apache-2.0.txt": (ASSETS.parent / "LICENSE").read_bytes()}
 

@@ -61,6 +61,7 @@ def page_html(opening: Opening, size: int, inside: str = "") -> bytes:
                          for record in records)
     rules = f"{policy([('', code)])}; connect-src 'self'; worker-src 'self' blob:"
     count = sum(layer.heads for layer in records[0].maps[0].layers)
+    fixed = _fixed(opening) | {"size": size, "offline": "" if inside else OFFLINE}
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -83,22 +84,24 @@ def page_html(opening: Opening, size: int, inside: str = "") -> bytes:
 <form id="ask"><label class="unseen" for="text">{told["sentence"]}</label>
 <input type="text" id="text" maxlength="4000" autocomplete="off" spellcheck="false">
 <button class="loud">{told["show"]}</button>
-<button type="button" id="swap" hidden>{html.escape(words("swap", a=opening.swap[0], b=opening.swap[1]))}</button></form>
+<button type="button" id="swap" hidden>{html.escape(" ⇄ ".join(opening.swap))}</button></form>
 <div id="strip"></div>
 <div id="both">
 <section aria-labelledby="all"><div class="bar"><h2 id="all">{html.escape(words("grid", count=count))}</h2>
-<span id="news" role="status">{told["grid_about"]}</span></div><div id="grid"></div></section>
+<span id="news" role="status">{told["grid_about"]}</span></div>
+<div id="grid"></div></section>
 <section id="one" aria-labelledby="title"><div class="bar"><h2 id="title"></h2><div id="choices"></div></div>
 <div id="head"></div></section>
 <section id="edits" aria-labelledby="if"><h2 id="if">{told["what_if"]}</h2>
 <button id="silence" title="{told["silence_about"]}">{told["silence"]}</button>
 <button id="hide" title="{told["hide_about"]}">{told["hide_none"]}</button>
-<label title="{told["temper_about"]}">{told["temper"]} <input type="range" id="temper" step="0.05"><span id="t"></span></label>
+<label title="{told["temper_about"]}">{told["temper"]}
+<input type="range" id="temper" step="0.05"><span id="t"></span></label>
 <div id="changes"></div></section>
 </div>
 </main>
 <footer id="below">{html.escape(words("source", version=VERSION))}</footer>
-<script type="application/json" id="data">{as_json(_fixed(opening) | {"size": size, "offline": "" if inside else OFFLINE})}</script>
+<script type="application/json" id="data">{as_json(fixed)}</script>
 {recorded}
 <script type="text/plain" id="worker">{worker}</script>
 <script type="module">{code}</script>

@@ -1,17 +1,17 @@
 """Round a BERT encoder to 8 bits and pack it for the browser: viz/components/site/worker.js is the reader.
 
-Each matrix is stored as 8-bit codes with a 16-bit scale for every 32 numbers of a row: a number is (code − 128) · scale,
-which float32 represents exactly. Torch and JavaScript therefore compute with the same weights.
+Each matrix is stored as 8-bit codes with a 16-bit scale for every 32 numbers of a row: a number is (code − 128) ·
+scale, which float32 represents exactly. Torch and JavaScript therefore compute with the same weights.
 """
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from clearhead.model.core import heads
-from clearhead.model.core.files import beside
+from clearhead.model.core.files import write
 from clearhead.model.core.record import AttentionRecord
 from clearhead.viz.components.messages import pack
 
@@ -44,8 +44,7 @@ def write_rounded(folder: Path, out: Path) -> None:
     """Write the model of a folder with rounded weights, so that torch can open it. Raises UserError if that fails."""
     shutil.copytree(folder, out, ignore=shutil.ignore_patterns(WEIGHTS))
     arrays = {name: restored(*rounded(array)) if array.ndim == 2 else array for name, array in used(folder).items()}
-    with beside(out / WEIGHTS) as new:
-        save_file(arrays, new, {"format": "pt"})
+    write(out / WEIGHTS, save(arrays, {"format": "pt"}))
 
 
 def packed_model(folder: Path, config: Mapping[str, object], checks: Mapping[str, AttentionRecord]) -> bytes:
