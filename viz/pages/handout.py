@@ -33,7 +33,7 @@ from clearhead.viz.widgets.cards import PICTURES, shrunk
 from clearhead.viz.widgets.fields import bind, most_megabytes, text_value
 from clearhead.viz.widgets.figure import page_theme
 from clearhead.viz.widgets.handout_button import handout, stored, undo, update
-from clearhead.viz.widgets.layout import flex_row, heading, split
+from clearhead.viz.widgets.layout import close_menu, flex_row, heading, menu, split
 from clearhead.viz.widgets.my_lesson import draw_again, entry_title, figure_if_known, present
 from clearhead.viz.widgets.photographs import begin, photographs, take_missing
 from clearhead.viz.widgets.upload import take
@@ -155,8 +155,7 @@ def _joined(known: Handout, given: Handout) -> Handout:
 def _write() -> None:
     """Draw the fields for the user's own text or question."""
     for kind in ("text", "question"):
-        with st.popover(WORDS[f"{kind}_add"], key=f"write-{kind}", on_change="rerun"), \
-                st.form(f"form-{kind}", clear_on_submit=True, border=False):
+        with menu(WORDS[f"{kind}_add"], f"write-{kind}"), st.form(f"form-{kind}", clear_on_submit=True, border=False):
             st.text_area(WORDS[kind], max_chars=LIMITS.handout_caption, key=f"new-{kind}", help=WORDS["markdown"],
                          height=68, placeholder=WORDS["text_hint"] if kind == "text" else None)
             if kind == "question":
@@ -174,7 +173,7 @@ def _add_written(kind: str) -> None:
     said = {"answer": given["new-answer"], "choices": _choices(given["new-choices"])} if kind == "question" else {}
     entry = make_words(kind, given[f"new-{kind}"].strip(), **said)
     _changes(partial(_joined, given=Handout("", (entry,))))
-    given[f"write-{kind}"] = False
+    close_menu(f"write-{kind}")
 
 
 def _choices(lines: str) -> tuple[str, ...]:
@@ -237,9 +236,9 @@ def _in(figures: Handout) -> None:
             _ERROR.value = str(error)
         else:
             _bring(loaded)
-            st.session_state["handout-load"] = False
+            close_menu("handout-load")
 
-    with st.popover(WORDS["load"], key="handout-load", help=WORDS["load_help"], on_change="rerun"):
+    with menu(WORDS["load"], "handout-load", help=WORDS["load_help"]):
         st.file_uploader(WORDS["load_label"], type="json", key="handout-file", on_change=read,
                          max_upload_size=most_megabytes(int(LIMITS.handout_bytes * WRITTEN)))
 

@@ -20,6 +20,7 @@ from clearhead.viz.components.picture import Grid, Head, Image
 from clearhead.viz.export.handout.files import Handout, Item
 from clearhead.viz.export.handout.store import HandoutStore, Stored
 from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.widgets.layout import close_menu
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -99,7 +100,7 @@ def offer(key: str, label: str, make: MakeItem) -> None:
 
 def add_item(make: MakeItem) -> None:
     """Add the item to the handout in a callback; `show_result` shows the outcome."""
-    st.session_state["to-list"] = False   # closes the menu
+    close_menu("to-list")
     try:
         item = make(*page_and_link())
         count = len(update(lambda known: replace(known, items=(*known.items, item))).items)

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from clearhead.viz.app.session import Kept
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.style.text import Texts, strings
 from clearhead.viz.style.theme import READABLE_WIDE
@@ -35,6 +36,21 @@ def note(text: str) -> None:
 def flex_row(align: Literal["top", "center", "bottom"] = "top", **look: Any) -> DeltaGenerator:
     """Draw a row that wraps in a narrow window. align: its vertical alignment. look: as in `st.container`."""
     return st.container(horizontal=True, vertical_alignment=align, **look)
+
+
+_CLOSED = Kept[dict[str, int]]({})   # how often each menu was closed in a callback
+
+
+def menu(label: str, key: str, **look: Any) -> DeltaGenerator:
+    """Draw a popover that `close_menu` can close; `open` says whether it is. look: as in `st.popover`."""
+    with st.container(key=key, width="content"):
+        # a closed one is a new one, because Streamlit reopens one that was closed in the session state
+        return st.popover(label, key=f"{key}-{_CLOSED.value.get(key, 0)}", on_change="rerun", **look)
+
+
+def close_menu(key: str) -> None:
+    """Close a menu, in a callback."""
+    _CLOSED.value = _CLOSED.value | {key: _CLOSED.value.get(key, 0) + 1}
 
 
 def split(*widths: float, gap: Literal["small", "medium", "large"] = "medium", **look: Any) -> list[DeltaGenerator]:

@@ -24,7 +24,7 @@ from clearhead.viz.style.text import strings
 from clearhead.viz.style.theme import STYLES
 from clearhead.viz.widgets.fields import bind
 from clearhead.viz.widgets.handout_button import show_result
-from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.layout import menu, split
 from clearhead.viz.widgets.my_lesson import HOME, add_screens, place_of, planned, present, step
 
 WORDS, SHARE = strings("present"), strings("share")
@@ -51,8 +51,7 @@ def page_bar(page: PageContext) -> None:
             st.caption(WORDS["present_help"])
             _keys()
     if page.name != HOME:
-        with st.popover(strings("handout")["to_list"], type="tertiary", key="to-list", icon=":material/playlist_add:",
-                        on_change="rerun") as opened:
+        with menu(strings("handout")["to_list"], "to-list", type="tertiary", icon=":material/playlist_add:") as opened:
             if opened.open:
                 add_screens(page)
         show_result()
