@@ -335,7 +335,7 @@ def _present(frame: PageContext, figures: Handout) -> None:
             with count:
                 hands(item.id, key=f"hands-{item.id}-{place}", place=place, answers=len(said["choices"]), told=told,
                       right=right)
-        if said["answer"] and told:
+        if told and said["answer"] not in said["choices"]:
             st.html(markdown_html(said["answer"]))
-        elif said["answer"]:
+        if said["answer"] and not told:
             st.button(WORDS["answer_show"], key="reveal-answer", on_click=_REVEALED.put, args=(item.id,))
