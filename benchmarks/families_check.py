@@ -256,6 +256,8 @@ def difference(record: AttentionRecord, eager: dict[Kind, list[np.ndarray]]) -> 
             return float("inf")
         for layer, weights in zip(each.layers, eager[each.kind]):
             ours = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+            if getattr(layer, "minus", None) is not None:
+                weights = weights[:layer.heads] - layer.minus_factor * weights[layer.heads:]
             if getattr(layer, "sink", None) is not None and np.abs(weights.sum(-1) - 1).max() < TOLERANCE:
                 ours = ours / ours.sum(-1, keepdims=True)
             worst = max(worst, float(np.abs(ours - weights).max()) if ours.shape == weights.shape else float("inf"))

@@ -10,12 +10,13 @@ import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from clearhead.model.capture.transformers_internals import (
+    difference_of,
     eager_attention,
     eager_mask,
     every_fused_mask,
@@ -82,10 +83,26 @@ class Call:
     gate: np.ndarray | None = None          # float32 (head, q), from `read_gate`
     replaced_heads: tuple[int, ...] = ()    # heads whose output an edit replaced
     replaced: np.ndarray | None = None      # float32 (replaced head, q, d_v), their outputs; `outputs` has those before
+    minus: "Call | None" = None             # the softmax that is subtracted
+    minus_factor: float = 0.0               # its factor
 
     def layer(self, index: int) -> Layer:
         """Return the call as a validated layer of the record."""
-        return Layer(index, **{name: getattr(self, name) for name in Layer.__dataclass_fields__ if name != "index"})
+        parts = {name: getattr(self, name) for name in Layer.__dataclass_fields__ if name != "index"}
+        return Layer(index, **parts | {"minus": None if self.minus is None else self.minus.layer(index)})
+
+    def minus_half(self, other: "Call", factor: float) -> "Call":
+        """Return the difference of the softmaxes of the first and the second half of heads, times all values: `other`
+        is the call with the other half of the values."""
+        if self.bias is not None or self.sink is not None:
+            raise Unsupported("it subtracts softmaxes with a bias or a sink")
+        heads, groups = len(self.query) // 2, len(self.key) // 2
+        value = np.concatenate([self.value[:groups], other.value[:groups]], 2)
+        first, second = (replace(self, query=self.query[head], key=self.key[group], value=value,
+                                 temperature=None if self.temperature is None else self.temperature[head])
+                         for head, group in ((slice(0, heads), slice(0, groups)),
+                                             (slice(heads, None), slice(groups, None))))
+        return replace(first, minus=second, minus_factor=factor)
 
 
 def names_of(network: "nn.Module") -> dict[int, str]:
@@ -240,6 +257,7 @@ class Session:
     counts: dict[str, int] = field(default_factory=dict)       # number of calls so far, by module name
     memory: Memo = field(default_factory=Memo)                 # masks and biases seen so far
     output: "Tensor | None" = None                             # output of the last call, (1, q, head, d_v)
+    half: Call | None = None   # the first call of a layer that calls attention twice: see `difference_of`
 
     def identify(self, module: object) -> tuple[str, int]:
         """Return the module's name and its number of earlier calls in this pass (some models share one layer)."""
@@ -248,9 +266,9 @@ class Session:
         self.counts[name] = occurrence + 1
         return name, occurrence
 
-    def add_call(self, call: Call, name: str, occurrence: int, outputs: "Tensor") -> None:
-        """Add a call with its location in the pass and its outputs (1, row, head, d_v) at `sample_rows`."""
-        call.module, call.occurrence, call.rows = name, occurrence, sample_rows(call.query.shape[1])
+    def add_call(self, call: Call, outputs: "Tensor") -> None:
+        """Add a call with its outputs (1, row, head, d_v) at `sample_rows`."""
+        call.rows = sample_rows(call.query.shape[1])
         call.outputs = as_array(outputs).swapaxes(0, 1).copy()
         self.calls.append(call)
 
@@ -333,16 +351,20 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
     if len(query) > 1 and session.tap is None:
         raise Unsupported(f"it attends within {len(query)} windows of {query.shape[2]} tokens each, not over the "
                           f"whole input")
-    name, occurrence = session.identify(module)
+    difference, half, session.half = difference_of(module), session.half, None
+    name, occurrence = (half.module, half.occurrence) if half else session.identify(module)
     if session.slots:
         done, every = sum(session.counts.values()), len(session.slots)
         session.report((done - 1) / every, f"attention layer {done} of {every}")
     slot = session.slots.get((name, occurrence))
-    if session.tap is not None and not session.edits:
+    if session.tap is not None and not session.edits and difference is None:
         output = native(query, mask, options)
         return output if slot is None else session.tap(slot, tensors, output)
     call = parse_call(session.memory, module, tensors, mask, options)
+    call.module, call.occurrence = name, occurrence
     allowed, temperatures, replaced = session.edits_at(slot, call.allowed)
+    if difference is not None:   # an edit is of both softmaxes
+        temperatures |= {head + len(call.query) // 2: own for head, own in temperatures.items()}
     if slot is not None and allowed is not call.allowed:
         mask = _narrowed(mask, session.edits, slot, call)
     output = native(query, mask, options)
@@ -355,8 +377,29 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
         call.allowed, empty = allowed, empty_rows(allowed, query.shape[2], key.shape[2])
         if empty.any():   # kernels return 0, NaN or a mean
             output = output.masked_fill(torch.from_numpy(empty.T).to(output.device)[..., None], 0)
-    rows = _row_index(query.shape[2]).to(output.device)
-    session.add_call(call, name, occurrence, output.index_select(1, rows))
+    if difference is None:
+        return _finished(session, slot, call, tensors, output, replaced)
+    if half is None:
+        session.half = call
+        return output
+    norm, factor = difference
+    whole = half.minus_half(call, factor)
+
+    def read(_norm: object, arguments: "tuple[Tensor, ...]") -> "tuple[Tensor] | None":
+        if _session.get() is not session:   # another thread's pass
+            return None
+        handle.remove()
+        return (_finished(session, slot, whole, tensors, arguments[0], replaced),)
+
+    handle = norm.register_forward_pre_hook(read)
+    return output
+
+
+def _finished(session: Session, slot: Slot | None, call: Call, tensors: "tuple[Tensor, Tensor, Tensor]",
+              output: "Tensor", replaced: list[Silence | Patch]) -> "Tensor":
+    """Keep the call with its output (text, q, head, d_v), and return the output to continue with."""
+    rows = _row_index(output.shape[1]).to(output.device)
+    session.add_call(call, output.index_select(1, rows))
     for edit in replaced:
         output[:, :, edit.head] = _replacement(output[:, :, edit.head], edit, session.patched_outputs)
     if replaced:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # tables of architectures, and what the heads of these architectures predict
@@ -50,6 +50,17 @@ def fused_attention(*arguments: object, **options: object) -> "Tensor":
 def eager_attention(module: object) -> "Callable[..., tuple[Tensor, Tensor]] | None":
     """Return the eager attention function of a module's family, or None if it has none."""
     return getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
+
+
+def difference_of(module: Any) -> "tuple[nn.Module, float] | None":
+    """Return the norm that reads the difference of a layer's two softmaxes, and the factor λ of the second, or None for
+    any other attention (Differential Transformer, Ye et al. 2024). Such a layer calls attention twice, each time with
+    half of the values."""
+    if not hasattr(module, "lambda_q1"):
+        return None
+    one, two = ((query * key).sum().float().exp() for query, key in (
+        (module.lambda_q1, module.lambda_k1), (module.lambda_q2, module.lambda_k2)))
+    return module.groupnorm, float(one - two + module.lambda_init)
 
 
 def make_eager(network: "PreTrainedModel") -> None:

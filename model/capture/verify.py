@@ -32,6 +32,9 @@ def _slack(layer: Layer, rows: np.ndarray | slice, keys: slice, rounding: float)
     """Return how far the rounding of scores, and of weights, can move each weight (head, row, key). A score is rounded
     after the product, the scale and the mask, each time by half of `rounding`; shifts of scores by up to d move a
     weight w by at most w (1 - w) (exp(2 d) - 1)."""
+    if layer.minus is not None:
+        own, other = (_slack(each, rows, keys, rounding) for each in (replace(layer, minus=None), layer.minus))
+        return np.asarray(own + abs(layer.minus_factor) * other, np.float32)
     weights = layer.weights(slice(None), rows, keys)
     shift = 2 * rounding * np.abs(layer.scores(slice(None), rows, keys)).max(2, keepdims=True)
     moved = weights * (1 - weights) * np.expm1(2 * np.minimum(shift, 1)) + rounding * weights
@@ -47,10 +50,10 @@ def differences(ours: np.ndarray, theirs: np.ndarray, scale: np.ndarray) -> np.n
 
 
 def recompute(layer: Layer, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute weights · value and weights · |value| (head, row, d_v), and the weights' sums (head, row), for some
+    """Compute weights · value and |weights| · |value| (head, row, d_v), and the weights' sums (head, row), for some
     queries; all are 0 for rows without an allowed key."""
     weights = layer.weights(slice(None), rows, slice(0, layer.key.shape[1]))
-    return layer.mix(weights, layer.value), layer.mix(weights, np.abs(layer.value)), weights.sum(-1)
+    return layer.mix(weights, layer.value), layer.mix(np.abs(weights), np.abs(layer.value)), weights.sum(-1)
 
 
 FINE = 1e-6       # rounding of float32 and finer types is smaller
@@ -243,10 +246,13 @@ def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], la
         key = counter.identify(module)
         seen = {_id(call): call for call in session.calls}.get(key)
         layer = seen.layer(0) if seen else None if coarse else layers.get(key)
+        halves = 1 if layer is None or layer.minus is None else 2
         weights = [part for part in (output if isinstance(output, tuple) else ())   # T5 returns its bias before them
-                   if layer and getattr(part, "shape", None) == (1, *layer.shape)]
+                   if layer and getattr(part, "shape", None) == (1, halves * layer.heads, *layer.shape[1:])]
         if layer and weights:
             theirs, rounding = weights[-1][0].float().cpu().numpy(), seen.rounding if seen else 2**-23
+            if layer.minus is not None:
+                theirs = theirs[:layer.heads] - np.float32(layer.minus_factor) * theirs[layer.heads:]
             error, beyond, total = _compare(layer, theirs, rounding)
             errors[key] = error, beyond
             sums.append(total)
@@ -278,7 +284,7 @@ def _compare(layer: Layer, weights: np.ndarray, rounding: float) -> tuple[float,
         if rounding > FINE:
             far[:, :, keys] -= _slack(layer, rows, keys, rounding)
         beyond.append(float(far.max()))
-        whole = 1 if layer.sink is None else weights[:, rows].sum(-1)
+        whole = 1 - layer.minus_factor if layer.sink is None else weights[:, rows].sum(-1)
         row_errors.append(float(np.abs(ours.sum(-1) - whole).max()))
     return largest(errors), largest(beyond), largest(row_errors)
 
@@ -290,7 +296,7 @@ def _stacked(calls: list[Call], layers: list[Layer],
     Those of the calls `edited` remain separate."""
     def settings(pair: tuple[Call, Layer]) -> Hashable:
         call, layer = pair
-        own = (layer.bias, layer.sink, layer.temperature, layer.replaced)
+        own = (layer.bias, layer.sink, layer.temperature, layer.replaced, layer.minus)
         if (_id(call) in edited or layer.value.size > STACKED or any(each is not None for each in own)
                 or isinstance(layer.allowed, Dense)):
             return id(layer)
@@ -341,7 +347,7 @@ def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring, edits: 
         beyond += [largest((found - tolerance)[~unclear].max(1)), *(error - tolerance.max() for error in replaced)]
         allowed.append(float(tolerance.max()))
         if layer.sink is None:
-            row_errors.append(largest(np.abs(sums - 1)[sees]))
+            row_errors.append(largest(np.abs(sums - (1 - layer.minus_factor))[sees]))
         rows += int(sees[~unclear].sum())
     worst, row_error, reasons, status = largest(errors), largest(row_errors), wiring.reasons, "verified"
     if not largest(beyond) <= 0 or not row_error <= TOLERANCE:

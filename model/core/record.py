@@ -60,6 +60,7 @@ def _arrays_of(part: object) -> list[np.ndarray]:
 
 
 Head = TypeVar("Head", int, np.ndarray)
+MOST_MINUS = 100   # bound of the factor λ of a softmax that is subtracted
 KEPT = 2**18    # largest block of a mask, in numbers, that is cached for the next layer
 # most weights to compute with numpy: torch is faster from about 16,000 weights on, but importing it takes seconds
 SMALL, SMALL_WITHOUT_TORCH = 2**14, 2**20
@@ -132,6 +133,9 @@ class Layer:
     # heads whose output an edit replaced in this pass (`Silence`, `Patch`), in ascending order
     replaced_heads: tuple[int, ...] = ()
     replaced: np.ndarray | None = None      # (replaced head, q, d_v), their outputs; None without such heads
+    # differential attention: a second softmax, times this factor λ, is subtracted, and rows sum to 1 − λ
+    minus: "Layer | None" = None
+    minus_factor: float = 0.0
 
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"
@@ -145,6 +149,8 @@ class Layer:
         fits &= all(part.values.shape in shapes for part in (self.allowed, self.bias) if isinstance(part, Dense))
         fits &= not isinstance(self.bias, Relative) or (*self.bias.by_offset.shape, self.bias.n_queries) == (
             heads, queries + keys - 1, queries)
+        if self.minus is not None:
+            fits &= self.minus.shape == self.shape and self.minus.minus is None and abs(self.minus_factor) <= MOST_MINUS
         if not fits or heads % len(self.key):
             raise ValueError(f"{owner}: expected a query (head, q, d_k), a key (kv_head, k, d_k), a value (kv_head, k, "
                              f"d_v), heads a multiple of kv_heads, and all other arrays of these sizes, got "
@@ -179,6 +185,13 @@ class Layer:
     def weights(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
         """Return weights, (head, row, key), for some heads and rows; 0 in rows without an allowed key. `keys` must
         include every key that these rows may attend to."""
+        own = self._weights(heads, rows, keys)
+        if self.minus is None:
+            return own
+        return own - np.float32(self.minus_factor) * self.minus.weights(heads, rows, keys)
+
+    def _weights(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
+        """Return the weights of the first softmax."""
         from clearhead.model.core import attention
 
         scores, wanted = self._scores(heads, rows, keys), np.arange(len(self.query))[heads]
@@ -240,6 +253,8 @@ class Layer:
     @property
     def described(self) -> str:
         """What the layer is, in words."""
+        if self.minus is not None:
+            return "differential attention"
         return "attention" if self.sparse is None else f"sparse attention, {self.sparse.most} of {self.shape[2]}"
 
     @property
@@ -327,6 +342,17 @@ class AttentionMap:
                     else f"Layer {index} has no softmax attention ({other})")
             raise UserError(f"{what}; choose one of {', '.join(map(str, numbers))}.")
         return self.layers[numbers.index(index)]
+
+    @property
+    def signed(self) -> bool:
+        """Whether weights can be negative, because a second softmax is subtracted."""
+        return any(isinstance(layer, Layer) and layer.minus is not None for layer in self.layers)
+
+    def check_unsigned(self, what: str) -> None:
+        """Raise UserError, which says `what` needs weights from 0, if weights can be negative."""
+        if self.signed:
+            raise UserError(f"The heads of this model subtract a second softmax, so their weights can be negative; "
+                            f"{what} needs weights from 0, so choose another model.")
 
     def captured(self, index: int, lacks: str) -> Layer:
         """Return the layer with this number. Raises UserError, which says what the model `lacks`, if it only reports

@@ -117,9 +117,11 @@ def _check_map(part: AttentionMap) -> None:
         if isinstance(layer, Layer):
             if any(each is not None and not np.all(each > 0) for each in (layer.softcap, layer.temperature)):
                 raise ValueError("a temperature and a soft cap must be above 0")
-            score, value = (float(np.abs(part).max()) for part in (layer.query, layer.value))
-            score *= float(np.abs(layer.key).max()) * layer.query.shape[2] * abs(layer.scale)
-            if max(score, value) > TOO_LARGE:
+            for each in filter(None, (layer, layer.minus)):
+                score, value = (float(np.abs(part).max()) for part in (each.query, each.value))
+                score *= float(np.abs(each.key).max()) * each.query.shape[2] * abs(each.scale)
+                if max(score, value) <= TOO_LARGE:
+                    continue
                 raise ValueError(f"layer {layer.index} has numbers whose products overflow float32")
 
 
