@@ -154,7 +154,8 @@ class Record:
         return heads.whole(chosen.layer(layer)) if head is None else heads.weights(chosen.of_head(layer, head), head)
 
     def scores(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
-        """Return the scores before the softmax, float32 (query, key); NaN for masked cells."""
+        """Return the scores before the softmax, or before the first of two, float32 (query, key); NaN for masked
+        cells."""
         return cast(np.ndarray, heads.scores(self._captured(layer, head, map, "scores"), head))
 
     def query(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+SIGNED = ("Each head of this model is a pair whose second softmax is subtracted. Weights can be negative and then rank "
+          "last; measures that need weights from 0 (entropy, distance, fits, rollout and flow) are left out.")
+
+
 @with_arrays
 class NetworkModel:
     """A network and its card. Immutable once opened, so several threads may share it.
@@ -190,8 +194,9 @@ class NetworkModel:
                 output = forward_pass.run(session, lambda: self.call(asked.tensors))
                 report(0.92, "checking the picture")
                 maps, verification = self._captured(session, asked, self.wiring)
+            notes = asked.notes + (SIGNED,) * any(each.signed for each in maps)
             return AttentionRecord(query, self.card, maps, verification, self.prediction(query, asked, output),
-                                   asked.omitted, asked.notes, asked.picture, written=asked.written)
+                                   asked.omitted, notes, asked.picture, written=asked.written)
 
     def _captured(self, session: forward_pass.Session, asked: ModelInput,
                   wiring: verify.Wiring) -> tuple[tuple[AttentionMap, ...], Verification]:

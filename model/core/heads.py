@@ -140,12 +140,14 @@ def overview(attention_map: AttentionMap) -> Overview:
 
 
 def pooled_weights(layer: Layer | Reported, pool: tuple[int, int], heads: slice = slice(None)) -> np.ndarray:
-    """Return the largest weight in each cell of `pool` queries × keys, float32 (head, row, column), in blocks that
+    """Return the largest weight, without its sign, in each cell of `pool` queries × keys, float32 (head, row, column), in blocks that
     avoid n² memory."""
     high, wide = (-(-n // size) for n, size in zip(layer.shape[1:], pool))
     cells = np.zeros((len(range(layer.heads)[heads]), high, wide), np.float32)
     for rows, keys, block in weight_blocks(layer, heads, size=max(1, ROWS // pool[0]) * pool[0]):
         top, first = rows.start // pool[0], keys.start // pool[1]
+        if isinstance(layer, Layer) and layer.minus is not None:
+            block = np.minimum(np.abs(block), 1)
         pooled = _pooled(block, pool, keys.start % pool[1])
         cells[:, top:top + pooled.shape[1], first:first + pooled.shape[2]] = pooled
     return cells
@@ -234,6 +236,7 @@ MEASURES = (
 )
 GATE = Measure("gate", "passes its gate", r"\lVert g_i \odot o_i \rVert / \lVert o_i \rVert",
                "share of the output's length", "Qiu et al. 2025")   # not of the weights, so no atlas has it
+UNSIGNED = {"entropy", "distance"}   # measures without a meaning if weights can be negative
 BY_NAME = {measure.name: measure for measure in (*MEASURES, GATE)}
 
 
@@ -330,6 +333,10 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
         values.append(_means(weight_blocks(layer), sees, special, square))
         uniform.append({name: np.broadcast_to(numbers, layer.heads) for name, numbers in baselines[key].items()})
         left_out.append((~sees).sum(1))
+    if attention_map.signed:   # needs weights from 0
+        for each in (*values, *uniform):
+            for name in UNSIGNED & each.keys():
+                del each[name]
     gates = [layer.gate if isinstance(layer, Layer) else None for layer in attention_map.layers]
     if any(gate is not None for gate in gates):
         for values_of, uniform_of, gate, layer in zip(values, uniform, gates, attention_map.layers, strict=True):

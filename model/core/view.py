@@ -98,6 +98,7 @@ def checked_view(record: AttentionRecord, view: View | None, changes: dict[str, 
                    pair=pair and (attention_map.queries.index(pair[0]), attention_map.keys.index(pair[1])))
 
 
+ABOVE = 1e-3         # a weight is at most this much above 1 by rounding
 BLIND_NAMED = 6      # maximum number of rows without an allowed key in a note
 MAX_UNPOOLED = 2048  # heads with more tokens are shown pooled, with exact tiles
 
@@ -128,6 +129,7 @@ class DisplayedHead:
     notes: tuple[str, ...]         # sentences on how this differs from the unfiltered head
     blind: tuple[int, ...] = ()    # rows whose mask allows no key
     sparse: bool = False           # whether the model chose the keys of each row
+    signed: bool = False           # whether numbers go below 0 or above 1
 
     def row_of(self, token: int | None) -> int | None:
         """Return the row of this query token, or None if it is not shown."""
@@ -243,6 +245,8 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
         return _pooled(attention_map, layer, view)
     all_rows, all_columns = axis_items(attention_map.queries, view.words), axis_items(attention_map.keys, view.words)
     weights, scores = heads.weights(layer, view.head), heads.scores(layer, view.head)
+    if attention_map.signed:   # these filters need weights from 0
+        view = replace(view, keep=1.0, renormalise=False)
     nothing = layer.sees_nothing[view.head]
     if view.gated and isinstance(layer, Layer) and layer.gate is not None:
         weights = weights * layer.gate[view.head][:, None]
@@ -260,7 +264,8 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
                          _filtered(weights[np.ix_(rows, columns)], view),
                          None if scores is None else np.ascontiguousarray(scores[np.ix_(rows, columns)]),
                          _notes(layer, view, cut) + _blind_notes([all_rows[rows[at]] for at in blind], len(rows)),
-                         blind, isinstance(layer, Layer) and layer.sparse is not None)
+                         blind, isinstance(layer, Layer) and layer.sparse is not None,
+                         attention_map.signed or float(weights.max()) > 1 + ABOVE)
 
 
 def _blind_notes(blind: list[AxisItem], count: int) -> tuple[str, ...]:
@@ -291,7 +296,7 @@ def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) ->
                        tokens.unknown[some.start], False) for some in slices(len(tokens), size))
         for tokens in (attention_map.queries, attention_map.keys))
     weights = heads.pooled_weights(layer, (size, size), slice(view.head, view.head + 1))[0]
-    note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest weight of {size} × {size} tokens, named after "
+    note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest weight, without a sign, of {size} × {size} tokens, named after "
             "the first of them; words, gates, filters and quadrants are for texts of up to 2,048 tokens")
     return DisplayedHead(view.kind, view.layer, view.head, rows, columns, weights, None, (note,))
 
@@ -309,6 +314,9 @@ def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
         notes.append(", ".join(text for text, on in filters if on) + f"; {sums}")
     if (layer.sink if isinstance(layer, Layer) else layer.sink_share) is not None:
         notes.append("this layer has a sink: rows sum to 1 minus its share")
+    if isinstance(layer, Layer) and layer.minus is not None:
+        notes.append(f"signed: a softmax minus λ = {layer.minus_factor:.3f} times a second one, so rows sum to "
+                     f"1 − λ = {1 - layer.minus_factor:.3f}; struck through: negative".replace("-", "−"))
     if isinstance(layer, Layer) and layer.sparse is not None:
         notes.append(f"sparse: the model chooses at most {layer.sparse.most} of {layer.shape[2]} keys for each query "
                      f"and does not look at the others")

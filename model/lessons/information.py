@@ -65,6 +65,7 @@ def toy(name: str, n: int, sharpness: float = 1.0) -> np.ndarray:
 
 def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
     """Compute all measures on one text. An attention sink counts as an extra key, which makes rows sum to 1."""
+    attention_map.check_unsigned("the entropy of a row")
     shape = len(attention_map.queries), len(attention_map.keys)
     if max(shape) > LONGEST:
         raise UserError(f"The text has {max(shape):,} tokens, but heads can be compared on at most {LONGEST:,}; "

@@ -162,6 +162,9 @@ def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weight
     if attention_map.kind.base is Kind.CROSS:
         missing["rollout"] = missing["flow"] = "it follows a single stack, and this model joins two"
         return {}
+    if attention_map.signed:
+        missing["rollout"] = missing["flow"] = "it needs weights from 0, and these heads subtract a second softmax"
+        return {}
     steps = [rollout.with_residual(weight) for weight in weights]
     null = [rollout.with_residual(rollout.uniform_weights(layer.allowed, len(rows)))
             for layer in attention_map.layers]

@@ -176,6 +176,8 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
     Raises UserError if a text is too long, if the texts share no token, or if heads have no counterpart.
     """
     one, other = first[question.kinds[0]], second[question.kinds[1]]
+    for each in (one, other):
+        each.check_unsigned("the divergence of two heads")
     found = align_texts(AlignmentQuery(question.first, question.second, question.kinds), first, second)
     rows, columns = ([each for each in side if each.both] for side in (found.rows, found.columns))
     if not rows or not columns:

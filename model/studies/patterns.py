@@ -145,6 +145,7 @@ def _blocks(layer: Layer | Reported, info: KeyInfo,
 
 def fit(attention_map: AttentionMap) -> HeadFits:
     """Compute the fit of every head to every pattern that has keys in at least MIN_ROW_SHARE of the rows."""
+    attention_map.check_unsigned("the fit to a pattern")
     info = KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
     patterns = [pattern for pattern in PATTERNS if pattern.valid_for_cross or attention_map.kind.base is not Kind.CROSS]
     found = []

@@ -105,6 +105,13 @@ class Head:
         """The open head."""
         return self.pictures[0]
 
+    @property
+    def reach(self) -> float | None:
+        """The number at full colour if colours are symmetric around 0, and None if weights go from 0 to 1."""
+        if self.bound is not None or not any(shown.signed for shown in self.pictures):
+            return self.bound
+        return max(1e-9, *(float(np.abs(np.nan_to_num(shown.weights)).max()) for shown in self.pictures))
+
     def caption(self) -> str:
         """Name the head and describe the weights of the token in focus or of the pair."""
         shown, view = self.open, self.view
@@ -137,13 +144,13 @@ class Head:
             known = _BODIES[shown] = key, self._body(room, height)
         guess, pair = (COVER, None) if self.covered else (guess or Guess("", False), view.pair)
         return known[1], message("state", room, {
-            "lens": view.lens, "scale": view.scale, "why_scale": why_scale, "transpose": view.transpose,
-            "round": guess.name, "marking": guess.marking, "alone": guess.alone,
+            "lens": view.lens if self.reach is None else "matrix", "scale": view.scale, "why_scale": why_scale,
+            "transpose": view.transpose, "round": guess.name, "marking": guess.marking, "alone": guess.alone,
             "focus": shown.row_of(view.token), "pair": None if pair is None else shown.cell_of(pair),
             "marks": [cell for mark in guess.marks if (cell := shown.cell_of(mark)) is not None]})
 
     def _body(self, room: str, height: int) -> bytes:
-        shown, bound = self.open, self.bound
+        shown, bound = self.open, self.reach
         rows, columns = unit_axis(shown.rows), unit_axis(shown.columns)
         # every other tick of the wider bar on paper
         ticks = {scale: signed_ticks(bound) if bound else weight_ticks(scale)[::2] for scale in TICKS}
@@ -153,9 +160,11 @@ class Head:
             "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
             "sums": bound is None and _sums_to_one(shown), "bound": bound, "absent": _absent(shown.weights),
             "blind": list(shown.blind), "notes": list(shown.notes), "height": height}
+        words = strings("components")["view"]
         if shown.sparse:
-            words = strings("components")["view"]
             header["text"] = {**words, "masked": words["unchosen"]}
+        if self.bound is None and bound is not None:
+            header["text"] = {**words, "change": words["weight"], "picture_signed": words["picture"]}
         sections = {"weights": np.stack([root_codes(np.nan_to_num(head.weights)) if bound is None
                                          else signed_codes(head.weights, bound) for head in self.pictures])}
         if shown.scores is not None:
@@ -167,9 +176,9 @@ class Head:
         from clearhead.viz.export.paper import head
 
         if not self.covered:
-            return head.plan_of(self.pictures, self.view, self.bound, paper)
+            return head.plan_of(self.pictures, self.view, self.reach, paper)
         empty = [replace(each, weights=np.zeros_like(each.weights)) for each in self.pictures]
-        return head.plan_of(empty, replace(self.view, pair=None), self.bound, paper)
+        return head.plan_of(empty, replace(self.view, pair=None), self.reach, paper)
 
 
 def _sums_to_one(shown: DisplayedHead) -> bool:

@@ -410,6 +410,7 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
     st.markdown(words("lead", layer=view.layer), width=READABLE)
     if not toggle_for(page, "share", words["switch"]):
         return
+    attention_map.check_unsigned("a share among heads")
     weights, share = heads.weights(layer, view.head), heads.share_among_heads(layer, view.head)
     queries, keys = attention_map.queries.texts, attention_map.keys.texts
     rows, columns = list(map(visible_token, queries)), list(map(visible_token, keys))

@@ -1,15 +1,20 @@
 """Every layer of a model is told, and what is shown of a head gives the output of its layer: small random models of
 each mechanism against unmodified transformers."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
+import clearhead
 from benchmarks import families_check, families_models
 from clearhead.model.capture.forward_pass import register
 from clearhead.model.core import heads
-from clearhead.model.core.query import Kind, UserError, quiet
+from clearhead.model.core.query import Hide, Kind, Patch, Silence, Temper, UserError, quiet
 from clearhead.model.core.view import View, displayed_head
+from clearhead.model.studies import patterns
 from clearhead.record import Record
+from clearhead.viz.components.picture import Head
 
 KINDS = {"nemotron_h": ["mamba", "feed-forward", "attention", "feed-forward"], "kimi_linear": ["linear attention",
          "attention"], "recurrent_gemma": ["recurrence", "recurrence", "attention"], "bamba": ["mamba", "attention"]}
@@ -81,3 +86,39 @@ def test_keys_that_are_looked_at_are_those_of_the_models_indexer(family, size):
         assert layer.described == f"sparse attention, {7 if size == 1 else 8} of 29"
     shown = displayed_head(record, View(Kind.CAUSAL, layers[-1].index, 0))
     assert shown.sparse and "does not look at the others" in shown.notes[0] and not (shown.weights == 0).all()
+
+
+def test_differential_heads_are_signed_maps_of_pairs(tmp_path):
+    """Rows sum to 1 − λ, and the maps times [v₁; v₂] are what the eager module's norm reads."""
+    _, record = read("diffllama")
+    network, layers, read_by = families_models.build("diffllama", "eager"), record[Kind.CAUSAL].layers, []
+    for block in network.model.layers:
+        block.self_attn.groupnorm.register_forward_pre_hook(lambda _norm, given: read_by.append(given[0][0].numpy()))
+    with torch.inference_mode():
+        weights = network(torch.tensor([Record(record).ids]), output_attentions=True).attentions
+    for layer, wanted, own in zip(layers, read_by, weights, strict=True):
+        ours = heads.whole(layer)
+        np.testing.assert_allclose(ours, own[0, :2] - layer.minus_factor * own[0, 2:], atol=1e-5)
+        np.testing.assert_allclose(ours.sum(-1), 1 - layer.minus_factor, atol=1e-5)
+        np.testing.assert_allclose(layer.head_outputs(slice(0, 29)).swapaxes(0, 1), wanted, atol=1e-4)
+        assert ours.min() < -0.1 and layer.described == "differential attention"
+    shown = Head((displayed_head(record, View(Kind.CAUSAL, 1, 1, keep=0.5)),), View(Kind.CAUSAL, 1, 1))
+    assert shown.reach == pytest.approx(np.abs(shown.open.weights).max()) and "λ = " in shown.open.notes[0]
+    with pytest.raises(UserError, match="subtract a second softmax"):
+        patterns.fit(record[Kind.CAUSAL])
+    assert "entropy" not in heads.measure(record[Kind.CAUSAL]).values
+    record.save(tmp_path / "kept.safetensors")
+    again = clearhead.load(tmp_path / "kept.safetensors")
+    np.testing.assert_array_equal(again.weights(1, 1), heads.weights(layers[1], 1))
+
+
+def test_edits_of_a_pair_of_heads_are_those_of_both_softmaxes():
+    model, record = read("diffllama")
+    other = replace(record.query, text=" ".join(record.query.text.split()[::-1]))
+    edits = {Silence(Kind.CAUSAL, 0, 1), Temper(Kind.CAUSAL, 1, 0, 0.5), Hide("source", 2),
+             Patch(Kind.CAUSAL, 1, 1, other)}
+    edited = model.record(replace(record.query, edits=frozenset(edits)), quiet)
+    assert edited.verification.status == "verified"
+    first, second = edited[Kind.CAUSAL].layers
+    assert not first.output(1).any() and (heads.whole(second)[:, :, 2] == 0).all()
+    np.testing.assert_array_equal(second.output(1), model.record(other, quiet)[Kind.CAUSAL].layers[1].output(1))

@@ -210,8 +210,9 @@ def open_head(page: PageContext, record: AttentionRecord, view: View, measures: 
     why = "" if tenth is None else WORDS("scale_chosen", weight=format_weight(tenth))
     with flex_row("center", gap="small"):
         heading(WORDS("head_title", layer=view.layer, head=view.head))
-        segments(WORDS["lens"], {lens: WORDS["lenses"][lens] for lens in LENSES if lens != other}, page.set, "lens",
-                 view.lens)
+        lenses = ("matrix",) if record[view.kind].signed else [lens for lens in LENSES if lens != other]
+        segments(WORDS["lens"], {lens: WORDS["lenses"][lens] for lens in lenses}, page.set, "lens",
+                 view.lens if view.lens in lenses else "matrix")
         _display(page, record, view, measures, why)
         export_menu(page, record, view)
     if view.lens == "picture":
@@ -229,7 +230,7 @@ def gate(record: AttentionRecord, view: View) -> None:
     """Say how much of the open head's output passes the gate behind it, if there is one."""
     passes, token = _gate(record, view), view.token or 0
     if passes is not None:
-        st.caption(WORDS("gate", token=token_label(record[view.kind].queries, token),
+        st.caption(WORDS("norm" if record[view.kind].signed else "gate", token=token_label(record[view.kind].queries, token),
                          share=format_share(passes[token]), mean=format_share(passes.mean())))
 
 
@@ -258,11 +259,13 @@ def _display(page: PageContext, record: AttentionRecord, view: View, measures: H
             toggle(WORDS[name], choose, name, getattr(view, name))
         if _gate(record, view) is not None:
             toggle(WORDS["gated"], choose, "gated", view.gated)
-        slider(WORDS["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
-               key="slider-keep", turn=lambda share: choose(keep=share))
+        if not record[view.kind].signed:
+            slider(WORDS["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
+                   key="slider-keep", turn=lambda share: choose(keep=share))
         if view.lens == "picture":
             slider_for(page, "opacity", WORDS["opacity"], OPACITIES, say=lambda share: format_share(share, 0))
-        toggle(WORDS["renormalise"], choose, "renormalise", view.renormalise)
+        if not record[view.kind].signed:   # needs weights from 0, like the slider above
+            toggle(WORDS["renormalise"], choose, "renormalise", view.renormalise)
         if Kind.CROSS in record.kinds:
             toggle_for(page, "written", WORDS["written"])
         if 1 in record[view.kind].queries.segments and view.kind.base is not Kind.CROSS:
@@ -381,7 +384,7 @@ def row_claim(record: AttentionRecord, view: View) -> str:
         return words("blind", **facts)
     weights = heads.row_weights(layer, token)[view.head]
     named = ", ".join(words("key", token=token_label(keys, key), weight=format_weight(weights[key]))
-                      for key in np.argsort(-weights, kind="stable")[:NAMED] if weights[key] > 0)
+                      for key in np.argsort(-np.abs(weights), kind="stable")[:NAMED] if weights[key])
     return words("most", keys=named, uniform=_uniform(attention_map, view, token), **facts)
 
 
