@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-SIGNED = ("Each head of this model is a pair whose second softmax is subtracted. Weights can be negative and then rank "
-          "last; measures that need weights from 0 (entropy, distance, fits, rollout and flow) are left out.")
+SIGNED = ("Each head of this model is a pair whose second softmax is subtracted. Weights can be negative: they then "
+          "rank last, thumbnails show their size, and measures that need weights from 0 (entropy, distance, fits, "
+          "rollout and flow) are left out.")
 
 
 @with_arrays

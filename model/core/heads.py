@@ -140,8 +140,8 @@ def overview(attention_map: AttentionMap) -> Overview:
 
 
 def pooled_weights(layer: Layer | Reported, pool: tuple[int, int], heads: slice = slice(None)) -> np.ndarray:
-    """Return the largest weight, without its sign, in each cell of `pool` queries × keys, float32 (head, row, column), in blocks that
-    avoid n² memory."""
+    """Return the largest weight, without a sign, in each cell of `pool` queries × keys, float32 (head, row, column), in
+    blocks that avoid n² memory."""
     high, wide = (-(-n // size) for n, size in zip(layer.shape[1:], pool))
     cells = np.zeros((len(range(layer.heads)[heads]), high, wide), np.float32)
     for rows, keys, block in weight_blocks(layer, heads, size=max(1, ROWS // pool[0]) * pool[0]):

@@ -296,8 +296,9 @@ def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) ->
                        tokens.unknown[some.start], False) for some in slices(len(tokens), size))
         for tokens in (attention_map.queries, attention_map.keys))
     weights = heads.pooled_weights(layer, (size, size), slice(view.head, view.head + 1))[0]
-    note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest weight, without a sign, of {size} × {size} tokens, named after "
-            "the first of them; words, gates, filters and quadrants are for texts of up to 2,048 tokens")
+    largest = "size of a weight" if attention_map.signed else "weight"
+    note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest {largest} of {size} × {size} tokens, named "
+            "after the first of them; words, gates, filters and quadrants are for texts of up to 2,048 tokens")
     return DisplayedHead(view.kind, view.layer, view.head, rows, columns, weights, None, (note,))
 
 
