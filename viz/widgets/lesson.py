@@ -26,9 +26,10 @@ The prose (Markdown with $LaTeX$; {names} are filled from the facts that the sec
     question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]
         boxes: the lesson's boxes in the Transformer's figure, viz/components/diagram/transformer.toml
     remember = [three lines]
-    [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0
-        why: one sentence that explains the answer; a second question is [predict_NAME] with the control guess_NAME
-    [[check]] two questions like [predict], whose answers the lesson has given by its end
+    [predict]  screen = "SECTION", ask, answers = [{text, why}, ...] (three or four), right = 0
+        screen: the section whose picture answers the question; why: one sentence that explains the answer; a second
+        question is [predict_NAME] with the control guess_NAME
+    [[check]] two questions like [predict] without a screen, whose answers the lesson has given by its end
     [SECTION]  title, lead, alt, axes = [x, y], notice = [at most three], more = [...], formula, symbols = [[symbol,
         its meaning on screen], ...], practice, sources = [...], and the labels of its controls by their names
 
@@ -36,6 +37,10 @@ The prose (Markdown with $LaTeX$; {names} are filled from the facts that the sec
 are omitted. What computes with torch is a fragment or is inside `with computing():`, which shows a notice while torch
 loads. Drag handles are in `viz.components.handles`.
 `viz.widgets.head_picker` lets the reader choose a head of the record.
+
+The page is in the order question, picture, what to notice, formula, and at its end *To remember*. A presented section
+is one screen whose texts appear one after the other in the order of SCREEN. Its question is beside its picture, which
+stays covered until the key for the next text uncovers both the answer and the picture.
 """
 import functools
 import re
@@ -60,8 +65,8 @@ from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import fragment, source_listing
-from clearhead.viz.widgets.layout import bullets, flex_row, heading
-from clearhead.viz.widgets.lesson_questions import LETTERS, ask, prompts, show_me
+from clearhead.viz.widgets.layout import bullets, flex_row, heading, split
+from clearhead.viz.widgets.lesson_questions import LETTERS, ask, prompts, reveal, show_me
 from clearhead.viz.widgets.progress import forget, remember, resume
 from clearhead.viz.widgets.sheets import notebook_button
 
@@ -69,6 +74,8 @@ from clearhead.viz.widgets.sheets import notebook_button
 GUESS = Choice("guess", "", LETTERS)
 CHECKS = Choice("check_1", "", LETTERS), Choice("check_2", "", LETTERS)
 QUESTIONS = (GUESS, *CHECKS)
+# the texts of a presented section in order, by the first word of their containers' keys
+SCREEN = ("predict", "lead", "notices", "about")
 Drawn = TypeVar("Drawn")
 
 
@@ -92,7 +99,9 @@ class Lesson:
 
     def __init__(self, page: PageContext) -> None:
         self.page, self.name, self.prose = page, page.name, strings(f"lessons/{page.name}")
-        self.words = strings("lesson")
+        self.words, self.prompts = strings("lesson"), prompts(self.prose)
+        self.inside = ""                     # the section that is being drawn
+        self.measured = dict[str, float]()   # numbers for the explanations of a presented question
         resume(page)
         self.uncovered = self._uncovered()   # at the page's last full run
         self.folded: set[str] = set()        # sections whose title is already on their expander
@@ -120,44 +129,48 @@ class Lesson:
                       args=(self.page, self.name))
 
     def predict(self, control: str = "guess", **measured: float) -> bool:
-        """Draw this control's question and return `open`; if true, the page draws the answer onto its figure.
-        measured: numbers to fill into the explanations."""
-        prompt = prompts(self.prose)[control]
-        if measured:
-            answers = [answer | {"why": answer("why", **measured)} for answer in prompt["answers"]]
+        """Draw this control's question and return `open`; if true, the page draws the answer onto its figure. While
+        presenting, `section` draws it. measured: numbers to fill into the explanations."""
+        self.measured = measured
+        if not self.page.present:
+            self._ask(control)
+        return self.open(control)
+
+    def _ask(self, control: str) -> None:
+        prompt = self.prompts[control]
+        if self.measured:
+            answers = [answer | {"why": answer("why", **self.measured)} for answer in prompt["answers"]]
             prompt = prompt | {"answers": answers}
         with st.container(border=not self.page.present, width=READABLE, key=f"predict-{control}"):
             ask(self.page, prompt, control, self.words["predict"])
-        return self.open(control)
 
     def open(self, control: str = "guess") -> bool:
-        """Return whether the covered part may be shown: the question is answered or everything is revealed. Always true
-        while presenting, where the question has its own screen before the figure."""
-        return self.page.state.show or self.page.present or bool(self.page[control])
+        """Return whether the covered part may be shown: the question is answered or everything is revealed. While
+        presenting, only the section that answers the question covers anything."""
+        elsewhere = self.page.present and self.inside != self.prompts[control]["screen"]
+        return self.page.state.show or bool(self.page[control]) or elsewhere
 
     def _uncovered(self) -> list[bool]:
-        return [self.page.state.show, *(self.open(name) for name in self._asked())]
-
-    def _asked(self) -> list[str]:
-        """Return the controls of all questions except the two final ones."""
-        return [name for name in prompts(self.prose) if not name.startswith("check_")]
+        return [self.page.state.show, *(bool(self.page[control]) for control in self.prompts)]
 
     def covered(self, key: str) -> None:
-        """Draw a placeholder for a covered answer."""
+        """Draw a placeholder for a covered answer; none while presenting, where the question is beside it."""
+        if self.page.present:
+            return
         with flex_row("center", gap="small", key=f"waits-{key}"):
             st.caption(self.words["waits"], width="content")
             show_me(self.page, f"waits-{key}")
 
     def end(self) -> None:
-        """Draw the end of the page: what to remember (which answers the questions above), two final questions, and the
+        """Draw the end of the page: two final questions, what to remember (which answers all questions), and the
         notebook."""
+        self.fragment(_checks)
         with st.container(key="screen-remember"):
             heading(self.words["remember"], 3)
-            if all(map(self.open, self._asked())):
+            if self.page.present or self.page.state.show or all(self._uncovered()[1:]):
                 st.markdown(bullets(self.prose["remember"]), width=READABLE)
             else:
                 self.covered("remember")
-        self.fragment(_checks)
         if not self.page.present:
             remember(self.page)
             notebook_button(self.name, own_address(), help=strings("sheets")["notebook"]["help"])
@@ -167,16 +180,32 @@ class Lesson:
         """Draw a heading and its lead, and yield the section. Draw widgets and figures inside the block."""
         prose, lead = Section(self, name), self.prose[name].get("lead", "")
         title = "" if name in self.folded else f"### {prose['title']}"
-        if self.page.present:   # the lead is below the figure, in place of what to notice
-            with st.container(key=f"section-{name}"):
-                st.markdown(title)
-                yield prose
-                with st.container(key=f"lead-{name}"):
-                    st.markdown(lead)
-            return
-        st.markdown(f"{title}\n\n{lead}", width=READABLE)
-        with st.container(key=f"section-{name}"):
-            yield prose
+        outer, self.inside = self.inside, name
+        try:
+            if self.page.present:
+                with st.container(key=f"section-{name}"):
+                    st.markdown(title)
+                    with self._beside_question():
+                        yield prose
+                        with st.container(key=f"lead-{name}"):
+                            st.markdown(lead)
+            else:
+                st.markdown(f"{title}\n\n{lead}", width=READABLE)
+                with st.container(key=f"section-{name}"):
+                    yield prose
+        finally:
+            self.inside = outer
+
+    @contextmanager
+    def _beside_question(self) -> Iterator[None]:
+        """Draw the question that this section answers, if any, beside what the block draws."""
+        control = next((control for control, prompt in self.prompts.items() if prompt.get("screen") == self.inside), "")
+        left, right = split(2, 3) if control else (None, st.container())
+        with right:
+            yield
+        if left is not None:
+            with left:   # last, because the block may measure what its explanations say
+                self._ask(control)
 
     def further(self, draw: Callable[..., None], *given: object, opened_by: Sequence[str] = (),
                 alone: bool = True) -> None:
@@ -199,8 +228,11 @@ class Lesson:
         """Draw draw(page, lesson, *given) as a fragment, which must contain everything its controls change. `given`
         keeps the values of the page's last full run. Answering a question inside reruns the page to reveal what it
         covers elsewhere."""
+        inside = self.inside
+
         @functools.wraps(draw)
         def part(page: PageContext, lesson: Lesson, *given: object) -> None:
+            self.inside = inside   # the fragment may run alone
             if self._uncovered() != self.uncovered:
                 st.rerun()
             with computing():
@@ -265,6 +297,16 @@ class Section(Texts):
     def toggle(self, control: str) -> bool:
         """Draw a switch, and return whether it is on."""
         return toggle_for(self.page, control, self[control], help=self.get(f"{control}_help"))
+
+    def opened(self, control: str) -> bool:
+        """Draw the switch of a part that opens a model, and return whether it is on. While presenting it always is,
+        because no screen is only a switch."""
+        return self.page.present or self.toggle(control)
+
+    def idle(self, **facts: object) -> None:
+        """Say what a training will take that has not been started. While presenting, such a section has no screen."""
+        with st.container(key=f"idle-{self.name}"):
+            st.caption(self("idle", **facts))
 
     def text(self, control: str, draw: Callable[..., Any] = st.text_input, **look: Any) -> str:
         """Draw a text field and return its text. look: as in `draw`."""
@@ -344,8 +386,10 @@ class Section(Texts):
         segmented control replaces Streamlit's tabs, which cost the browser 0.1 s per run."""
         words = self.lesson.words
         with flex_row("center", gap="small", key=f"proof-{self.name}"):
-            st.caption(words["prove"], width="content")
+            if not self.page.present:
+                st.caption(words["prove"], width="content")
             tab = st.segmented_control(words["tabs_label"], list(texts), key=f"tabs-{self.name}",
+                                       default=next(iter(texts)) if self.page.present else None,
                                        format_func=words["tabs"].__getitem__, label_visibility="collapsed", wrap=True)
         if tab == "code":
             st.caption(texts[tab])
@@ -382,10 +426,12 @@ def _listed(sentences: Sequence[str], numbers: Mapping[str, object]) -> str:
 
 
 def screens(name: str) -> dict[str, str]:
-    """Return the screens of a lesson that can be shown individually, {name: title}: its questions and sections."""
+    """Return the screens of a lesson that can be shown individually, {name: title}: its sections, each with the question
+    that it answers, and the final questions."""
     prose = strings(f"lessons/{name}")
     question = strings("handout")["add_question"]
-    asked = {f"predict-{control}": question.format(ask=prompt["ask"]) for control, prompt in prompts(prose).items()}
+    asked = {f"predict-{control}": question.format(ask=prompt["ask"]) for control, prompt in prompts(prose).items()
+             if "screen" not in prompt}   # the others are on the screens of their sections
     parts = {part: words for part, words in prose.items() if isinstance(words, dict) and "title" in words}
     return {part: words["title"] for part, words in parts.items()} | asked
 
@@ -394,6 +440,7 @@ PLACES = 17   # number of heights that define a drawn curve
 
 
 DRAWN = Numbers("drawn", (), 0, 1, 0, PLACES)   # the control that stores a drawn curve; () before drawing
+NONE_DRAWN = (0.0,)   # its value once the real curve was uncovered without drawing
 
 
 def draw_first(page: PageContext, axes: Axes) -> bool:
@@ -402,9 +449,13 @@ def draw_first(page: PageContext, axes: Axes) -> bool:
     values = page[DRAWN.name]
     if page.state.show and not values:
         return True
+    if values == NONE_DRAWN:
+        return True
     sketch(DRAWN, values, axes, key="sketch-drawn", turn=page.set)
     if not values:
         show_me(page, DRAWN.name)
+        if page.present:
+            reveal(page, DRAWN.name, NONE_DRAWN)
     return len(values) == PLACES
 
 

@@ -23,9 +23,16 @@ def prompts(prose: dict) -> dict[str, dict]:
 
 
 def show_me(page: PageContext, key: str) -> None:
-    """Draw the button that reveals every covered answer, on this page and all others."""
+    """Draw the button that reveals every covered answer, on this page and all others; none while presenting."""
+    if page.present:
+        return
     st.button(WORDS["show"], key=f"show-{key}", type="tertiary", icon=":material/visibility:", help=WORDS["show_help"],
               on_click=page.set, kwargs={"show": True})
+
+
+def reveal(page: PageContext, control: str, answer: object) -> None:
+    """Draw a presentation's button that uncovers one answer, which the key for the next text presses."""
+    st.button(strings("present")["reveal"], key=f"reveal-{control}", on_click=page.set, kwargs={control: answer})
 
 
 def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
@@ -61,26 +68,23 @@ def _judged(prompt: dict, chosen: int | None, yours: str) -> list[str]:
 def _ask_presented(page: PageContext, prompt: dict, control: str, letters: Sequence[str]) -> None:
     """Draw the answers, each with a count of raised hands. A click on an answer, or the next arrow key, reveals the
     explanations; no answer is marked as chosen."""
-    words, told = strings("present"), page[control] in letters
+    words, told = strings("present"), page.state.show or page[control] in letters
     question = f"{page.name} {control}"
     for place, (letter, answer) in enumerate(zip(letters, prompt["answers"], strict=True)):
         right = told and place == prompt["right"]
-        text, count = split(4, 1, gap="small", vertical_alignment="center")
+        text, count = split(5, 1, gap="small", vertical_alignment="center")
         with text:
             if told:
-                st.markdown(f"{'✓' if right else '✗'} **{answer['text']}**")
+                st.markdown(f"{'✓' if right else '✗'} **{answer['text']}** {answer['why']}")
             else:
                 st.button(f"**{place + 1}**  {answer['text']}", type="tertiary", key=f"answer-{control}-{letter}",
                           on_click=page.set, kwargs={control: letter})
         with count:
             hands(question, key=f"hands-{control}-{letter}", place=place, answers=len(letters), told=told, right=right)
-        if told:
-            st.markdown(answer["why"])
     with flex_row("center", gap="small"):
         if told:
             st.button(words["again"], type="tertiary", key=f"again-{control}", on_click=page.set,
                       kwargs={control: ""})
         else:
-            st.button(words["reveal"], key=f"reveal-{control}", on_click=page.set,
-                      kwargs={control: letters[prompt["right"]]})
+            reveal(page, control, letters[prompt["right"]])
         hands(question, key=f"hands-{control}-clear")

@@ -41,7 +41,7 @@ def present(page: PageContext, on: bool) -> None:
         state, _BEFORE.value = _BEFORE.value or page.state, None
         page.open_state(HOME, replace(state, present=False, screen="", entry=0))
     else:
-        page.set(present=on, screen="", entry=0)
+        page.set(present=on, screen="", entry=0, show=page.state.show and not on)
 
 
 def step(page: PageContext, by: int) -> None:

@@ -140,6 +140,15 @@ def prepare(lesson: bool) -> None:
         st.html(STYLES / "present_picture.css")
 
 
+def _order(lesson: bool) -> list[str]:
+    """Return the order of a screen's texts, if the page has several screens."""
+    if not lesson:
+        return []
+    from clearhead.viz.widgets.lesson import SCREEN  # imports what would delay the first page
+
+    return list(SCREEN)
+
+
 def listen_for_keys(page: PageContext, lesson: bool) -> None:
     """Listen for keys. Call it last, because its element takes up a line. lesson: whether the page has several screens.
     This is a fragment, so changing the screen does not rerun the page."""
@@ -163,7 +172,7 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
             st.rerun()
         state, (place, only) = page.state, place_of(page)
         words = {"id": f"{page.name} {only} {place}", "title": page.about.title, "screen": state.screen,
-                 "lesson": lesson, "only": only, "place": place, "planned": planned(page), "back": went_back(),
+                 "lesson": _order(lesson), "only": only, "place": place, "planned": planned(page), "back": went_back(),
                  "text": WORDS} if state.present else {}
         # data must be in a list, like the slider's message
         keys = registered("keys", "js/presentation.js", "module.keys", isolate_styles=False)

@@ -97,7 +97,7 @@ def screen_of(item: Item) -> Screen | None:
     shows |= dict.fromkeys(state.absent, "lost")   # no page can state this
     if said["revision"]:
         shows["revision"] = said["revision"]
-    first = {"screen": next(iter(screens(name)), "")} if name in lessons() else {}
+    first = {"screen": next(iter(screens(name)), ""), "show": "1"} if name in lessons() else {}
     wanted = {each: value for each, value in params.items() if each not in ("entry", PASSING)}
     return Screen(_own_server(), name, tuple((first | wanted | {"present": "1"}).items()), said["texts"],
                   tuple(shows.items()))

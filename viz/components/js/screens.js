@@ -1,13 +1,13 @@
-// A presented page: a sequence of screens, one of them visible. In a lesson, each question and section is a
-// screen; a section first shows its lead and then its notices below the picture, one at a time. Other pages have a
-// single screen. Elements are not moved: this module marks the visible ones, and present.css hides the rest.
+// A presented page: a sequence of screens, one of them visible. In a lesson, each section is a screen, whose texts are
+// shown one at a time in the order that the page states (viz/widgets/lesson.py): its question beside the picture, then
+// what to notice below it, then its formula alone. Other pages have a single screen. Elements are not moved: this module
+// marks the visible ones, and present.css hides the rest.
 import { clamp, inWindow, mainOf } from "./shared.js";
 
 const BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
 const PROMPT = "[class*='st-key-predict-']", KEYS = ".st-key-presentation", CHART = ".clearhead-chart";
 const SCREEN = `[class*='st-key-section-'], [class*='st-key-screen-'], ${PROMPT}`;
-const TEXTS = "[class*='st-key-lead-'], [class*='st-key-notices-'] li";
-const PROOF = "[class*='st-key-about-']", REVEAL = "[class*='st-key-reveal-'] button";
+const PROOF = "[class*='st-key-about-']", CODE = `${PROOF}:not(:has(.katex))`, REVEAL = "[class*='st-key-reveal-'] button";
 /** @type {string} */
 export const TITLE = "title";
 const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before enlarging
@@ -17,8 +17,10 @@ const EDGE = 0.04;              // share of a screen's height: overhang of a sha
 const MOST = 0.6;               // share of the window's height that a lesson's charts take
 // what a screen gives up, in this order, until it fits: the least share of its charts, and its least enlargement
 const GIVEN_UP = [[0.45, 1], [0.45, 0.85], [0.3, 0.85], [0.3, 0.76], [0.25, 0.64]];
+const ASKED = [[0.55, 1], [0.55, 0.7], [0.25, 0.64]];   // beside a question, whose answers are what is too high
 const WHOLE = 1.01;             // height of what hangs over at most: a margin
 const LINE = 26;                // height of the bottom line in pixels
+const IDLE = "[class*='st-key-idle-']";   // in a section that shows nothing until something is started
 const PARTS = "[data-testid=stElementContainer]";
 
 /**
@@ -38,15 +40,15 @@ function partsOf(block) {
 }
 
 /**
- * Return a page's screens in order; a question inside a section is shown before it.
+ * Return a page's screens in order.
  * @param {Element} block
  * @returns {{name: string, seen: HTMLElement[]}[]}
  */
 function screensOf(block) {
   const screens = [];
   for (const [part, own] of partsOf(block)) {
-    const within = own ? [...own.querySelectorAll(PROMPT), own] : [];
-    if (own) screens.push(...within.map((each) => ({ name: nameOf(each), seen: [each] })));
+    if (own?.querySelector(IDLE)) continue;
+    if (own) screens.push({ name: nameOf(own), seen: [own] });
     else if (screens.length) screens.at(-1).seen.push(part);
     else screens.push({ name: TITLE, seen: [part] });
   }
@@ -68,42 +70,54 @@ export function mark(name, wanted) {
 /**
  * Show a page as a sequence of screens; return the functions that move between them.
  * @param {string} start  name of the first screen, and the step on it after a dot
- * @param {{lesson: boolean, only: string}} how  lesson: whether there are several screens; only: the one to show, or ""
+ * @param {{lesson: string[], only: string}} how  lesson: the texts of a screen in order, by the first word of their
+ *   keys; none if the page is a single screen. only: the screen to show, or ""
  * @param {(shown: {proof: boolean, name?: string, place: number, of: number}) => void} tell  called for each new screen
  * @returns {{move: (by: number) => boolean | void, turn: (to: string) => void, end: () => void, prove: () => void,
  *   first: () => void, last: () => void}}
  */
 export function present(start, { lesson, only }, tell) {
   const main = mainOf(), fits = new Map(), style = document.documentElement.style;
-  let name, step, proof, later, place = 0, waiting = 0, screens = [];
+  let name, step, later, place = 0, waiting = 0, screens = [];
 
   const within = (screen, what) => screen.seen.flatMap((each) => [...each.querySelectorAll(what)]);
-  const texts = (screen) => within(screen, TEXTS).filter((text) => text.textContent.trim());
+  // How a screen is laid out with this text.
+  const layoutOf = (text) => [PROMPT, PROOF].find((each) => text?.matches(each));
+
+  function texts(screen) {
+    const all = lesson.flatMap((part) =>
+      within(screen, `[class*='st-key-${part}-']${part === "notices" ? " li" : ""}`));
+    const told = all.filter((text) => text.textContent.trim());
+    // a picture without any text below it has its empty lead
+    return told.every(layoutOf) ? all.filter((text) => told.includes(text) || !layoutOf(text)) : told;
+  }
+
+  const named = (screen, to) => screen.name === to || within(screen, `.st-key-${to}`).length;
 
   function show() {
     if (waiting < 0) return;   // ended
     waiting = 0;
     const page = document.querySelector(BLOCK);
     if (page) sizes.observe(page);   // does nothing if it is observed
-    screens = !page ? [] : lesson ? screensOf(page) : [{ name: TITLE, seen: [] }];
-    if (screens.some((screen) => screen.name === only)) screens = screens.filter((screen) => screen.name === only);
-    const found = screens.findIndex((each) => each.name === name);
+    screens = !page ? [] : lesson.length ? screensOf(page) : [{ name: TITLE, seen: [] }];
+    if (only && screens.some((screen) => named(screen, only))) screens = screens.filter((screen) => named(screen, only));
+    const found = screens.findIndex((screen) => named(screen, name));
     // if the screen does not exist (yet), stay on the current screen
     place = found < 0 ? clamp(place, 0, screens.length - 1) : found;
     const screen = screens[place];
     if (!screen) return;
-    const said = texts(screen), at = clamp(step, 0, said.length - 1), proofs = within(screen, PROOF);
-    mark("seen", proof && proofs.length ? [proofs[0]] : screen.seen);   // a formula needs the whole screen
-    fit(said);
+    const said = texts(screen), at = clamp(step, 0, said.length - 1), layout = layoutOf(said[at]);
+    mark("seen", layout === PROOF ? [said[at]] : screen.seen);   // a formula needs the whole screen
+    fit(said.filter((text) => layoutOf(text) === layout), layout);
     mark("said", said.slice(at, at + 1));
     const shown = found < 0 ? undefined : at ? `${name}.${at}` : name;
-    tell({ proof: proofs.length > 0, name: shown, place: place + 1, of: screens.length });
+    tell({ proof: said.some((text) => text.matches(PROOF)), name: shown, place: place + 1, of: screens.length });
   }
 
-  // Fit the screen with each of its texts to the window: in turn, its charts become lower and everything smaller. If it
+  // Fit the screen with each of these texts to the window: in turn, its charts become lower and everything smaller. If it
   // would become too small, it scrolls instead.
-  function fit(said) {
-    const key = `${screens[place].name} ${proof} ${innerWidth} ${innerHeight}`, first = { share: MOST, scale: 1 };
+  function fit(said, layout) {
+    const key = `${screens[place].name} ${layout} ${innerWidth} ${innerHeight}`, first = { share: MOST, scale: 1 };
     // figures then also take the rest of the window, and the screen is fitted again to their final height
     if (!fits.has(key)) later = setTimeout(() => {
       fits.set(key, first);
@@ -111,7 +125,7 @@ export function present(start, { lesson, only }, tell) {
     }, SETTLED);
     let { share, scale } = fits.get(key) ?? first;   // scale 0: too small to fit, so it scrolls and is not fitted again
     const high = () => {
-      const whole = Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : SINGLE);
+      const whole = Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson.length ? 1 : SINGLE);
       style.setProperty("--present", `${whole * (scale || 1)}`);
       style.setProperty("--chart-share", `${share}`);
       return Math.max(...(said.length ? said : [undefined]).map((text) => {
@@ -120,8 +134,8 @@ export function present(start, { lesson, only }, tell) {
       }));
     };
     let over = high();
-    for (const [low, small] of GIVEN_UP) {
-      for (; lesson && over > 1 && share > low + 0.01; over = high()) share -= 0.05;
+    for (const [low, small] of layout === PROMPT ? ASKED : GIVEN_UP) {
+      for (; lesson.length && over > 1 && share > low + 0.01; over = high()) share -= 0.05;
       for (; over > WHOLE && scale > small; over = high()) scale = Math.max(small, scale / over);
     }
     if (over > WHOLE) scale = 0;
@@ -133,18 +147,21 @@ export function present(start, { lesson, only }, tell) {
 
   function turn(to) {
     const [screen, text] = to.split(".");
-    [name, step, proof] = [screen, +text || 0, false];
+    [name, step] = [screen, +text || 0];
     soon();
   }
 
-  function go(to, text, proves = false) {
-    if (screens[to].name !== name || proves !== proof) main.scrollTop = 0;
-    [name, step, proof] = [screens[to].name, text, proves];
+  function go(to, text) {
+    main.scrollTop = 0;
+    [name, step] = [screens[to].name, text];
     show();
     if (step) document.querySelector("[data-said]")?.scrollIntoView({ block: "nearest" });
   }
 
-  const prove = () => go(place, step, !proof);
+  function prove() {
+    const said = texts(screens[place]), at = said.findIndex((text) => text.matches(PROOF));
+    go(place, step === at ? Math.max(0, at - 1) : at);
+  }
 
   // Scroll through the rest of the screen before moving to the next one.
   function scrolled(by) {
@@ -157,15 +174,26 @@ export function present(start, { lesson, only }, tell) {
     return Math.abs(main.scrollTop - before) > 8;
   }
 
+  // Step through the figure before moving to the next text: by a component that listens, or by a button.
+  function stepped(by) {
+    const said = texts(screens[place]), first = said.findIndex((text) => !layoutOf(text));
+    if (layoutOf(said[step]) || (by < 0 && step > first)) return false;
+    const free = document.dispatchEvent(new CustomEvent("clearhead-step", { detail: by, cancelable: true }));
+    const button = within(screens[place], `.st-key-step-${by > 0 ? "on" : "back"} button:enabled`)
+      .find((each) => each.getClientRects().length);
+    if (free) button?.click();
+    return !free || button;
+  }
+
   // Move by one step; return false at the end.
   function move(by) {
-    const last = (at) => Math.max(0, texts(screens[at]).length - 1), to = step + by;
+    const last = (at) => Math.max(0, texts(screens[at]).filter((text) => !text.matches(CODE)).length - 1), to = step + by;
     if (!screens[place]) return true;
-    const asked = lesson ? within(screens[place], REVEAL) : [...document.querySelectorAll(REVEAL)];
+    const asked = lesson.length ? within(screens[place], REVEAL) : [...document.querySelectorAll(REVEAL)];
     const reveal = asked.find((button) => button.getClientRects().length);
-    if (!proof && by > 0 && reveal) reveal.click();
+    if (by > 0 && reveal) reveal.click();
+    else if (stepped(by)) return true;
     else if (scrolled(by)) return true;
-    else if (proof) prove();
     else if (0 <= to && to <= last(place)) go(place, to);
     else if (screens[place + by]) go(place + by, by > 0 ? 0 : last(place + by));
     else return false;

@@ -51,7 +51,7 @@ export const button = (parent, name, text, onclick = null) =>
   Object.assign(node("button", parent, name, text), { onclick });
 
 /**
- * @typedef {GlobalEventHandlersEventMap & Record<"clearhead-hands" | "clearhead-hand", CustomEvent>} Events
+ * @typedef {GlobalEventHandlersEventMap & Record<"clearhead-hands" | "clearhead-hand" | "clearhead-step", CustomEvent>} Events
  * @typedef {<Type extends keyof Events>(target: EventTarget, type: Type,
  *   act: (event: Events[Type] & {target: HTMLElement}) => void, options?: object) => void} On
  */

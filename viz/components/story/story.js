@@ -93,5 +93,13 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     event.stopPropagation();
   });
 
+  // the keys of a presentation step through the figure while it is visible
+  on(document, "clearhead-step", (event) => {
+    const to = step + event.detail;
+    if (event.defaultPrevented || !root.checkVisibility() || to < 0 || to > last()) return;
+    event.preventDefault();
+    go(to);
+  });
+
   return { build, redraw, leave: () => clearTimeout(later) };
 });

@@ -61,10 +61,10 @@ PAGE = Page("nothing", controls=(
 def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
     width = nearest(WIDTHS, page["width"])
-    revealed = _held(page, lesson, width)
+    _held(page, lesson, width)
     lesson.further(_counted, width)
     with lesson.section("measured") as words:
-        if revealed:
+        if lesson.open():
             _measured(page, words, lesson.prose["ways"], width)
         else:
             lesson.covered("measured")
@@ -74,9 +74,8 @@ def render(page: PageContext, lesson: Lesson) -> None:
 
 
 @section
-def _held(page: PageContext, words: Section, width: int) -> bool:
-    """Draw the question with a curve to draw by hand, then the memory of each method. Return whether the memory is
-    shown."""
+def _held(page: PageContext, words: Section, width: int) -> None:
+    """Draw the question with a curve to draw by hand, then the memory of each method."""
     names, lengths = words.lesson.prose["ways"], np.array(LENGTHS, float)
     left, right = split()
     with left:
@@ -88,7 +87,7 @@ def _held(page: PageContext, words: Section, width: int) -> bool:
             draw_first(page, Axes(
                 tuple(words["sketch_axes"]), list(zip(across.tolist(), map("{:,}".format, LENGTHS)))[::3],
                 [(power / up, f"{10**power:,}") for power in range(0, 7, 2)], 380))
-        return False
+        return
     held = {way: np.asarray(cost.bytes_held(way, lengths, width)) for way in ("plain", "fused", "window")}
     drawn = [Line(names[way], numbers, colour) for colour, (way, numbers) in enumerate(held.items())]
     drawn += [replace(mine, y=mine.y * held["fused"][0])
@@ -99,7 +98,6 @@ def _held(page: PageContext, words: Section, width: int) -> bool:
     with right:
         words.figure(lines, lengths, drawn, log="xy")
     words.explain(cost.bytes_held, notices_in=right)
-    return True
 
 
 @section

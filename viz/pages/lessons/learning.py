@@ -274,7 +274,7 @@ def _run(page: PageContext, words: Section) -> None:
         words.slider("seed")
     words.button("stop" if controls["run"] else "go", run=not controls["run"])
     if not controls["run"]:
-        st.caption(words["idle"])
+        words.idle()
         return
     st.caption(words(
         "settings", goal=words["goals"][question.target], beta2=question.beta2, adam_epsilon=question.adam_epsilon,

@@ -184,7 +184,7 @@ def _patterns(page: PageContext, words: Section) -> None:
 def _real(page: PageContext, words: Section) -> None:
     """Draw how much weight a model's heads would lose to a sparse pattern."""
     shape, name = _shape(page), page["pattern"]
-    if not words.toggle("real"):
+    if not words.opened("real"):
         return
     record, view = real_head(page, token=False)
     attention_map, place = record[view.kind], view.head_id

@@ -142,7 +142,7 @@ def _data(page: PageContext, words: Section) -> None:
     words.slider("seed", width=260)
     words.button("stop" if turned["run"] else "go", run=not turned["run"])
     if not turned["run"]:
-        st.caption(words["idle"])
+        words.idle()
         return
     questions = [DigitRunQuery(kind, count, turned["seed"]) for kind in KINDS]
     runs: dict[str, DigitRun] = dict(zip(KINDS, page.ask_each(questions, height=300), strict=True))

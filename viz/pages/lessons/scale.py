@@ -34,9 +34,9 @@ PAGE = Page("head", asks_at=(("real", True),), controls=(
 @lesson_page
 def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
-    revealed = _see(page, lesson)
+    _see(page, lesson)
     _variance(page, lesson)
-    if revealed:
+    if lesson.open():
         _softmax(page, lesson)
         _reasons(page, lesson)
         lesson.fragment(_training)
@@ -67,12 +67,12 @@ def _curves(words: Section, found: dict[str, np.ndarray], order: tuple[str, ...]
 
 
 @section
-def _see(page: PageContext, words: Section) -> bool:
-    """Draw the question beside the crossing curves. Return whether it is answered."""
+def _see(page: PageContext, words: Section) -> None:
+    """Draw the question beside the crossing curves."""
     left, right = split(2, 3)
     with left:
         revealed = words.lesson.predict()
-        if not revealed:
+        if not (revealed or page.present):
             st.caption(words["before"])
     with right:
         words.slider("dk", say=lambda value: f"{value:,}")
@@ -95,7 +95,6 @@ def _see(page: PageContext, words: Section) -> bool:
                      axes=words["axes"], height=290, kind="" if revealed else "before", key="scale-see")
         if revealed:
             words.explain(sqrt_dk.at_width, sqrt_dk.gradient_norm, sqrt_dk.crossing)
-    return revealed
 
 
 def _between(crossing: float) -> dict[str, int]:
@@ -180,7 +179,7 @@ def _training(page: PageContext, words: Section) -> None:
         if turned["train"]:
             words.button("again", start=(turned["start"] + STARTS) % SEEDS)
     if not turned["train"]:
-        st.caption(words("idle", models=STARTS * len(DIVISORS)))
+        words.idle(models=STARTS * len(DIVISORS))
         return
     questions = [sqrt_dk.TrainingQuery(turned["width"], (turned["start"] + number) % SEEDS)
                  for number in range(STARTS)]
@@ -234,7 +233,7 @@ def _temperature(page: PageContext, words: Section) -> None:
 @section
 def _real(page: PageContext, words: Section) -> None:
     """Draw a trained head's rows, with and without the division."""
-    if not words.toggle("real"):
+    if not words.opened("real"):
         return
     record, view = real_head(page, token=False)
     layer = record[view.kind].layer(view.layer)

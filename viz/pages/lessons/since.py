@@ -52,24 +52,28 @@ def render(page: PageContext, lesson: Lesson) -> None:
     """Draw the page."""
     sections = {"cache": _cache, "experts": _experts, "writing": _writing, "scaling": _scaling}
     this = since.Design(**{name: page[name] for name in CHANGES})
-    revealed = _block(page, lesson, this)
+    _block(page, lesson, this)
+    if page.present:
+        for draw in sections.values():
+            lesson.fragment(draw, this)
+        return
     topic = choice_for(page, "topic", lesson.prose["topic"], {name: lesson.prose[name]["short"] for name in sections})
-    if topic == "cache" and not revealed:   # the heading would reveal what is cached
+    if topic == "cache" and not lesson.open():   # the heading would reveal what is cached
         lesson.covered("cache")
     else:
         lesson.fragment(sections[topic], this)
 
 
 @section
-def _block(page: PageContext, words: Section, this: since.Design) -> bool:
-    """Draw the block with its switches. Return whether the question beside it is answered."""
+def _block(page: PageContext, words: Section, this: since.Design) -> None:
+    """Draw the block with its switches, and the question beside it."""
     left, middle, right = split(5, 4, 6)
     with middle:
         _switches(page, words)
     with left:
         _drawing(page, words, this)
     with right:
-        revealed = words.lesson.predict()
+        words.lesson.predict()
         both = [since.parameters(since.PAPER), since.parameters(this)]
         pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]) / 1000)
                   for part, colour in PART_COLOURS.items()]
@@ -79,7 +83,6 @@ def _block(page: PageContext, words: Section, this: since.Design) -> bool:
                       for name, value in asdict(since.numbers(design)).items()})
         words.figure(stacked_bars, words["blocks"], pieces, axis=words["parameters"], height=160)
     words.explain(since.parameters, since.cache_bytes, since.merge, since.run)
-    return revealed
 
 
 def _switches(page: PageContext, words: Texts) -> None:
@@ -137,6 +140,8 @@ def block_claim(words: Texts, this: since.Design, about: str) -> dict[str, Any]:
 @section
 def _cache(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw the growth of the key–value cache: this page's block on the left, published models on the right."""
+    if words.hidden():
+        return
     tokens, made = words.slider("tokens", say=lambda count: f"{count:,}"), since.run(this)
     rows = min(tokens, since.TOKENS)
     kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(since.TOKENS, -1)[:rows]

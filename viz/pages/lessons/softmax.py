@@ -76,6 +76,9 @@ def render(page: PageContext, lesson: Lesson) -> None:
     row = _spread(page, lesson)
     with see:
         _curves(page, lesson, row)
+    if not lesson.open():
+        lesson.covered("rest")
+        return
     lesson.fragment(_slope, row)
     _ends(page, lesson, row)
     _inside(page, lesson)   # no fragment, because it changes T, which the curves show
@@ -88,6 +91,11 @@ def _curves(page: PageContext, words: Section, row: Row) -> None:
 
     temperature, keys = page["t"], int(row.allowed.sum())
     left, right = split(3, 2)
+    with right:
+        if not words.lesson.predict():
+            with left, computing():
+                words.figure(bars, row.names, {"weight": row.weights([1.0])[0]}, y_range=(0, 1), kind="asked")
+            return
     with left, computing():
         weights, here = row.weights(GRID), row.weights([temperature])[0]
         order = [int(place) for place in np.argsort(-row.logits, kind="stable") if row.allowed[place]]
@@ -100,8 +108,6 @@ def _curves(page: PageContext, words: Section, row: Row) -> None:
         words.figure(lines, GRID, drawn, log="x", marks=[(temperature, f"T = {temperature:g}")],
                      bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02))
         words.slider("t")
-    with right:
-        words.lesson.predict()
     words.explain(softmax.softmax_rows, attention.softmax, lines, notices_in=left)
 
 
@@ -127,9 +133,10 @@ def _spread(page: PageContext, words: Section) -> Row:
     with middle:
         words.figure(bars, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"),
                      y_range=(0, 1), kind="weights")
-    with right:
-        words.figure(lines, GRID, [Line("2^H", softmax.effective_tokens(weights), 1)], log="x",
-                     marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300)
+    if words.lesson.open():   # the curve over T answers the question above
+        with right:
+            words.figure(lines, GRID, [Line("2^H", softmax.effective_tokens(weights), 1)], log="x",
+                         marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300)
     words.explain(x_log_x, entropy, softmax.effective_tokens)
     return row
 
@@ -213,11 +220,13 @@ def _ends(page: PageContext, words: Section, row: Row) -> None:
 def _inside(page: PageContext, words: Section) -> None:
     """Draw T inside the model. The head uses T during the forward pass, so everything after it changes."""
     temperature, scope = page["t", "scope"]
-    # T = 1 would change nothing
-    toggle(words["switch"], lambda inside: page.set(inside=inside, t=temperature if temperature != 1 else SWITCHED),
-           "inside", page["inside"])
-    if not page["inside"]:
-        return
+    changing = temperature if temperature != 1 else SWITCHED   # T = 1 would change nothing
+    if page.present:
+        temperature = changing
+    else:
+        toggle(words["switch"], lambda inside: page.set(inside=inside, t=changing), "inside", page["inside"])
+        if not page["inside"]:
+            return
     words.choice("scope", "scopes")
     record, view = real_head(page, token=False) if page["row"] == "own" else (page.record(), page.view())
     layers = [layer for layer in record[view.kind].layers if scope == "all" or layer.index == view.layer]

@@ -48,8 +48,7 @@ def _decoder(page: PageContext, lesson: Lesson) -> None:
     """Draw the sentence, its way to the next piece, the question and the derivation.
 
     The question is beside the heading and sentence, because the figure fills the rest of the screen. Once answered,
-    only the verdict stays there, and the explanations are below the figure. Presenting has one screen for the
-    picture and one for the question.
+    only the verdict stays there, and the explanations are below the figure.
     """
     words, present = lesson.prose["widgets"], page.present
     if present:
@@ -65,7 +64,7 @@ def _decoder(page: PageContext, lesson: Lesson) -> None:
                 st.caption(words["verdict"]["right" if right_one else "wrong"])
             elif not lesson.open():
                 lesson.predict()
-    with st.container(key="section-story"):
+    with lesson.section("story") if present else st.container(key="section-story"):
         if present:
             text, model = _sentence(page, words)
         wrote = page["wrote"]

@@ -177,7 +177,7 @@ def _table(page: PageContext, words: Section) -> None:
     """Draw the embedding table's rows for the text above, and a word's neighbours."""
     with controls_row():
         model = words.choice("table", "models")
-        opened = words.toggle("open")
+        opened = words.opened("open")
     if not vectors.on_disk(model):
         st.info(words["absent"])
         return
@@ -230,7 +230,7 @@ def _contexts(page: PageContext, words: Section) -> None:
     else:
         word, *texts = words["texts"][pair]
         st.markdown("\n".join(f"{number}. {escape_markdown(text)}" for number, text in enumerate(texts, 1)))
-    if not (page["open"] and vectors.on_disk(model)):
+    if not ((page["open"] or page.present) and vectors.on_disk(model)):
         _closed(words["closed"] if vectors.on_disk(model) else there["absent"])
         return
     others = words["others_chinese" if any(sign > "\u2e80" for sign in word) else "others"]
