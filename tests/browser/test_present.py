@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from clearhead.viz.app.page import lessons
 from clearhead.viz.style.text import strings
+from clearhead.viz.widgets.lesson import SCREEN
 from tests.browser.watch import PATIENCE, Watch, soon
 
 WORDS = strings("present")
@@ -68,10 +69,13 @@ def guessed(seen: Watch) -> bool:
     return any(name.startswith("guess") for name in seen.params())
 
 
-def questions(seen: Watch) -> dict:
-    """Return how many questions are visible, answered and open, on which screen, and whether the URL has an answer."""
-    answered, waiting = (seen.main.locator(f"[class*=st-key-{name}-]:visible").count() for name in ("again", "reveal"))
-    return {"answered": answered, "open": waiting, "screen": place(seen)[0], "address": guessed(seen)}
+# the kind of the text that is shown, by the first word of its container's key; "" for a title or a final question
+KIND = """() => /st-key-([a-z]+)-/.exec(document.querySelector("[data-said]")?.closest("[class*=st-key-]").className)?.[1] ?? \"\""""
+
+
+def pictures(seen: Watch) -> bytes:
+    """Return a photograph of what is beside a question."""
+    return seen.page.screenshot(clip={"x": 900, "y": 0, "width": 1000, "height": 1000})
 
 
 def audience_can_read(seen: Watch, *windows: tuple[int, int]) -> None:
@@ -86,21 +90,28 @@ def audience_can_read(seen: Watch, *windows: tuple[int, int]) -> None:
 @pytest.mark.parametrize(("name", "most"), [
     ("masks", 3), *(pytest.param(name, None, marks=pytest.mark.rest) for name in lessons())])
 def test_audience_can_read_every_screen(watch, name, most):
-    seen, visited = presented(watch, f"/{name}?present=1"), list[int]()
+    """The order is question, picture with the answer, what to notice, formula; what to remember comes last."""
+    seen, visited = presented(watch, f"/{name}?present=1"), list[tuple[int, str]]()
     for how in itertools.islice(itertools.cycle(["PageDown", "ArrowRight", "click"]), 200):
         at, screens = place(seen)
-        audience_can_read(seen, *(() if at in visited else WINDOWS))
-        visited.append(at)
-        if at == (most or screens):
+        state = at, seen.page.evaluate(KIND)
+        audience_can_read(seen, *(() if state in visited else WINDOWS))
+        visited.append(state)
+        if at == (most or screens) and not (most and state[1] == "predict"):
             break
         if seen.main.locator("[class*=st-key-reveal-]:visible").count():
+            before, asks = pictures(seen), state[1] == "predict"
             step(seen, how)
             # the former button stays until the page has run to its end
-            soon(lambda: questions(seen), {"answered": 1, "open": 0, "screen": at, "address": True})
+            soon(lambda: seen.main.locator("[class*=st-key-reveal-]:visible").count(), 0)
+            assert place(seen)[0] == at and (not asks or name == "story" or pictures(seen) != before)
         else:
             step(seen, how)
-    assert visited == sorted(visited) and set(visited) == set(range(1, at + 1)), "none is passed over"
+    order = ["", *SCREEN]
+    assert visited == sorted(visited, key=lambda state: (state[0], order.index(state[1]))), "question, picture, words"
+    assert {at for at, _ in visited} == set(range(1, at + 1)), "none is passed over"
     assert screens >= 5 and guessed(seen.rest()), "a step over the question answered it"
+    assert most or seen.main.locator(".st-key-screen-remember[data-seen]").is_visible()
     seen.fine()
 
 

@@ -181,7 +181,10 @@ export function present(start, { lesson, only }, tell) {
     const free = document.dispatchEvent(new CustomEvent("clearhead-step", { detail: by, cancelable: true }));
     const button = within(screens[place], `.st-key-step-${by > 0 ? "on" : "back"} button:enabled`)
       .find((each) => each.getClientRects().length);
-    if (free) button?.click();
+    if (free && button) {
+      fits.clear();   // the figure will be another one
+      button.click();
+    }
     return !free || button;
   }
 

@@ -43,7 +43,7 @@ export function lettersCanBeSwitchedOff() {
 export function secondListenerEndsThePresentationOfTheFirst() {
   document.body.innerHTML = `<main data-testid="stMain"><div data-testid="stMainBlockContainer">
     <div data-testid="stVerticalBlock"><div class="st-key-section-a"><h3>A</h3></div></div></div></main>`;
-  const draw = (on) => keys({ data: [{ on, id: "L", lesson: true, only: "", title: "L", text: {} }],
+  const draw = (on) => keys({ data: [{ on, id: "L", lesson: ["lead"], only: "", title: "L", text: {} }],
     setTriggerValue: () => {}, parentElement: document.body.appendChild(document.createElement("div")) });
   const seen = () => document.querySelectorAll("[data-seen]").length;
   draw(true);
