@@ -70,7 +70,8 @@ def guessed(seen: Watch) -> bool:
 
 
 # the kind of the text that is shown, by the first word of its container's key; "" for a title or a final question
-KIND = """() => /st-key-([a-z]+)-/.exec(document.querySelector("[data-said]")?.closest("[class*=st-key-]").className)?.[1] ?? \"\""""
+KIND = """() => /st-key-([a-z]+)-/.exec(
+    document.querySelector("[data-said]")?.closest("[class*=st-key-]").className)?.[1] ?? ''"""
 
 
 def pictures(seen: Watch) -> bytes:

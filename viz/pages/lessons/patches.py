@@ -1,7 +1,6 @@
 """A lesson on Vision Transformers: a puzzle of patches that the model cannot solve without positions, how pictures are
 split, what position embeddings learn, and the cost of having no built-in knowledge of pictures."""
 import numpy as np
-import streamlit as st
 
 from clearhead.model.core.statistics import cosines
 from clearhead.model.lessons import digit_patches
