@@ -426,8 +426,8 @@ def _listed(sentences: Sequence[str], numbers: Mapping[str, object]) -> str:
 
 
 def screens(name: str) -> dict[str, str]:
-    """Return the screens of a lesson that can be shown individually, {name: title}: its sections, each with its question,
-    and the final questions."""
+    """Return the screens of a lesson that can be shown individually, {name: title}: its sections, each with its
+    question, and the final questions."""
     prose = strings(f"lessons/{name}")
     question = strings("handout")["add_question"]
     asked = {f"predict-{control}": question.format(ask=prompt["ask"]) for control, prompt in prompts(prose).items()

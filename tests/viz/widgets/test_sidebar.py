@@ -36,8 +36,8 @@ def _run(name: str, controls: dict, question: dict) -> None:
 
 
 def positions(page: Page) -> Iterator[dict[str, Any]]:
-    """Return the controls with which a page uses model and text: as opened, or each of its switches that use them, which may
-    be below a lesson's question."""
+    """Return the controls with which a page uses model and text: as opened, or each of its switches that use them,
+    which may be below a lesson's question."""
     answered = {"guess": "a"} if any(control.name == "guess" for control in page.controls) else {}
     yield from (answered | {name: value} for name, value in page.asks_at) if page.asks_at else ({},)
 
