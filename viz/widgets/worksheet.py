@@ -27,7 +27,7 @@ def worksheet_maker(page: PageContext) -> None:
 
 
 def _maker(page: PageContext) -> None:
-    from clearhead.viz.export.handout.worksheet import questions, worksheet
+    from clearhead.viz.export.handout.worksheet import questions, telling_head, worksheet
 
     st.markdown(WORDS["about"], width=READABLE)
     text = st.text_area(WORDS["sentence"], page.text, key="worksheet-sentence", height=68, width=READABLE)
@@ -39,6 +39,9 @@ def _maker(page: PageContext) -> None:
         state = state if text == state.text else state.with_question(text=text)
         record = page.ask(page.query(model=model, text=text, image=None))
         view = complete_view(state, record)
+        if view.pair is None and ("head" not in state.user_set or text != page.text):   # else the open head
+            layer, head = telling_head(record[view.kind], view.token or 0)
+            view = replace(view, layer=layer, head=head)
         if not grid:
             every = head_ids(record[view.kind])
             layer, head = st.selectbox(WORDS["head_choice"], every, every.index(view.head_id),
@@ -53,7 +56,7 @@ def _maker(page: PageContext) -> None:
     offered |= own
     said = {name: WORDS("own", ask=ask) if name in own else ask for name, (ask, _) in offered.items()}
     chosen = st.multiselect(WORDS["questions"], list(offered), list(offered)[:FEWEST + 1], max_selections=MOST,
-                            format_func=said.__getitem__, key=f"worksheet-questions-{grid}")
+                            format_func=said.__getitem__, key=f"worksheet-questions-{grid}-{view.head_id}-{text}")
     if len(chosen) < FEWEST:
         st.caption(WORDS["few"])
         return

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 STYLE = component_style("handout") + stylesheet("chart/numbers.css")
 UNSCRIPTED = "figure.inked .live { display: none; } .paper { display: block; max-width: 100%; }"
 LINE = '<p class="line"></p>'   # a line for handwriting in print
+PRINTED = Paper(handout=True)
 SMALL = 300    # largest height in points of a figure printed beside its caption, so that three fill a page
 NAME = 28   # longest name that is not wrapped, in characters
 Photographs = Mapping[str, "Photograph | str"]   # by id of an entry; a string says why there is none
@@ -150,14 +151,14 @@ def packed(message: bytes) -> str:
     return base64.b64encode(zlib.compress(message)).decode()
 
 
-def paper_svg(value: Value) -> str:
+def paper_svg(value: Value, paper: Paper = PRINTED) -> str:
     """Return the SVG that is printed in place of a picture, or "" if it prints as drawn: a text without a token in
-    focus, and anything but a picture."""
+    focus, and anything but a picture. paper: how it is drawn, by default small enough to share a page."""
     if not isinstance(value, (Head, Grid, Image)):
         return ""
     with pen():
         try:
-            plan = value.plan(Paper(handout=True))
+            plan = value.plan(paper)
         except UserError:
             return ""
         return save(whole_page([plan], [""], "", [], []), "svg").decode()

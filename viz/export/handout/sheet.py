@@ -89,18 +89,13 @@ def markdown(copy: Sheet, base: str = "", deeper: int = 0) -> str:
     parts = [] if deeper else [f"# {copy.title}", WORDS["of_teachers" if copy.teacher else "of_students"]]
     parts += ["#" * deeper + part if part.startswith("#") else part for part in copy.paragraphs if LINE not in part]
     whole = "\n\n".join(parts) + "\n"
-    return re.sub(LINK, lambda found: _reachable(found[1], base + found[2]), whole) if base else whole
-
-
-def _reachable(words: str, link: str) -> str:
-    """Return a Markdown link or, if others cannot open it, its text and a description of the state."""
-    return f"[{words}]({link})" if opens_elsewhere(link) else f"{words} ({state_in_words(link)})"
+    return re.sub(LINK, lambda found: f"[{found[1]}]({base}{found[2]})", whole)
 
 
 def page(copy: Sheet, base: str) -> bytes:
     """Return the copy as an HTML file of plain elements, with embedded pictures and, for print, endnotes with the URLs
-    of the links. base: prefix of the links, ending with "/"; if others cannot open it, the notes describe the state in
-    words."""
+    of the links. base: prefix of the links, ending with "/"; if it opens in the local network only, the notes describe
+    the state in words."""
     need("markdown_it")
     from markdown_it import MarkdownIt
 
@@ -135,13 +130,12 @@ def _children(tokens: list["Token"], base: str, notes: list[str]) -> list["Token
     with sub- and superscripts, which word processors keep."""
     from markdown_it.token import Token
 
-    found, number, opens = [], 0, False
+    found, number = [], 0
     for token in tokens:
         if token.type == "link_open":
             address = base + str(token.attrGet("href"))
-            opens = opens_elsewhere(address)
-            shown = html.escape(address if opens else state_in_words(address))
-            note = f'<a href="{shown}">{shown}</a>' if opens else shown
+            shown = html.escape(address if opens_elsewhere(address) else state_in_words(address))
+            note = f'<a href="{html.escape(address)}">{shown}</a>'
             if note not in notes:
                 notes.append(note)
             number = 1 + notes.index(note)
@@ -152,8 +146,7 @@ def _children(tokens: list["Token"], base: str, notes: list[str]) -> list["Token
         elif token.type == "text":
             text = re.sub(r"(?<=[A-Za-z])_([A-Za-z])(?!\w)", r"<sub>\1</sub>", html.escape(token.content, quote=False))
             token = Token("html_inline", "", 0, content=re.sub(r"\^(\w|\([^)]*\))", r"<sup>\1</sup>", text))
-        if opens or not token.type.startswith("link_"):
-            found.append(token)
+        found.append(token)
         if token.type == "link_close":
             found.append(Token("html_inline", "", 0, content=f"<sup>{number}</sup>"))
     return found

@@ -8,12 +8,14 @@ import numpy as np
 
 from clearhead.model.core import heads
 from clearhead.model.core.heads import BY_NAME, measure
-from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.query import HeadId
+from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.viz.export import provenance
 from clearhead.viz.export.handout.build import record_item
 from clearhead.viz.export.handout.page import paper_svg, visible_lines
 from clearhead.viz.export.handout.sheet import LINE, STYLE
+from clearhead.viz.export.paper.page import Paper
 from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import strings
 
@@ -27,6 +29,17 @@ p.line { height: 1.6em; }
 li { margin: 0.3em 0; }
 """
 Question = tuple[str, str]   # (question, answer)
+
+
+def telling_head(attention_map: AttentionMap, token: int) -> HeadId:
+    """Return the head that gives a distant word the largest weight from a token, rather than a neighbour, a full stop
+    or [CLS]."""
+    keys = attention_map.keys
+    words = [place for place, text in enumerate(keys.texts) if abs(place - token) > 1 and not keys.special[place]
+             and any(map(str.isalpha, text))] or list(range(len(keys)))
+    most = {(layer.index, head): float(row[words].max()) for layer in attention_map.layers
+            for head, row in enumerate(heads.row_weights(layer, token))}
+    return max(most, key=most.__getitem__)
 
 
 def questions(record: AttentionRecord, view: View, grid: bool) -> dict[str, Question]:
@@ -57,7 +70,7 @@ def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *,
     """Return the worksheet as an HTML file with a page for students and a page for the teacher. Raises UserError if the
     view cannot be shown."""
     made = record_item(record, view, grid=grid)
-    drawn = base64.b64encode(paper_svg(made.value).encode()).decode()
+    drawn = base64.b64encode(paper_svg(made.value, Paper()).encode()).decode()
     texts, about = provenance.sentences(record)
     caption = visible_lines(made.caption.split("“")[0] if grid else WORDS(
         "figure", head=head_label(*view.head_id)))
@@ -66,7 +79,7 @@ def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *,
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"/><meta name="generator" content="Clearhead"/><title>{_shown(WORDS["title"])}</title>
-<style>{STYLE}{MORE}:root {{ --figure: {118 - 10 * len(asked)}mm; }}</style></head>
+<style>{STYLE}{MORE}:root {{ --figure: {144 - 12 * len(asked)}mm; }}</style></head>
 <body>
 <h1>{_shown(WORDS["title"])}</h1>
 <p class="name">{_shown(WORDS["name"])}</p>
