@@ -81,6 +81,7 @@ class Call:
     rows: np.ndarray | None = None          # queries whose outputs are kept
     outputs: np.ndarray | None = None       # float32 (head, row, d_v) for those queries
     gate: np.ndarray | None = None          # float32 (head, q), from `read_gate`
+    beside: np.ndarray | None = None        # float32 (q), from `read_lengths`
     replaced_heads: tuple[int, ...] = ()    # heads whose output an edit replaced
     replaced: np.ndarray | None = None      # float32 (replaced head, q, d_v), their outputs; `outputs` has those before
     minus: "Call | None" = None             # the softmax that is subtracted
@@ -257,6 +258,7 @@ class Session:
     counts: dict[str, int] = field(default_factory=dict)       # number of calls so far, by module name
     memory: Memo = field(default_factory=Memo)                 # masks and biases seen so far
     output: "Tensor | None" = None                             # output of the last call, (1, q, head, d_v)
+    lengths: "dict[str, Tensor]" = field(default_factory=dict)   # of vectors (q), by module name, from `read_lengths`
     half: Call | None = None   # the first call of a layer that calls attention twice: see `difference_of`
 
     def identify(self, module: object) -> tuple[str, int]:
@@ -420,6 +422,14 @@ def read_gate(_module: object, arguments: "tuple[Tensor, ...]") -> None:
     before, session.output = session.output, None
     lengths = [each.norm(dim=-1)[0].T for each in (before, arguments[0].reshape(before.shape))]
     session.calls[-1].gate = (lengths[1] / lengths[0].clamp_min(1e-30)).float().cpu().numpy()
+
+
+def read_lengths(module: object, _arguments: object, output: "Tensor | tuple[Tensor, ...]") -> None:
+    """Measure what attention, or a path beside it, gives the layer: a forward hook of modules that return (1, q, d)."""
+    session = _session.get()
+    if session is not None:
+        vectors = output[0] if isinstance(output, tuple) else output
+        session.lengths[session.names.get(id(module), "")] = vectors.norm(dim=-1)[0]
 
 
 def _replacement(output: "Tensor", edit: Silence | Patch,

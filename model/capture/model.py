@@ -208,6 +208,11 @@ class NetworkModel:
             if slot is None:
                 raise UserError(f"{self.card.title} used {call.module} in a way that did not occur when it was "
                                 f"verified; try another text or model.")
+            if call.module in wiring.beside:
+                other, *factors = wiring.beside[call.module]
+                own, theirs = (factor * session.lengths[name] for name, factor in zip(
+                    (call.module, other), factors, strict=True))
+                call.beside = (own / (own + theirs).clamp_min(1e-30)).float().cpu().numpy()
             layers.append(call.layer(slot.index))
             members[slot.kind].append(layers[-1])
         verification = verify.check_answer(session.calls, layers, wiring, session.edits, session.patched_outputs)

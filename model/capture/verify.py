@@ -16,6 +16,7 @@ from clearhead.model.capture.transformers_internals import set_attention
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Causal, Dense, Full
 from clearhead.model.core.memory import Shape
+from clearhead.model.core.models import same_numbers
 from clearhead.model.core.query import Edit, Kind, Patch, Silence, first_line, frozen, head_label, largest
 from clearhead.model.core.record import Layer, Reported, Verification
 
@@ -76,6 +77,8 @@ class Wiring:
     gated: frozenset[str] = frozenset()      # names of the W_O modules that read the heads' outputs after a gate
     same: bool = True                        # whether rounding explains the largest difference from the eager weights
     # layers without softmax attention in each stack: (number, kind)
+    # by module of attention: the Mamba module beside it, and the factors with which the layer adds attention and it
+    beside: dict[str, tuple[str, float, float]] = field(default_factory=dict)
     others: dict[Kind, tuple[tuple[int, str], ...]] = field(default_factory=dict)
 
     def has(self, kind: Kind) -> bool:
@@ -100,9 +103,17 @@ def wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tup
     if not best.same:
         second = _wire(network, forward, lengths, forward_pass.MASKED)
         best = second if second.same else best
-    for name in best.gated:
-        network.get_submodule(name).register_forward_pre_hook(forward_pass.read_gate)
+    watch(network, best)
     return best
+
+
+def watch(network: "nn.Module", wiring: Wiring) -> None:
+    """Add the hooks that measure gates after heads, and what paths beside attention give."""
+    for name in wiring.gated:
+        network.get_submodule(name).register_forward_pre_hook(forward_pass.read_gate)
+    for name, (other, *_) in wiring.beside.items():
+        for path in (name, other):
+            network.get_submodule(path).register_forward_hook(forward_pass.read_lengths)
 
 
 def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tuple[int, int | None],
@@ -110,7 +121,7 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
     session = forward_pass.Session(forward_pass.names_of(network))
     try:
         set_attention(network, implementation)
-        with trace.watch_calls(network) as modules:
+        with trace.watch_calls(network, _with_mamba(network)) as modules:
             forward_pass.run(session, forward)
     except Unsupported:
         raise
@@ -132,7 +143,7 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
     shapes = {_id(call): _shape(call) for call in session.calls}
     load_error = max((error for error, _ in errors.values()), default=math.inf)
     found = Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons), _gated(layers, modules), same,
-                   _others(network, slots.values()))
+                   _beside(slots.values(), modules), _others(network, slots.values()))
     return replace(found, reasons=check_answer(session.calls, [*layers.values()], found).reasons)
 
 
@@ -210,6 +221,30 @@ def _mixers(block: "nn.Module") -> list[str]:
     """Return what the modules of a layer are, besides softmax attention, by their names and classes."""
     names = [f"{name} {type(module).__name__}".lower() for name, module in block.named_modules()]
     return [kind for kind, said in MIXERS.items() if any(re.search(said, name) for name in names)]
+
+
+def _with_mamba(network: "nn.Module") -> set[str]:
+    """Return the names of the modules that contain a Mamba path and other parts."""
+    return {name.rpartition(".")[0] for name, module in network.named_modules()
+            if re.search(MIXERS["mamba"], name.rpartition(".")[2]) and list(module.children())}
+
+
+def _beside(slots: Collection[forward_pass.Slot],
+            modules: "dict[str, trace.ModuleCall]") -> dict[str, tuple[str, float, float]]:
+    """Return, by module of attention, the Mamba path beside it in a probe, and the factors with which both add up to the
+    change that the next norm reads (Falcon-H1). Anything else is no path beside attention."""
+    found = {}
+    for name in {slot.module for slot in slots} & modules.keys():
+        parent = name.rpartition(".")[0]
+        inside = [call for path, call in modules.items() if path.startswith(parent + ".")]
+        for other in (call for call in inside if re.fullmatch(rf"{re.escape(parent)}\.[^.]*mamba[^.]*", call.name)):
+            parts = np.stack([modules[name].output, other.output]).astype(np.float64)
+            for change in (call.input - modules[parent].input for call in inside
+                           if call.input.shape == parts.shape[1:] and call.order > modules[name].order):
+                factors = np.linalg.lstsq(parts.reshape(2, -1).T, change.ravel(), rcond=None)[0]
+                if same_numbers(np.einsum("p,ptd->td", factors, parts), change):
+                    found[name] = (other.name, *np.abs(factors).tolist())
+    return found
 
 
 def _others(network: "PreTrainedModel",

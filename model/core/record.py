@@ -106,7 +106,8 @@ def _kept_additive(allowed: Mask, *ends: int) -> tuple[np.ndarray, np.ndarray] |
 
 
 # the axes of a layer's arrays: head, group of heads, query, key, dimension of keys, dimension of values, replaced head
-AXES = {"query": "hqd", "key": "gkd", "value": "gkv", "sink": "h", "temperature": "h", "gate": "hq", "replaced": "rqv"}
+AXES = {"query": "hqd", "key": "gkd", "value": "gkv", "sink": "h", "temperature": "h", "gate": "hq", "beside": "q",
+        "replaced": "rqv"}
 
 
 @with_arrays
@@ -130,6 +131,8 @@ class Layer:
     temperature: np.ndarray | None = None   # (head), set by the edit `Temper`
     # (head, q), the length of a head's output after the gate that follows it, relative to that before; None without one
     gate: np.ndarray | None = None
+    # (q), the share of attention in what it and a Mamba path beside it add, by length; None without such a path
+    beside: np.ndarray | None = None
     # heads whose output an edit replaced in this pass (`Silence`, `Patch`), in ascending order
     replaced_heads: tuple[int, ...] = ()
     replaced: np.ndarray | None = None      # (replaced head, q, d_v), their outputs; None without such heads
@@ -255,6 +258,8 @@ class Layer:
         """What the layer is, in words."""
         if self.minus is not None:
             return "differential attention"
+        if self.beside is not None:
+            return "attention and mamba"
         return "attention" if self.sparse is None else f"sparse attention, {self.sparse.most} of {self.shape[2]}"
 
     @property

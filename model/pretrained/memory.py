@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearhead.model.capture.forward_pass import read_gate, register
+from clearhead.model.capture.forward_pass import register
+from clearhead.model.capture.verify import Wiring, watch
 from clearhead.model.capture.signature import settings_in, signature
 from clearhead.model.capture.transformers_internals import attention_of, head_of
 from clearhead.model.core.query import IN_MEMORY, Kind, Progress, UserError, first_line, frozen, quiet
@@ -36,7 +37,7 @@ SHOWN = 8            # digits of a fingerprint in a title
 # largest difference between the outputs of the owner's attention implementation and of ours, relative to the largest
 # output: in float32, and in rounding errors of smaller types
 SAME, ROUNDINGS = 1e-3, 16
-PRE = "_forward_pre_hooks"   # where torch keeps a module's hooks of this kind, by number
+HOOKS = ("_forward_pre_hooks", "_forward_hooks")   # where torch keeps a module's hooks, by number
 # settings of a configuration during a pass: outputs are read by name, and a pass reads one text once
 PLAIN = {"return_dict": True, "use_cache": False, "_output_attentions": False, "output_hidden_states": False}
 
@@ -93,7 +94,7 @@ class Given:
         self.opened: PretrainedModel | TwoTowers | None = None   # it refers to this model in turn
         self._lock, self._lent, self._volatile = threading.RLock(), False, tuple[str, ...]()
         self._attention: str | None = None                       # Clearhead's implementation, once it was verified
-        self._gated: list[nn.Module] = []                        # modules that read a head's output after a gate
+        self._wiring: Wiring | None = None                       # says where hooks are needed
         _held[self.id] = self
 
     def fingerprint(self) -> str:
@@ -114,7 +115,7 @@ class Given:
                 if any(each.is_meta for each in (*self.module.parameters(), *self.module.buffers())):
                     raise UserError(f"{self.title} has weights on meta, a device that holds no data; load it "
                                     "without offloading.")
-                self.opened, self._attention, self._gated = None, None, []
+                self.opened, self._attention, self._wiring = None, None, None
                 self.opened = self._build()
         except (UserError, MemoryError):
             raise
@@ -147,7 +148,8 @@ class Given:
             undo.enter_context(torch.compiler.set_stance("force_eager"))
         for module in self.module.modules():
             undo.callback(setattr, module, "training", module.training)
-            undo.callback(_remove_new, vars(module)[PRE], {*vars(module)[PRE]})
+            for hooks in (vars(module)[name] for name in HOOKS):
+                undo.callback(_remove_new, hooks, {*hooks})
             module.training = False
         for settings in settings_in(self.module):
             undo.callback(_restore, settings, dict(settings))
@@ -155,8 +157,8 @@ class Given:
             if self._attention:
                 settings["_attn_implementation_internal"] = self._attention
         stop_between_layers(self.network)
-        for module in self._gated:
-            module.register_forward_pre_hook(read_gate)
+        if self._wiring is not None:
+            watch(self.network, self._wiring)
 
     def _build(self) -> "PretrainedModel | TwoTowers":
         from clearhead.model.pretrained import build
@@ -187,7 +189,7 @@ class Given:
             if "image" not in self.sides:
                 opened = build.build_model(place, network, self.tokenizer, head, dtype, lent)
                 opened = replace(opened, reasons=opened.reasons + _left_out(opened))
-                self._gated = [network.get_submodule(name) for name in opened.wiring.gated] if opened.wiring else []
+                self._wiring = opened.wiring
             elif "text" in self.sides:
                 opened = vision.build_towers(place, network, (self.processor, self.tokenizer), dtype, self.lend)
             else:

@@ -122,3 +122,18 @@ def test_edits_of_a_pair_of_heads_are_those_of_both_softmaxes():
     first, second = edited[Kind.CAUSAL].layers
     assert not first.output(1).any() and (heads.whole(second)[:, :, 2] == 0).all()
     np.testing.assert_array_equal(second.output(1), model.record(other, quiet)[Kind.CAUSAL].layers[1].output(1))
+
+
+def test_share_of_attention_beside_a_mamba_path_equals_eager_code():
+    """Falcon-H1 adds both, each times a number of its configuration."""
+    _, record = read("falcon_h1")
+    network, parts = families_models.build("falcon_h1", "eager"), []
+    for block in network.model.layers:
+        for module, factor in ((block.self_attn, block.attn_out_multiplier), (block.mamba, block.ssm_out_multiplier)):
+            module.register_forward_hook(lambda _module, _given, output, factor=factor: parts.append(
+                factor * (output[0] if isinstance(output, tuple) else output)[0].norm(dim=-1)))
+    with torch.inference_mode():
+        network(torch.tensor([Record(record).ids]))
+    for layer, mamba, attention in zip(record[Kind.CAUSAL].layers, parts[::2], parts[1::2], strict=True):
+        np.testing.assert_allclose(layer.beside, attention / (attention + mamba), rtol=1e-4)
+        assert layer.described == "attention and mamba"

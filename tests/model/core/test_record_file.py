@@ -69,6 +69,7 @@ def everything() -> AttentionRecord:
     narrow = replace(fabricate.layer(31, N, N), scale=0.3)
     layers.append(replace(narrow, **{name: getattr(narrow, name)[:2] for name in ("query", "key", "value")}))
     layers.append(replace(narrow, index=35, replaced_heads=(1, 4), replaced=narrow.value[[0, 2]] / 3))
+    layers.append(replace(narrow, index=37, beside=np.full(N, 0.4, np.float32)))
     layers.append(replace(narrow, index=36, minus=replace(narrow, index=36, scale=0.1), minus_factor=0.4))
     layers.append(Reported(32, np.full((3, N, N), 1 / N, np.float32), Full()))
     layers.append(Reported(33, np.full((2, N, N), 0.75 / N, np.float32), Full(), np.full((2, N), 0.245, np.float32),

@@ -152,6 +152,7 @@ def _picture(page: PageContext, tour: bool) -> None:
     with right, st.container(key="heads-open"):
         offer_picture("head", explorer.open_head(page, record, view, measures), (record,), view)
         explorer.gate(record, view)
+        explorer.beside(record, view)
         if page["predict"] == "shown":
             score_panel(page, record, view)
     with left:

@@ -234,6 +234,14 @@ def gate(record: AttentionRecord, view: View) -> None:
                          share=format_share(passes[token]), mean=format_share(passes.mean())))
 
 
+def beside(record: AttentionRecord, view: View) -> None:
+    """Say how much attention contributes in a layer that also has a Mamba path."""
+    layer, token = record[view.kind].layer(view.layer), view.token or 0
+    if isinstance(layer, Layer) and layer.beside is not None:
+        st.caption(WORDS("beside", layer=view.layer, token=token_label(record[view.kind].queries, token),
+                         share=format_share(layer.beside[token]), mean=format_share(layer.beside.mean())))
+
+
 def _gate(record: AttentionRecord, view: View) -> np.ndarray | None:
     """Return how much of the open head's output passes what follows it, (query), or None if nothing follows it."""
     layer = record[view.kind].layer(view.layer)
