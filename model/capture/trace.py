@@ -251,7 +251,7 @@ def watch_calls(network: "nn.Module", blocks: Collection[str] = (),
 
     def is_watched(name: str, module: "nn.Module") -> bool:
         around = bool(list(module.children())) and any(f"{name}.".startswith(f"{block}.") for block in blocks)
-        return module is not last and (around or _is_leaf(module))
+        return module is not last and (around or is_leaf(module))
 
     adapted = tuple(f"{name}." for name, module in network.named_modules() if _is_adapted(module))
     with ExitStack() as hooks:
@@ -281,7 +281,7 @@ def _assemble(record: AttentionRecord, model: "NetworkModel", wiring: "Wiring", 
     kinds = [kind for kind in (Kind.SELF, Kind.CAUSAL) if any(block.kind is kind for block in blocks)]
     lasts = [[block for block in blocks if block.kind is kind][-1] for kind in kinds]
     within = tuple(f"{name}." for name in slots)
-    outside = [call for call in calls.values() if _is_leaf(call.module) and not f"{call.name}.".startswith(within)]
+    outside = [call for call in calls.values() if is_leaf(call.module) and not f"{call.name}.".startswith(within)]
     final = tuple(norm for norm in _norms(outside) if any(close(norm.input, block.after) for block in lasts))
     embedded = tuple(_embedded(kind, blocks, outside, model) for kind in kinds)
     read = next((norm.output for norm in final if close(norm.input, lasts[-1].after)), lasts[-1].after)
@@ -376,7 +376,7 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
 def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[str, ModuleCall],
            rows: dict[int, np.ndarray]) -> Block:
     inside = sorted((call for path, call in calls.items() if path.startswith(name + ".")), key=lambda call: call.order)
-    leaves = [call for call in inside if _is_leaf(call.module)]
+    leaves = [call for call in inside if is_leaf(call.module)]
     linears = list(filter(is_linear, leaves))
     attentions, orders, used = [], [], set()
     for slot in slots:
@@ -407,7 +407,7 @@ def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[st
                  feed_forward(rest, block.input.shape[1]), passage.steps())
 
 
-def _is_leaf(module: "nn.Module") -> bool:
+def is_leaf(module: "nn.Module") -> bool:
     """Return whether a module has weights of its own and no parts, is a matrix with adapters, or is a norm, which may
     have no weights."""
     alone = not list(module.children()) or _is_adapted(module)
@@ -444,7 +444,7 @@ def _attention(slot: Slot, seen: tuple[np.ndarray, np.ndarray, np.ndarray], mixe
     others = [call for call in own if call is not query or shared]
     key, k_layout, k_scale = _before_rotation("keys", others, norms, seen[1])
     value, v_layout = _find_matrix("values", own, seen[2], exact=True)
-    output, gate = reader_of(mixed, [call for call in linears if call is not value])
+    output, gate = reader_of(mixed, [call for call in (*linears, *norms) if call is not value])
     if output is None:
         raise Unfollowed("no matrix takes its heads' outputs as input")
     for call in (query, key, value, output):
@@ -514,10 +514,14 @@ def _is_turned(made: np.ndarray, wanted: np.ndarray) -> bool:
     return close(one, other) and close(made[:, 0], wanted[:, 0])
 
 
-def reader_of(mixed: np.ndarray, linears: list[ModuleCall]) -> tuple[ModuleCall | None, np.ndarray | None]:
+def reader_of(mixed: np.ndarray, calls: list[ModuleCall]) -> tuple[ModuleCall | None, np.ndarray | None]:
     """Find W_O, the first matrix whose input is the heads' outputs, mixed (q, head, d_v), and the gate in between, or
     None: (q, head, d_v), or (q, head, 1) for one number per head."""
-    wide = [call for call in linears if call.input.size == mixed.size]
+    wide = [call for call in calls if call.input.size == mixed.size and not _is_norm(call)]
+    norms = [norm for norm in _norms([call for call in calls if call.input.size == mixed.size])
+             if norm.kind == "rms" and norm.bias is None and close(norm.input, mixed.reshape(norm.input.shape))]
+    scales = [(norm.scales[:, None] * norm.gain).reshape(mixed.shape) for norm in norms
+              if norm.input.shape[0] == len(mixed)]
     for call in wide:
         if close(call.input, mixed.reshape(call.input.shape)):
             return call, None
@@ -527,8 +531,8 @@ def reader_of(mixed: np.ndarray, linears: list[ModuleCall]) -> tuple[ModuleCall 
             ratio = read / mixed
         # whatever multiplies a head as a whole: a gate with one number per head, or a norm without gains
         whole = (read * mixed).sum(-1, keepdims=True) / np.maximum((mixed * mixed).sum(-1, keepdims=True), 1e-30)
-        candidates = itertools.chain([whole], *(_gates(each.output, ratio) for each in linears
-                                                if each.order < call.order))
+        candidates = itertools.chain([whole], scales, *(_gates(each.output, ratio) for each in calls
+                                                        if each.order < call.order))
         for gate in candidates:
             if close(read, mixed * gate):
                 return call, gate

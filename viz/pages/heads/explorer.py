@@ -230,7 +230,7 @@ def gate(record: AttentionRecord, view: View) -> None:
     """Say how much of the open head's output passes the gate behind it, if there is one."""
     attention_map, passes, token = record[view.kind], _gate(record, view), view.token or 0
     if passes is not None:
-        st.caption(WORDS("norm" if attention_map.signed else "gate", token=token_label(attention_map.queries, token),
+        st.caption(WORDS("gate", token=token_label(attention_map.queries, token),
                          share=format_share(passes[token]), mean=format_share(passes.mean())))
 
 
