@@ -143,7 +143,8 @@ def incompleteness(model, query: Query) -> float:
         layer = record[slot.kind].layer(slot.index)
         mixed, found = layer.head_outputs(slice(0, layer.shape[1])).swapaxes(0, 1), (None, None)
         for place in (name, blocks[name]):   # BERT's W_O is in a module beside its attention
-            inside = [call for path, call in calls.items() if path.startswith(place + ".") and trace.is_leaf(call.module)]
+            inside = [call for path, call in calls.items()
+                      if path.startswith(place + ".") and trace.is_leaf(call.module)]
             found = found if found[0] else trace.reader_of(mixed, inside)
         reader, gate = found
         if reader is None:

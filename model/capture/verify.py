@@ -231,8 +231,8 @@ def _with_mamba(network: "nn.Module") -> set[str]:
 
 def _beside(slots: Collection[forward_pass.Slot],
             modules: "dict[str, trace.ModuleCall]") -> dict[str, tuple[str, float, float]]:
-    """Return, by module of attention, the Mamba path beside it in a probe, and the factors with which both add up to the
-    change that the next norm reads (Falcon-H1). Anything else is no path beside attention."""
+    """Return, by module of attention, the Mamba path beside it in a probe, and the factors with which both add up to
+    the change that the next norm reads (Falcon-H1). Anything else is no path beside attention."""
     found = {}
     for name in {slot.module for slot in slots} & modules.keys():
         parent = name.rpartition(".")[0]

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearhead.model.capture.forward_pass import register
-from clearhead.model.capture.verify import Wiring, watch
 from clearhead.model.capture.signature import settings_in, signature
 from clearhead.model.capture.transformers_internals import attention_of, head_of
+from clearhead.model.capture.verify import Wiring, watch
 from clearhead.model.core.query import IN_MEMORY, Kind, Progress, UserError, first_line, frozen, quiet
 from clearhead.model.core.torch_runs import stop_between_layers
 from clearhead.model.pretrained import accounting
