@@ -8,6 +8,7 @@ import click
 
 from clearhead.model.__main__ import main as model_commands
 from clearhead.model.cli.commands import Commands, run
+from clearhead.model.core.files import app_folder
 from clearhead.model.core.query import need
 from clearhead.model.core.version import VERSION
 from clearhead.viz.__main__ import main as viz_commands
@@ -34,9 +35,8 @@ def start(script: str, options: list[str]) -> int:
     """Run Streamlit on app.py or server.py with these options, and return its exit code. Except on Windows, Streamlit
     replaces this process, so that a signal that ends the command also ends the server."""
     need("streamlit", "plotly", "segno", "markdown_it", "psutil", "matplotlib")
-    root = HERE / "run" if (HERE / "run").is_dir() else HERE.parent
     paths = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH", ""))))
-    command = [sys.executable, "-m", "streamlit", "run", str(root / script), *options]
+    command = [sys.executable, "-m", "streamlit", "run", str(app_folder() / script), *options]
     env = os.environ | {"PYTHONPATH": paths}
     if os.name == "posix":
         os.execve(sys.executable, command, env)   # noqa: S606

@@ -1,8 +1,9 @@
 """The command line: clearhead export, handout and notebook. Exit codes: 0 for success, 2 for wrong usage or an
 error, which is one sentence."""
+import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +17,10 @@ from clearhead.viz.export.formats import FORMATS, Options, caption
 from clearhead.viz.export.formats import export as make_file
 from clearhead.viz.export.paper.columns import Layout
 from clearhead.viz.export.provenance import stated_address
+
+if TYPE_CHECKING:
+    from clearhead.viz.export.handout.files import Handout
+    from clearhead.viz.export.handout.page import Photographs
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -117,7 +122,8 @@ def _heads(asked: dict[str, Any]) -> tuple[tuple[int, int], ...]:
 @click.option("--pdf", "to_pdf", type=WRITE,
               help="Where the PDF goes; needs a Chromium.")
 def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
-    """Write a handout saved on the page My lesson (.handout.json) as one HTML page, as a PDF, or both.
+    """Write a handout saved on the page My lesson (.handout.json) as one HTML page, as a PDF, or both. Its screens are
+    photographed if there is a Chromium, which takes some seconds for each; without one they are links.
 
     \b
     clearhead handout lesson.handout.json --html lesson.html
@@ -131,11 +137,11 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     if to_html and to_pdf and to_html.resolve() == to_pdf.resolve():
         raise UserError(f"The page and the PDF would both be {to_pdf}; give each its own file.")
     saved_handout = load(file.read_bytes())
-    said = []
+    taken, said = _photographed(saved_handout), []
     for out, make in ((to_html, page.page), (to_pdf, pdf.pdf)):
         if out:
             refuse_overwriting(out, file)
-            content = make(saved_handout)
+            content = make(saved_handout, taken)
             write(out, content)
             said.append(f"{out}: {len(content):,} bytes")
     click.echo("\n".join(said))   # for both files, or for neither if one is refused
@@ -162,6 +168,27 @@ def site(folder: Path, single: Path | None) -> None:
         content = made.single()
         write(single, content)
         click.echo(f"{single}: {len(content):,} bytes")
+
+
+def _photographed(saved_handout: "Handout") -> "Photographs":
+    """Return the photographs of a handout's screens, or why there is none, by id."""
+    from clearhead.viz.app.startup import own_server
+    from clearhead.viz.export.handout.pdf import browser
+    from clearhead.viz.export.handout.photograph import photograph
+    from clearhead.viz.widgets.photographs import bring_picture, screen_of
+
+    taken, screens = dict[str, Any](), [item for item in saved_handout.items if item.kind == "screen"]
+    if not screens or not browser():
+        return taken
+    with own_server() as address, click.progressbar(screens, label="Photographs", file=sys.stderr) as shown:
+        for item in shown:
+            bring_picture(item, "handout")
+            try:
+                if screen := screen_of(item, address):
+                    taken[item.id] = photograph(screen, lambda share, words: None)
+            except UserError as error:
+                taken[item.id] = str(error)
+    return taken
 
 
 @main.command("notebook")

@@ -20,6 +20,11 @@ ROOT = Path(__file__).parents[2]   # the checkout, or the folder that the wheel 
 ASSETS = next(each for each in (ROOT / "clearhead" / "assets", ROOT / "assets") if each.is_dir())
 
 
+def app_folder() -> Path:
+    """Return the folder of app.py and server.py."""
+    return ROOT / "run" if (ROOT / "run").is_dir() else ROOT
+
+
 def home() -> Path:
     """Return the folder for downloaded and converted models: CLEARHEAD_HOME, or ~/.cache/clearhead."""
     path = os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead"

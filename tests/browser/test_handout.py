@@ -4,6 +4,8 @@ import hashlib
 import io
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pypdf
@@ -194,6 +196,10 @@ def test_saved_list_has_the_picture_of_every_entry(seen, browser, tmp_path):
         with page.expect_download(timeout=120_000) as download:
             page.get_by_role("button", name=f"Save as {name}").click()
         made[name] = download.value.path().read_bytes()
+    subprocess.run([sys.executable, "-m", "clearhead", "handout", str(path), "--html", str(tmp_path / "command.html")],
+                   check=True, timeout=300)
+    by_command = (tmp_path / "command.html").read_bytes()
+    assert by_command.count(b'<img class="photograph"') == made["HTML"].count(b'<img class="photograph"') == 2
     sizes = [image.image.size for each in pypdf.PdfReader(io.BytesIO(made["PDF"])).pages for image in each.images]
     assert sizes.count((1920, 1080)) == 2
     (tmp_path / "all.html").write_bytes(made["HTML"])

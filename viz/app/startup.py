@@ -3,13 +3,16 @@ the browser is loading. A thread imports the pages while the server already resp
 import gc
 import logging
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import streamlit as st
 
+from clearhead.model.core.files import app_folder
 from clearhead.model.core.query import UserError
 from clearhead.viz.app.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, say_why, take_turns
+from clearhead.viz.components.files import routes
 
 log = logging.getLogger("clearhead")
 
@@ -43,6 +46,26 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     say_why()
     threading.Thread(target=start, name="clearhead-start", daemon=True).start()
     yield
+
+
+@contextmanager
+def own_server() -> Iterator[str]:
+    """Serve the app to this process alone for the block. Yields its address, which ends with "/"."""
+    import uvicorn  # Streamlit installs it; a server starts without this import
+
+    logging.disable(logging.INFO)   # the server's log of every request
+    app = st.App(str(app_folder() / "app.py"), lifespan=lifespan, routes=routes())
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive() and not server.started:
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join()
+        logging.disable(logging.NOTSET)
 
 
 @asynccontextmanager

@@ -83,9 +83,9 @@ def revision_of(page: PageContext) -> str:
     return ""
 
 
-def screen_of(item: Item) -> Screen | None:
+def screen_of(item: Item, server: str = "") -> Screen | None:
     """Return what to photograph for an entry, None if its page does not exist here. A lesson without a named screen is
-    photographed at its first section."""
+    photographed at its first section. server: the address of its pages, by default of this server's own."""
     from clearhead.viz.widgets.lesson import screens  # imports what would delay the first page
 
     name, params = target(item.link)
@@ -99,7 +99,7 @@ def screen_of(item: Item) -> Screen | None:
         shows["revision"] = said["revision"]
     first = {"screen": next(iter(screens(name)), ""), "show": "1"} if name in lessons() else {}
     wanted = {each: value for each, value in params.items() if each not in ("entry", PASSING)}
-    return Screen(_own_server(), name, tuple((first | wanted | {"present": "1"}).items()), said["texts"],
+    return Screen(server or _own_server(), name, tuple((first | wanted | {"present": "1"}).items()), said["texts"],
                   tuple(shows.items()))
 
 
@@ -115,10 +115,11 @@ def screen_item(page: PageContext, link: str, title: str) -> Item:
                       texts=tuple((short, text) for short, text in texts.items() if short in link))
 
 
-def bring_picture(item: Item) -> None:
-    """Keep an entry's own picture in this server's memory, where the page in its link looks for it."""
+def bring_picture(item: Item, owner: str = "") -> None:
+    """Keep an entry's own picture in this server's memory, where the page in its link looks for it. owner: by default
+    this session."""
     if item.said["picture"]:
-        pictures.keep(base64.b64decode(item.said["picture"]), item.said["title"], session().id)
+        pictures.keep(base64.b64decode(item.said["picture"]), item.said["title"], owner or session().id)
 
 
 def photographs(handout: Handout) -> tuple["Photographs", list[Screen]]:
