@@ -8,13 +8,6 @@ import { fill } from "../js/shared.js";
 
 const THUMBNAIL = 64;   // cells
 
-/**
- * Encode weights.
- * @param {ArrayLike<number>} weights
- * @returns {Uint16Array}
- */
-export const codesOf = (weights) => Uint16Array.from(weights, (weight) => Math.round(65535 * Math.sqrt(weight)));
-
 const axis = ({ texts, flags }) => ({ texts, flags, tokens: texts.map((_, at) => at) });
 
 /**
@@ -22,8 +15,7 @@ const axis = ({ texts, flags }) => ({ texts, flags, tokens: texts.map((_, at) =>
  * @param {Shown} shown
  * @returns {Message}
  */
-export const stripBody = (like, shown) =>
-  ({ ...like, tokens: { ...axis(shown), segments: shown.flags.map((flags) => (flags & 1 ? -1 : 0)) } });
+export const stripBody = (like, shown) => ({ ...like, tokens: { ...axis(shown), segments: shown.flags.map(() => 0) } });
 
 /**
  * Return the thumbnails of all heads. A cell of a long text is the largest of several weights.
@@ -35,8 +27,8 @@ export function gridBody(like, { texts: { length: n }, codes }) {
   const pool = Math.ceil(n / THUMBNAIL), side = Math.ceil(n / pool), heads = codes.length / n ** 2;
   const values = new Uint8Array(heads * side * side);
   codes.forEach((code, at) => {
-    const head = Math.floor(at / n ** 2), row = Math.floor(at / n) % n, column = at % n;
-    const cell = (head * side + Math.floor(row / pool)) * side + Math.floor(column / pool);
+    const row = Math.floor(at / n), column = at % n, head = Math.floor(row / n);
+    const cell = (head * side + Math.floor((row % n) / pool)) * side + Math.floor(column / pool);
     values[cell] = Math.max(values[cell], Math.round(code / 257));
   });
   const pooled = pool > 1 ? [fill(like.text.pooled, { rows: pool, columns: pool })] : [];
@@ -46,12 +38,12 @@ export function gridBody(like, { texts: { length: n }, codes }) {
 /**
  * @param {Message} like
  * @param {Shown} shown
+ * @param {[layer: number, head: number]} head
  * @param {number} number  of the head, counted over all layers
  * @param {string[]} notes  sentences beside the picture
  * @returns {Message}
  */
-export function headBody(like, shown, number, notes) {
-  const n = shown.texts.length, { heads } = like.all;
-  return { ...like, rows: axis(shown), columns: null, heads: [[Math.floor(number / heads), number % heads]], notes,
-    weights: { values: shown.codes.subarray(number * n * n, (number + 1) * n * n), shape: [1, n, n] } };
+export function headBody(like, shown, head, number, notes) {
+  const n = shown.texts.length, values = shown.codes.subarray(number * n * n, (number + 1) * n * n);
+  return { ...like, rows: axis(shown), columns: null, heads: [head], notes, weights: { values, shape: [1, n, n] } };
 }

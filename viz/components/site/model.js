@@ -1,15 +1,11 @@
-// The page's side of the worker: load the model, ask it, and check it against PyTorch.
-import { codesOf } from "./bodies.js";
+// The page's side of the worker: ask the model, and check it against PyTorch.
 
-/** @typedef {{tokens: import("./tokenizer.js").Token[], weights: (layer: number, head: number) => Float32Array,
- *   embedding: Float32Array, all: Float32Array}} Answer
- *   weights: of one head, row by row; all: of all heads
- * @typedef {{count: number, weights: number, worst: number, most: number, mean: number, same: number}} Check
- *   worst: largest difference from PyTorch with the same rounded weights; most, mean: differences that rounding makes;
- *   same: share of rows that keep their strongest token
+/** @typedef {import("./bodies.js").Shown & {tokens: import("./tokenizer.js").Token[], all: Float32Array,
+ *   weights: (layer: number, head: number) => Float32Array, embedding: Float32Array}} Answer
+ *   weights: of one head, row by row; all: of all heads; embedding: the mean of the last vectors, of length 1
  */
 
-const KEPT = 8;   // answers
+const furthest = (one, other) => one.reduce((most, each, at) => Math.max(most, Math.abs(each - other[at])), 0);
 
 /**
  * Start the worker.
@@ -19,66 +15,45 @@ const KEPT = 8;   // answers
  */
 export function modelOf(code, loaded, heads) {
   const worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
-  const waiting = new Map(), answers = new Map();
-  let last = 0;
-  worker.onmessage = ({ data: { id, answer } }) => {
-    waiting.get(id)(answer);
-    waiting.delete(id);
-  };
+  const waiting = [];   // the worker answers in the order of the questions
+  worker.onmessage = ({ data }) => waiting.shift()(data);
   const send = (message, moved = []) => new Promise((resolve) => {
-    waiting.set(++last, resolve);
-    worker.postMessage({ id: last, ...message }, moved);
+    waiting.push(resolve);
+    worker.postMessage(message, moved);
   });
   const checks = loaded.then((bytes) => send({ bytes }, [bytes.buffer]));
-
-  async function compute(text, edits) {
-    await checks;
-    const { weights: all, ...answer } = await send({ text, edits });
-    if (!all) return answer;
-    const size = answer.tokens.length ** 2, from = (layer, head) => (layer * heads + head) * size;
-    return { ...answer, all, weights: (layer, head) => all.subarray(from(layer, head), from(layer, head) + size) };
-  }
 
   /**
    * Return the answer to a text, or {count, longest} if it has too many tokens.
    * @param {string} text
    * @param {import("./encoder.js").Edits} [edits]
-   * @returns {Promise<any>}
+   * @returns {Promise<*>} an Answer
    */
-  function ask(text, { hide = [], silence = [], temper = {} } = {}) {
-    const edits = { hide, silence, temper }, key = JSON.stringify([text, edits]);
-    if (!answers.has(key)) answers.set(key, compute(text, edits));
-    if (answers.size > KEPT) answers.delete(answers.keys().next().value);
-    return answers.get(key);
+  async function ask(text, edits) {
+    await checks;
+    const { weights: all, ...answer } = await send({ text, edits });
+    if (!all) return answer;
+    const size = answer.tokens.length ** 2, from = (layer, head) => (layer * heads + head) * size;
+    return { ...answer, all, weights: (layer, head) => all.subarray(from(layer, head), from(layer, head) + size),
+      texts: answer.tokens.map((token) => token.text), flags: answer.tokens.map(({ flags }) => flags),
+      codes: Uint16Array.from(all, (weight) => Math.round(65535 * Math.sqrt(weight))) };
   }
 
   /**
-   * Compute the check sentences and compare them with what PyTorch computed: with the same weights, and with those
-   * before rounding.
+   * Compute the check sentences, and return the number of sentences and weights and the largest differences from what
+   * PyTorch computed: with the same weights, and with those before rounding.
    * @param {Map<string, import("./bodies.js").Shown>} recorded  before rounding, by text
-   * @returns {Promise<Check>}
    */
   async function check(recorded) {
-    const found = { count: 0, weights: 0, worst: 0, most: 0, mean: 0, same: 0 };
-    let rows = 0;
+    const found = { count: 0, weights: 0, worst: 0, rounding: 0 };
     for (const { text, weights } of await checks) {
-      const { all, tokens: { length: n } } = await ask(text), exact = recorded.get(text).codes, own = codesOf(all);
+      const { all } = await ask(text), exact = Float32Array.from(recorded.get(text).codes, (code) => (code / 65535) ** 2);
       found.count += 1;
       found.weights += all.length;
-      all.forEach((weight, at) => {
-        const change = Math.abs(weight - (exact[at] / 65535) ** 2);
-        found.worst = Math.max(found.worst, Math.abs(weight - weights[at]));
-        found.most = Math.max(found.most, change);
-        found.mean += change;
-      });
-      const strongest = (codes, row) => {
-        const part = codes.subarray(row * n, (row + 1) * n);
-        return part.indexOf(Math.max(...part));
-      };
-      for (let row = 0; row < all.length / n; row++) found.same += Number(strongest(own, row) === strongest(exact, row));
-      rows += all.length / n;
+      found.worst = Math.max(found.worst, furthest(all, weights));
+      found.rounding = Math.max(found.rounding, furthest(all, exact));
     }
-    return { ...found, mean: found.mean / found.weights, same: found.same / rows };
+    return found;
   }
 
   return { ask, check };
@@ -92,9 +67,8 @@ export function modelOf(code, loaded, heads) {
  * @returns {Promise<Uint8Array>}
  */
 export async function fetched(address, of, report) {
-  const response = await fetch(address);
+  const response = await fetch(address), bytes = new Uint8Array(of), reader = response.body.getReader();
   if (!response.ok) throw new Error(`${response.status}`);
-  const bytes = new Uint8Array(of), reader = response.body.getReader();
   for (let at = 0, part = await reader.read(); !part.done; part = await reader.read()) {
     bytes.set(part.value, at);
     report(at += part.value.length, of);

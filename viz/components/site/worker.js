@@ -40,7 +40,7 @@ function encoderIn(file) {
 }
 
 /**
- * Answer messages: {id, bytes} opens a model and returns its check records, and {id, text, edits} asks it.
+ * Answer messages: {bytes} opens a model and returns its check records, and {text, edits} asks it.
  * @param {Worker} scope  the worker's own side
  */
 export function start(scope) {
@@ -59,8 +59,8 @@ export function start(scope) {
     return { text, tokens, ...encode(encoder, tokens.map(({ id }) => id), edits) };
   }
 
-  scope.onmessage = ({ data: { id, bytes, text, edits } }) => {
+  scope.onmessage = ({ data: { bytes, text, edits } }) => {
     const answer = bytes ? open(bytes) : ask(text, edits);
-    scope.postMessage({ id, answer }, answer.weights ? [answer.weights.buffer] : []);
+    scope.postMessage(answer, answer.weights ? [answer.weights.buffer] : []);
   };
 }

@@ -19,6 +19,7 @@ from clearhead.viz.export.site.rounding import all_weights
 from clearhead.viz.style.text import strings
 
 COMPONENTS = ("head_grid", "head_view", "token_strip")
+HEIGHT = 400   # pixels: of a picture on a telephone
 MODEL, OFFLINE = "minilm-8bit.bin", "offline.js"
 LOGO = '<svg viewBox="0 0 27 30" aria-hidden="true">{}</svg>'
 
@@ -114,7 +115,7 @@ def page_html(opening: Opening, size: int, inside: str = "") -> bytes:
 def _fixed(opening: Opening) -> dict[str, object]:
     """Return what no answer changes: texts, the first state, and the fields of the components' messages."""
     record, view, words = opening.records[0], opening.view, strings("site")
-    head, grid = (picture_of(record, view, whole).messages() for whole in (False, True))
+    head, grid = (picture_of(record, view, whole).messages(height=HEIGHT) for whole in (False, True))
     like = {name: unpack(message)[0] for name, message in
             zip(("head", "state", "grid", "gridState"), (*head, *grid), strict=True)}
     like["strip"] = {"part": "body", **constants("strip")}
