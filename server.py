@@ -43,6 +43,7 @@ settings.put({
     "CLEARHEAD_TOTAL_MB": "256",        # the same for all visitors
     "CLEARHEAD_PDF_SANDBOX": "1",       # print PDFs only in Chromium's sandbox; as root it is unavailable: no PDFs
     "CLEARHEAD_METRICS": "0",           # 1 makes /_stcore/metrics public
+    "CLEARHEAD_FRAMED_BY": "",          # other sites that may show the app in a frame, such as https://moodle.example.org
 })
 
 from typing import Any  # noqa: E402

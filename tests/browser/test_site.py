@@ -12,6 +12,8 @@ from playwright.sync_api import expect
 from clearhead.model import sources
 from clearhead.model.cli.commands import answer_to
 from clearhead.model.core.query import Hide, Kind, Silence, Temper
+from clearhead.model.core.view import View
+from clearhead.viz.export import formats
 from clearhead.viz.export.site.rounding import all_weights
 from tests.browser import hosted
 from tests.browser.watch import Watch
@@ -142,4 +144,30 @@ def test_page_opens_without_a_network(tabs, site):
     page.goto((site / hosted.SINGLE).as_uri())
     page.wait_for_selector("[data-verdict='✓']")
     assert [each for each in requests if not each.startswith(("blob:", "data:", "file:"))] == [] and len(requests) < 4
+    page.close()
+
+
+FRAME = """<iframe src="head.html" width="760" height="450"></iframe><script>
+  window.told = [], window.keys = [];
+  addEventListener("message", ({ data }) => told.push(data));
+  addEventListener("keydown", ({ key }) => keys.push(key));
+</script>"""
+
+
+def test_exported_page_leaves_its_keys_to_the_page_around_it(tabs, host, site):
+    record = answer_to(sources.open_query("minilm", TIRED))
+    (site / "head.html").write_bytes(formats.export(".html", record, View(layer=3, head=1, token=10)))
+    (site / "around.html").write_text(FRAME, encoding="utf-8")
+    page = tabs.take(width=900, height=600)
+    page.goto(host + "around.html")
+    frame = page.frame_locator("iframe")
+    frame.locator(".view[data-drawn]").wait_for()
+    told = page.evaluate("() => told")
+    assert told and told[-1]["clearhead"] == "" and 300 < told[-1]["height"] <= 450
+    frame.locator("figcaption").click()
+    page.keyboard.press("p")
+    assert page.evaluate("() => keys") == ["p"] and frame.locator(".presenting").count() == 0
+    frame.locator(".board").click(position={"x": 5, "y": 5})
+    page.keyboard.press("p")
+    frame.locator("body.presenting").wait_for(state="attached")
     page.close()

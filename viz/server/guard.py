@@ -11,6 +11,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+SITE = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:\d{1,5})?")
 METRICS, UPLOADS = "/_stcore/metrics", "/_stcore/upload_file/"
 AT_ONCE = 4        # simultaneous uploads, each of which is completely held in memory
 PATIENCE = 120.0   # seconds for an upload, including its wait
@@ -24,11 +25,23 @@ def inline_scripts() -> str:
     return " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in hashes)
 
 
+def framing() -> str:
+    """Return the sites that may show the server in a frame, as written in a content security policy: itself and those
+    that CLEARHEAD_FRAMED_BY names. Exits with one sentence if it names anything else."""
+    sites = os.environ.get("CLEARHEAD_FRAMED_BY", "").split()
+    for site in sites:
+        if not SITE.fullmatch(site):
+            raise SystemExit(f"Error: CLEARHEAD_FRAMED_BY names {site!r}, which is no site; give addresses without a "
+                             "path, such as https://moodle.example.org, separated by spaces.")
+    return " ".join(["'self'", *sites])
+
+
 # blob: URLs are needed for the JavaScript of Streamlit's components and for saving figures as images;
 # 'unsafe-inline' is needed because all libraries on the page set styles
 POLICY = (f"default-src 'none'; script-src 'self' blob: {inline_scripts()}; style-src 'self' 'unsafe-inline'; "
           "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "
-          "worker-src 'self' blob:; manifest-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'self'")
+          "worker-src 'self' blob:; manifest-src 'self'; base-uri 'self'; form-action 'none'; "
+          f"frame-ancestors {framing()}")
 HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
            "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
            "Cross-Origin-Opener-Policy": "same-origin"}

@@ -25,6 +25,16 @@ def test_every_answer_has_the_headers():
     assert guard.HEADERS.items() <= {name.title(): value for name, value in ask(Guard(INNER), "/")[1].items()}.items()
 
 
+def test_setting_names_the_sites_that_may_frame_the_app(monkeypatch):
+    assert guard.framing() == "'self'" and "frame-ancestors 'self'" in guard.POLICY
+    monkeypatch.setenv("CLEARHEAD_FRAMED_BY", "https://moodle.example.org  http://localhost:8000")
+    assert guard.framing() == "'self' https://moodle.example.org http://localhost:8000"
+    for wrong in ("moodle.example.org", "https://a.org; script-src *", "https://a.org/path", "*"):
+        monkeypatch.setenv("CLEARHEAD_FRAMED_BY", wrong)
+        with pytest.raises(SystemExit, match="which is no site; give addresses"):
+            guard.framing()
+
+
 def test_few_uploads_run_at_once(monkeypatch):
     inside, most, ended = 0, 0, 0
 

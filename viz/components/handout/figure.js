@@ -11,6 +11,15 @@ export const messagesIn = (parent, ...names) =>
   Promise.all(names.map((name) => bytesIn(parent.querySelector(`script.${name}`))));
 
 /**
+ * Tell a page's height to the frame around it whenever the height changes.
+ * @param {string} name  the frame's name, "" if it has none
+ */
+export function tellHeight(name) {
+  const tell = () => parent.postMessage({ clearhead: name, height: document.body.scrollHeight }, "*");
+  new ResizeObserver(tell).observe(document.body);
+}
+
+/**
  * @param {HTMLScriptElement} script
  * @returns {Promise<Uint8Array>}
  */

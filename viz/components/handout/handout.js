@@ -3,7 +3,7 @@
 import { headsOf } from "../head_grid/layout.js";
 import { header } from "../js/messages.js";
 import { chart } from "./chart.js";
-import { choices, drawn, messagesIn } from "./figure.js";
+import { choices, drawn, messagesIn, tellHeight } from "./figure.js";
 import { fits, present } from "./present.js";
 import { table } from "./table.js";
 
@@ -36,4 +36,8 @@ export function start(components) {
     return own ? own(figure) : component(figure, components[kind]);
   });
   Promise.all(all).finally(() => present(words));
+  if (parent === window) return;
+  tellHeight("");
+  // the keys belong to the page around the frame, such as slides, unless something in it has the focus
+  document.addEventListener("click", () => document.activeElement === document.body && parent.focus());
 }

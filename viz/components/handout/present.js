@@ -70,7 +70,8 @@ export function present(words) {
   document.addEventListener("keydown", (event) => {
     const [pressed] = /** @type {Element[]} */ (event.composedPath());
     const presenting = classList.contains("presenting"), inside = pressed.closest?.(WITHIN);
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const elsewhere = parent !== window && !presenting && document.activeElement === document.body;   // in a frame
+    if (event.ctrlKey || event.metaKey || event.altKey || elsewhere) return;
     if (event.key.toLowerCase() === "p") presenting ? stop() : begin(nearest());
     else if (presenting && event.key === "Escape") stop();
     else if (presenting && !inside && SCREENS[event.key]) show(at + SCREENS[event.key]);

@@ -1,6 +1,6 @@
 // Draw a record in a notebook: all heads with the clicked one beside them, or a single head. Like a handout, it makes
 // no requests; it receives the theme from the notebook around its iframe and sends its height.
-import { bytesIn, choices, drawn, messagesIn } from "../handout/figure.js";
+import { bytesIn, choices, drawn, messagesIn, tellHeight } from "../handout/figure.js";
 import { header } from "../js/messages.js";
 import { div, fill } from "../js/shared.js";
 
@@ -46,7 +46,6 @@ async function kindOf(section, components, words) {
  */
 export async function start(components) {
   const words = read("#words"), sections = [...document.querySelectorAll("section")], root = document.documentElement;
-  const tell = () => parent.postMessage({ clearhead: root.dataset.frame, height: document.body.scrollHeight }, "*");
   let redraw = [];
   addEventListener("message", ({ data, source }) => {
     if (source !== parent || !data || typeof data.dark !== "boolean") return;
@@ -54,7 +53,6 @@ export async function start(components) {
     if (CSS.supports("color", data.paper)) root.style.setProperty("--page", data.paper);
     redraw.forEach((draw) => draw());
   });
-  new ResizeObserver(tell).observe(document.body);
+  tellHeight(root.dataset.frame);
   redraw = await Promise.all(sections.map((section) => kindOf(section, components, words)));
-  tell();
 }
