@@ -158,8 +158,9 @@ def site(folder: Path, single: Path | None) -> None:
     clearhead site public
     clearhead site public --file clearhead.html
     """
-    from clearhead.viz.export.site.build import site_of, write_folder
+    from clearhead.viz.export.site.build import refuse_others, site_of, write_folder
 
+    refuse_others(folder)
     if single:
         refuse_overwriting(single)
     made = site_of(lambda model, text: answer_to(sources.open_query(model, text)))

@@ -121,3 +121,11 @@ def test_notebook_is_written_once(monkeypatch, tmp_path):
     assert again.exit_code == 2 and "--out" in again.output and "Traceback" not in again.output
     assert CliRunner().invoke(main, ["notebook", "cost", "--solution", "--out", "mine.ipynb"]).exit_code == 0
     assert "6 * d" in (tmp_path / "mine.ipynb").read_text(encoding="utf-8")
+
+
+def test_site_is_not_mixed_with_other_files(tmp_path):
+    (tmp_path / "index.html").write_text("of an older site")
+    (tmp_path / "notes.txt").write_text("mine")
+    found = CliRunner().invoke(main, ["site", str(tmp_path)])
+    assert found.exit_code == 2 and "holds notes.txt, which is not part of the site" in found.stderr
+    assert (tmp_path / "index.html").read_text() == "of an older site"

@@ -55,13 +55,17 @@ def site_of(ask: Ask) -> Site:
                 hashlib.sha256((folder / rounding.WEIGHTS).read_bytes()).hexdigest())
 
 
+def refuse_others(folder: Path) -> None:
+    """Raise UserError for a folder with anything but a site, whose files would be mixed with the new ones."""
+    own = {"index.html", page.MODEL, page.OFFLINE, LICENCES}
+    others = [path.name for path in folder.iterdir() if path.name not in own] if folder.is_dir() else []
+    if others:
+        raise UserError(f"{folder} holds {others[0]}, which is not part of the site; choose a new or an empty folder.")
+
+
 def write_folder(site: Site, folder: Path) -> int:
-    """Write the site's files into a folder and return their size in bytes. Raises UserError for a folder that holds
-    anything else, or if it cannot be written."""
+    """Write the site's files into a folder and return their size in bytes. Raises UserError if that fails."""
     files = site.files()
-    known = {name.partition("/")[0] for name in files}
-    if folder.is_dir() and any(path.name not in known for path in folder.iterdir()):
-        raise UserError(f"{folder} holds other files; choose a new or an empty folder.")
     make_folder(folder / LICENCES)
     for name, content in files.items():
         write(folder / name, content)
