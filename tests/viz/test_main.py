@@ -124,8 +124,8 @@ def test_notebook_is_written_once(monkeypatch, tmp_path):
 
 
 def test_site_is_not_mixed_with_other_files(tmp_path):
-    (tmp_path / "index.html").write_text("of an older site")
-    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "index.html").write_bytes(b"of an older site")
+    (tmp_path / "notes.txt").write_bytes(b"mine")
     found = CliRunner().invoke(main, ["site", str(tmp_path)])
     assert found.exit_code == 2 and "holds notes.txt, which is not part of the site" in found.stderr
-    assert (tmp_path / "index.html").read_text() == "of an older site"
+    assert (tmp_path / "index.html").read_bytes() == b"of an older site"
