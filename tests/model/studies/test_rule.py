@@ -20,13 +20,15 @@ def model(tmp_path_factory):
 
 
 def counted(model, text, pairs):
-    """Return whether each head is right about each pair of words, one token per word, by the plain definition."""
+    """Return (whether it is right, its weight on the targets) of each head for each pair of words, one token per word,
+    by the plain definition."""
     record = clearhead.open(model)(text)
     weights = record.weights()[:, :, 1:-1, 1:-1].copy()      # the words alone, without [CLS] and [SEP]
     for place in range(weights.shape[-1]):
         weights[..., place, place] = -1
     flat = weights.reshape(-1, *weights.shape[-2:])
-    return [[int(row[looking].argmax()) in wanted for row in flat] for looking, wanted in pairs]
+    return [[(int(row[looking].argmax()) in wanted, row[looking, list(wanted)].clip(0).sum()) for row in flat]
+            for looking, wanted in pairs]
 
 
 def test_accuracy_of_a_rule(model):
@@ -35,7 +37,8 @@ def test_accuracy_of_a_rule(model):
     report = desk.ask(rule.RuleQuery(model, sources.revision(model), marked)).result()
     expected = np.array([each for case in marked if case.pairs for each in counted(model, case.text, case.pairs)])
     assert report.pairs == len(expected) == 4
-    np.testing.assert_allclose([each.value for each in report.accuracy], expected.mean(0))
+    np.testing.assert_allclose([each.value for each in report.accuracy], expected[..., 0].mean(0))
+    np.testing.assert_allclose(report.weight, expected[..., 1].mean(0), rtol=1e-5)
     assert report.frame().accuracy.is_monotonic_decreasing
     assert len(report.frame()) == 12
 
