@@ -2,6 +2,7 @@
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import make_dataclass
 from typing import Any
 
 import pytest
@@ -125,9 +126,10 @@ def test_unproved_output_is_reported(network, why):
     assert check.status == "reported" and len(check.reasons) == 1 and why in check.reasons[0]
 
 
-def test_output_of_any_form_is_compared():
-    network = Attends(after=lambda states: {"a": [states], "b": None, "c": math.nan})
-    assert look(network, STATE).verification.status == "verified"
+@pytest.mark.parametrize("form", [lambda states: {"a": [states], "b": None, "c": math.nan},
+                                  make_dataclass("Answer", ["states"])])
+def test_output_of_any_form_is_compared(form):
+    assert look(Attends(after=form), STATE).verification.status == "verified"
 
 
 def test_tokens_that_hold_markup_are_text_in_the_frame():

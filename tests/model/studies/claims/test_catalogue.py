@@ -1,12 +1,15 @@
 """Every claim has its texts, source and models; missing models are reported with the command to fetch them."""
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from clearhead.model.pretrained.catalogue import ENTRIES
 from clearhead.model.scratch.source import is_scratch
+from clearhead.model.studies.claims import catalogue
 from clearhead.model.studies.claims.catalogue import CLAIMS, as_object, field, papers, rows, short_source, words
+from clearhead.model.studies.claims.claim import Finding
 
 NAMES = {entry.name for entry in ENTRIES}
 
@@ -38,3 +41,10 @@ def test_claim_is_tested_on_every_model_on_disk():
     told = [as_object(row, None, None) for row in (missing, here)]
     assert "fetch dinov2-small" in told[0]["fetch"] and told[1]["fetch"] is None
     assert all(each["findings"] == [] and each["measurement"] is None for each in told)
+
+
+def test_numbers_of_a_finding_are_written_with_its_null():
+    found = Finding("previous", 0.5, 0.25, 0.75, 0.1, 12, "texts", "share", 0.9)
+    for luck, said in ((0.3, "; chance 0.300, best head 0.900"), (None, "")):
+        wanted = f"0.500 (0.250 to 0.750); baseline 0.100{said}; 12 texts"
+        assert catalogue.numbers_in_words(replace(found, luck=luck)).endswith(wanted)
