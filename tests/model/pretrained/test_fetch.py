@@ -127,12 +127,6 @@ def test_two_processes_fetch_once(hub, home, report, tmp_path, monkeypatch):
     assert load.locate("owner/name").open(report).card.title == "owner/name"
 
 
-def test_pickles_alone_are_refused(contents, hub, report):
-    del contents["model.safetensors"]
-    with pytest.raises(UserError, match="pickled"):
-        fetching.fetch("owner/name", report)
-
-
 def test_conversion_of_the_hubs_bot_is_fetched(contents, hub, report):
     hub.proposed = {name: content + b" " * name.endswith(".json") for name, content in contents.items()}
     del contents["model.safetensors"]
@@ -144,11 +138,12 @@ def test_conversion_of_the_hubs_bot_is_fetched(contents, hub, report):
     assert "pull request 7 of the hub's conversion bot SFconvertbot" in load.locate("owner/name").open(report).card.note
 
 
-@pytest.mark.parametrize("change", [{"author": {"name": "somebody"}}, {"author": {"name": "sfconvertbot"}},
+@pytest.mark.parametrize("change", [None, {"author": {"name": "somebody"}}, {"author": {"name": "sfconvertbot"}},
                                     {"status": "closed"}, {"isPullRequest": False}])
-def test_other_proposals_are_refused(contents, hub, home, report, change):
-    hub.proposed = dict(contents)
-    hub.thread |= change
+def test_pickles_and_other_proposals_are_refused(contents, hub, home, report, change):
+    if change:
+        hub.proposed = dict(contents)
+        hub.thread |= change
     del contents["model.safetensors"]
     with pytest.raises(UserError, match="pickled"):
         fetching.fetch("owner/name", report)

@@ -34,7 +34,7 @@ def test_texts_and_lines_of_every_kind_of_file():
     ("a.txt", "über".encode("latin-1"), "line 1: this is not text in UTF-8"),
     ("a.csv", b"\x1f\x8b\x08", "not text in UTF-8"),
     ("a.txt", b"ok\nb\0c\n", "line 2: this is not text"),
-    ("a.txt", b"ok\n" + b"x" * (LIMITS.corpus_line + 1), "line 2: the line has 1,000,001 bytes and the limit is"),
+    ("a.txt", b"ok\n" + b"x" * (LIMITS.corpus_line + 9), "line 2: the line has 1,000,001 bytes and the limit is"),
     ("a.txt", b"y" * (LIMITS.corpus_text + 1), "line 1: the text has 20,001 characters and the limit is 20,000"),
     ("a.csv", b"a,b\n1,2\n", "there is no column 'text' in a, b"),
     ("a.csv", b'text\n"never closed', "line 2: this is not CSV"), ("a.csv", b'text\n"a"b\n', "line 2: this is not CSV"),
