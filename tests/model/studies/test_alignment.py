@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from clearhead.model import sources
 from clearhead.model.ask import desk
-from clearhead.model.core.query import Kind
-from clearhead.model.studies.alignment import align, equal_words
+from clearhead.model.core.query import Kind, Query, quiet
+from clearhead.model.studies.alignment import align, equal_words, source_text
 from tests.headline import TIRED
 
 
@@ -45,6 +45,12 @@ def test_pieces_align_where_they_share_characters():
     whole = next(each for each in found if len(each.first) > 1)
     assert whole.both and len(whole.first) == 3 and len(whole.second) == 1      # didn, ', t and didn't
     assert {each.text for each in found if not each.second} == {"[CLS] ⇄ ∅", "[SEP] ⇄ ∅"}
+
+
+def test_tokens_of_a_pair_are_at_their_characters(opened):
+    pair = opened("bert").record(Query("bert", "r", "the cat", text_b="a mat"), quiet)
+    text, spans = source_text(pair, Kind.SELF, "queries")
+    assert [text[slice(*span)] for span in spans] == ["", "the", "cat", "", "a", "mat", ""]
 
 
 def test_targets_are_aligned():

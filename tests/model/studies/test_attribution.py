@@ -9,7 +9,8 @@ from clearhead.model.core.query import Kind, Query, Temper
 from clearhead.model.scratch import source
 from clearhead.model.studies import rollout
 from clearhead.model.studies.attribution import LONGEST, REMOVALS, AttributionQuery, SwapQuery
-from clearhead.model.studies.token_removal import explained_answer
+from clearhead.model.studies.token_removal import explained_answer, last_word
+from tests.fabricate import tokens
 from tests.model.only import Only
 
 TEXT = "the animal didn't cross the street because it was too tired."
@@ -120,6 +121,11 @@ def test_prediction_is_at_the_masked_position(opened, report):
     (13, "the cat didn'[MASK]")])
 def test_word_at_a_character_is_masked(at, expected, opened):
     assert put(opened("bert"), asked(opened("bert"), "the cat didn't", at=at)).query.text == expected
+
+
+def test_last_word_is_that_of_the_first_text():
+    pair = tokens(["[CLS]", "ab", "cd", ".", "ef", "[SEP]"], segments=(-1, 0, 0, 0, 1, -1))
+    assert last_word(pair, "   ab cd .") == 6 and last_word(pair, "   ab cd") == 8   # or the next word
 
 
 @pytest.mark.parametrize(("at", "place"), [(None, 7), (0, 0), (1, 0), (2, 7), (27, 7)])

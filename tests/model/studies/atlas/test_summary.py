@@ -73,6 +73,7 @@ def test_strongest_are_the_largest_values():
         order = [text for text in np.argsort(-column, kind="stable") if np.isfinite(column[text])][:KEPT]
         assert found.text[:len(order), at, 3].tolist() == order
         assert (found.text[len(order):, at, 3] == -1).all()
+    assert np.isfinite(tables_of(whole)["examples"]["value"]).all()
 
 
 MANY = 30
@@ -107,6 +108,8 @@ def test_row_of_a_head_equals_numpy(atlas):
     assert (row["n"], row["min"], row["max"]) == (MANY, values.min(), values.max())
     assert row["mean"] == pytest.approx(values.mean()) and row["sd"] == pytest.approx(values.std(ddof=1))
     assert abs(row["d5"] - np.quantile(values, 0.5, method="inverted_cdf")) <= row["error"]
+    alone = atlas_of(summary(range(1)), SAID).of_head(1, 4).loc["entropy"]
+    assert alone["min"] == alone["max"] == values[0]
     assert atlas.wide()["entropy"][1, 4] == row["mean"] and atlas.wide("uniform")["entropy"][1, 4] == row["uniform"]
     assert atlas.wide("uniform")["confidence"].isna().all()
     histogram = atlas.histogram(1, 4, "entropy")
