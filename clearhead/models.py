@@ -80,35 +80,40 @@ class Model:
         """Return the question for a text, or for token ids or messages in its place."""
         if ids is None and chat is None:
             return sources.checked(Query(self.name, self.revision, text, text_b, target, image=image), self._place)
-        if text or text_b or image or (ids is not None and chat is not None):
+        if text or text_b or (image and "prompt" not in self._place.reads) or (ids is not None and chat is not None):
             raise UserError("A model reads a text, ids= or chat=; give one of them.")
-        read = tuple(map(_number, ids)) if chat is None and ids is not None else self._templated(chat)
-        if not read:
-            raise UserError("ids= is empty; give the id of at least one token.")
-        return sources.checked(replace(query_of(self.opened, read), target=target), self._place)
+        if image and chat is not None:
+            asked = Query(self.name, self.revision, self.opened.templated(self._messages(chat)))
+        else:
+            read = tuple(map(_number, ids)) if chat is None and ids is not None else templated(
+                self._behind.tokenizer, self._messages(chat))
+            if not read:
+                raise UserError("ids= is empty; give the id of at least one token.")
+            asked = query_of(self.opened, read)
+        return sources.checked(replace(asked, target=target, image=image), self._place)
 
-    def _templated(self, chat: Chat | None) -> tuple[int, ...]:
-        """Return the ids of messages in the model's chat template, up to the start of the answer."""
+    def _messages(self, chat: Chat | None) -> list[Mapping[str, str]]:
+        """Return the messages of a chat. Raises UserError for a model without a chat template."""
         if "chat" not in self._place.reads:
             raise UserError(f"{self.card.title} has no chat template, so it cannot read messages; give a text.")
         messages: list[Mapping[str, str]] = listed("chat", chat or (), CHAT)
         if not messages or not all(isinstance(each, Mapping) and {"role", "content"} <= {*each} for each in messages):
             raise UserError(f"Each message has a role and a content; give chat={CHAT}.")
-        return templated(self._behind.tokenizer, messages)
+        return messages
 
-    def generate(self, text: str = "", *, tokens: int = 40, ids: Ids | None = None,
-                 chat: Chat | None = None) -> Record:
+    def generate(self, text: str = "", *, tokens: int = 40, ids: Ids | None = None, chat: Chat | None = None,
+                 image: "str | Path | bytes | Image | None" = None) -> Record:
         """Generate up to `tokens` tokens greedily, and return the record of the prompt and these tokens, an end token
         included. For an encoder–decoder, it is the record of the text and the generated target.
 
         The ids are those of transformers' own `generate(do_sample=False)` with the model's generation settings. The
         record uses exactly these ids; the answer is not tokenized again. `Record.answer` is the answer as a string. A
-        model writes without edits; to edit, read the same tokens again: m(ids=record.ids, silence=…), or for an
+        model writes without edits; image: a picture, for vision–language models. To edit, read the same tokens again: m(ids=record.ids, silence=…), or for an
         encoder–decoder m(text, target=record.answer, silence=…).
         """
         if not isinstance(tokens, int) or tokens < 1:
             raise UserError(f"tokens is {tokens!r} but must be a whole number from 1; choose how many to write.")
-        query = self._asked(text, ids=ids, chat=chat)
+        query = self._asked(text, image=None if image is None else _kept(image), ids=ids, chat=chat)
         return Record(ask(replace(query, continuation=ask(ContinuationQuery(query, tokens)))), self)
 
     def __call__(self, text: str = "", text_b: str | None = None, *, target: str | None = None,  # noqa: PLR0913

@@ -10,7 +10,7 @@ from clearhead.model import sources
 from clearhead.model.core import heads
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.models import OpenModel
-from clearhead.model.core.query import HeadId, Item, Kind, UserError, frozen, quoted
+from clearhead.model.core.query import Box, HeadId, Item, Kind, UserError, frozen, quoted
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification
 from clearhead.model.core.tokens import number_of
 from clearhead.model.core.view import View, checked_view
@@ -88,6 +88,13 @@ class Record:
     def maps(self) -> tuple[str, ...]:
         """The kinds of attention: "self", "causal" or "cross"; "self 2" for a second stream of tokens."""
         return tuple(str(kind) for kind in self.data.kinds)
+
+    @property
+    def boxes(self) -> tuple[Box | None, ...]:
+        """For each token of `tokens` its rectangle in the picture, left, top, right and bottom as fractions of the
+        picture's width and height, or None if it has no place in it. For a vision–language model, the picture is the
+        one that was given; for other models, what they made of it, cropped and resized."""
+        return self.data.maps[0].queries.boxes or (None,) * len(self.ids)
 
     @property
     def tokens(self) -> tuple[str, ...]:

@@ -106,9 +106,10 @@ class Call:
         return replace(first, minus=second, minus_factor=factor)
 
 
-def names_of(network: "nn.Module") -> dict[int, str]:
-    """Return {id of a module: its name in the network}."""
-    return {id(module): name for name, module in network.named_modules()}
+def names_of(network: "nn.Module", part: str = "") -> dict[int, str]:
+    """Return {id of a module: its name in the network}, "" outside this part of it, where attention is not captured."""
+    return {id(module): name if f"{name}.".startswith(f"{part}." if part else "") else ""
+            for name, module in network.named_modules()}
 
 
 @dataclass(eq=False)
@@ -244,7 +245,7 @@ class Slot:
 class Session:
     """One observed forward pass."""
 
-    names: dict[int, str]              # module names, by id(module)
+    names: dict[int, str]              # module names, by id(module), "" for those that are left alone
     slots: dict[tuple[str, int], Slot] = field(default_factory=dict)   # by (module, occurrence); empty before probing
     edits: frozenset[Edit] = frozenset()   # the query's edits, applied during the pass
     report: Progress = quiet               # called at each attention layer
@@ -348,7 +349,7 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
     import torch
 
     session, (query, key, _) = _session.get(), tensors
-    if session is None:
+    if session is None or session.names.get(id(module)) == "":
         return native(query, mask, options)
     if len(query) > 1 and session.tap is None:
         raise Unsupported(f"it attends within {len(query)} windows of {query.shape[2]} tokens each, not over the "

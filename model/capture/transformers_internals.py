@@ -4,6 +4,7 @@ tests/model/capture/test_transformers_internals.py lists missing ones.
 All other imports use public names.
 """
 import copy
+import importlib
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
-    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
 
 # tables of architectures, and what the heads of these architectures predict
 HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
@@ -137,3 +138,30 @@ def attention_of(network: object) -> str | None:
     """Return the name of the attention implementation in use, or None for modules that are not from transformers."""
     implementation = getattr(getattr(network, "config", None), "_attn_implementation", None)
     return implementation if hasattr(network, "set_attn_implementation") and isinstance(implementation, str) else None
+
+
+def processor_class(name: str) -> "type[ProcessorMixin]":
+    """Return a class of processors, without its checks of parts that need torchvision: the part for videos may be
+    missing. Raises AttributeError or ImportError if there is no such class, or if it needs what is not installed."""
+    import transformers
+
+    if name not in transformers._class_to_module:
+        raise AttributeError(f"transformers has no {name}")
+    path = f"transformers.{transformers._class_to_module[name]}"
+    theirs = path.replace(".processing_", ".image_processing_")
+    try:
+        module = importlib.import_module(path)
+    except ModuleNotFoundError:   # it asks the part for pictures that needs torchvision for a size
+        sys.modules[theirs] = importlib.import_module(path.replace(".processing_", ".image_processing_pil_"))
+        try:
+            module = importlib.import_module(path)
+        finally:
+            del sys.modules[theirs]
+    return type(name, (getattr(module, name),), {"check_argument_for_proper_class": lambda *_: None})
+
+
+def processor_class_of(model_type: str) -> str | None:
+    """Return the name of the class of a model type's processors, or None."""
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
+
+    return PROCESSOR_MAPPING_NAMES.get(model_type)

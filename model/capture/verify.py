@@ -91,17 +91,19 @@ class Wiring:
                    if (slot.kind, slot.index) == (kind, index))
 
 
-def wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tuple[int, int | None]) -> Wiring:
+def wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tuple[int, int | None],
+         part: str = "") -> Wiring:
     """Run a probe captured and eager, and compare every weight of every head; if they differ, try once more with every
     mask built explicitly.
 
     forward() runs the network on the probe; lengths are its numbers of source and, for encoder–decoders, target tokens,
-    which must differ. No other thread may use the network meanwhile, because its attention implementation is switched;
+    which must differ; part: the name of the part of the network whose attention is captured. No other thread may use the network meanwhile, because its attention implementation is switched;
     the implementation with the better result remains. Raises Unsupported if the network cannot be captured.
     """
-    best = _wire(network, forward, lengths, forward_pass.IMPLEMENTATION)
+    names = forward_pass.names_of(network, part)
+    best = _wire(network, forward, lengths, names, forward_pass.IMPLEMENTATION)
     if not best.same:
-        second = _wire(network, forward, lengths, forward_pass.MASKED)
+        second = _wire(network, forward, lengths, names, forward_pass.MASKED)
         best = second if second.same else best
     watch(network, best)
     return best
@@ -117,8 +119,8 @@ def watch(network: "nn.Module", wiring: Wiring) -> None:
 
 
 def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tuple[int, int | None],
-          implementation: str) -> Wiring:
-    session = forward_pass.Session(forward_pass.names_of(network))
+          names: dict[int, str], implementation: str) -> Wiring:
+    session = forward_pass.Session(names)
     try:
         set_attention(network, implementation)
         with trace.watch_calls(network, _with_mamba(network)) as modules:
@@ -131,7 +133,8 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
         raise Unsupported("it does not call the attention function that transformers lets us register")
     slots = _slots(session.calls, lengths)
     layers = {_id(call): call.layer(slots[_id(call)].index) for call in session.calls}
-    errors, row_sum_error = _against_eager(network, forward, layers, implementation, session.calls[0].rounding > FINE)
+    errors, row_sum_error = _against_eager(network, forward, layers, names, implementation,
+                                           session.calls[0].rounding > FINE)
     reasons = [f"the capture does not know the keyword {word}"
                for word in sorted({word for call in session.calls for word in call.unknown})]
     reasons += [f"the model gives no eager weights for {module}" for module, _ in sorted(set(layers) - set(errors))]
@@ -268,14 +271,15 @@ def _others(network: "PreTrainedModel",
 
 
 def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], layers: dict[CallId, Layer],
-                   implementation: str, coarse: bool) -> tuple[dict[CallId, tuple[float, float]], float]:
+                   names: dict[int, str], implementation: str,
+                   coarse: bool) -> tuple[dict[CallId, tuple[float, float]], float]:
     """Return each attention call's largest difference from the model's own eager weights, that beyond rounding, and the
     largest difference of a row's sum (including the sink's share) from 1. coarse: whether the pass is in 16 bits, where
     two passes differ by their rounding: the queries and keys are then those of the eager pass itself."""
     errors: dict[CallId, tuple[float, float]] = {}
-    session = forward_pass.Session(forward_pass.names_of(network) if coarse else {})
+    session = forward_pass.Session(names if coarse else {})
     sums: list[float] = [0.0]
-    counter = forward_pass.Session(forward_pass.names_of(network))
+    counter = forward_pass.Session(names)
 
     def compare(module: "nn.Module", _arguments: tuple, output: object) -> None:
         key = counter.identify(module)

@@ -513,8 +513,8 @@ class Located:
 
     id: str                                # in queries
     revision: str = ""                     # the fingerprint of everything that may change an answer
-    # inputs besides a text: text_b or target, and chat if there is a chat template; image for vision models, and text
-    # if they also read texts
+    # inputs besides a text: text_b or target, and chat if there is a chat template; image for vision models, text if
+    # they also read texts, and prompt if a picture is part of the text
     reads: frozenset[str] = frozenset()
 
     def current(self) -> "Located":

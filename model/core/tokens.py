@@ -71,9 +71,8 @@ class Tokens:
         lengths = {len(getattr(self, name)) for name in self.__dataclass_fields__ if name != "boxes" or self.boxes}
         inside = all(0 <= box.left < box.right <= 1 and 0 <= box.top < box.bottom <= 1
                      for box in filter(None, self.boxes))
-        if lengths != {len(self.texts) or 1} or not inside or len({*self._places.values()}) < len(self._places):
-            raise ValueError(f"expected one entry per token in each field, and a box of its own for each patch, inside "
-                             f"the picture; got {self}")
+        if lengths != {len(self.texts) or 1} or not inside:
+            raise ValueError(f"expected one entry per token in each field, and boxes inside the picture; got {self}")
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -130,7 +129,7 @@ class Tokens:
 
     @cached_property
     def grid(self) -> tuple[int, int] | None:
-        """(rows, columns) of the patches, or None if no token is a patch."""
+        """(rows, columns) of the patches, or None if no token is a patch or two would be in one place."""
         return (1 + max(row for row, _ in self._places.values()),
                 1 + max(column for _, column in self._places.values())) if self._places else None
 
@@ -138,7 +137,8 @@ class Tokens:
     def _places(self) -> dict[int, tuple[int, int]]:
         boxes = {token: box for token, box in enumerate(self.boxes) if box is not None}
         tops, lefts = (sorted({getattr(box, side) for box in boxes.values()}) for side in ("top", "left"))
-        return {token: (tops.index(box.top), lefts.index(box.left)) for token, box in boxes.items()}
+        places = {token: (tops.index(box.top), lefts.index(box.left)) for token, box in boxes.items()}
+        return places if len({*places.values()}) == len(places) else {}
 
     def place(self, token: int) -> tuple[int, int] | None:
         """Return (row, column) of a patch in the grid, from 0, or None if the token is not a patch."""

@@ -76,6 +76,23 @@ def reads_pictures(folder: Path) -> frozenset[str]:
     return frozenset(("image",)) if model_type.endswith("vision_model") or pictures else frozenset()
 
 
+def reads_prompts(folder: Path) -> bool:
+    """Return whether a folder has a vision–language model, which writes after a text with a picture, and its
+    processor."""
+    from transformers import CONFIG_MAPPING, AutoConfig
+
+    config = files.read_json(folder / "config.json")
+    writes = re.search("ForConditionalGeneration|ForCausalLM|ForVision2Seq", str(config.get("architectures")))
+    processor = any((folder / name).is_file() for name in ("preprocessor_config.json", "processor_config.json"))
+    if not (writes and processor and has_vocabulary(folder)) or config["model_type"] not in CONFIG_MAPPING:
+        return False
+    try:
+        arguments = _arguments(AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False))
+    except (OSError, ValueError, KeyError, TypeError):   # opening it names the fault of its configuration
+        return False
+    return {"input_ids", "pixel_values"} <= {*arguments}
+
+
 def has_attention(network: "Module") -> bool:
     """Return whether any module's class name contains "attention" or "attn"."""
     return any(re.search("attention|attn", type(module).__name__, re.IGNORECASE) for module in network.modules())

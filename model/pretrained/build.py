@@ -3,7 +3,7 @@ import copy
 import inspect
 import re
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -169,14 +169,14 @@ class Examined(NamedTuple):
 
 
 def examine(place: "ModelFiles", network: "Network", head: str, forward: "Probe",
-            lengths: tuple[int, int | None]) -> Examined:
-    """Examine whether the network's attention can be verified or at least reported. Raises UserError if it can be
-    neither."""
+            lengths: tuple[int, int | None], part: str = "") -> Examined:
+    """Examine whether the attention of the network, or of this part of it, can be verified or at least reported. Raises
+    UserError if it can be neither."""
     wiring: verify.Wiring | None = None
     reasons: tuple[str, ...] = ()
     looks_ahead = False
     try:
-        wiring = verify.wire(network, forward, lengths)
+        wiring = verify.wire(network, forward, lengths, part)
         reasons = wiring.reasons
     except Unsupported as error:
         reasons = (str(error),)
@@ -382,11 +382,26 @@ def _tokenizer(tokenizer: "Tokenizer") -> str:
     return f"{kind}, {len(tokenizer):,} pieces"
 
 
+def language_part(network: "Network") -> str:
+    """Return the name of the part of a network around its embeddings of tokens that has no convolution over pictures:
+    the language model of one that also reads pictures. It is "" for the whole network."""
+    from torch import nn
+
+    with suppress(NotImplementedError, AttributeError):   # CANINE has no embedding table
+        embedding = network.get_input_embeddings()
+        parts = next((name for name, each in network.named_modules() if each is embedding), "").split(".")
+        for length in range(len(parts)):
+            name = ".".join(parts[:length])
+            if not any(isinstance(each, nn.Conv2d | nn.Conv3d) for each in network.get_submodule(name).modules()):
+                return name
+    return ""
+
+
 def positions_of(network: "Network") -> str:
     """Describe in words how the model encodes token order."""
     config = network.config.get_text_config()
     schemes = []
-    for name, module in network.named_modules():
+    for name, module in network.get_submodule(language_part(network)).named_modules():
         kind, last = type(module).__name__, name.rsplit(".", 1)[-1]
         if "Rotary" in kind:
             schemes.append("rotary")
@@ -410,7 +425,7 @@ def positions_of(network: "Network") -> str:
 def longest(network: "Network") -> int:
     """Return the model's maximum number of tokens, or `UNLIMITED`."""
     config = network.config.get_text_config()
-    reach = [_reach(module, config) for name, module in network.named_modules()
+    reach = [_reach(module, config) for name, module in network.get_submodule(language_part(network)).named_modules()
              if POSITION_NAMES.search(name.rsplit(".", 1)[-1]) and hasattr(module, "num_embeddings")]
     if reach:
         return min(reach)

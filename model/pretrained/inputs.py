@@ -63,7 +63,7 @@ def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, lim
     pieces, shown = encoding.pieces, typed
     if query.continuation and not network.config.is_encoder_decoder:
         check_ids(network, query.continuation)
-        more, written = _numbered(tokenizer, encoding.arguments["input_ids"], query.continuation, len(typed[-1]))
+        more, written = numbered(tokenizer, encoding.arguments["input_ids"], query.continuation, len(typed[-1]))
         pieces, shown = pieces + more, (*typed[:-1], typed[-1] + written)
         encoding.arguments.update({name: values + [values[-1]] * len(query.continuation)
                                    for name, values in encoding.arguments.items()})
@@ -139,7 +139,7 @@ def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target
 
 def _encode_ids(tokenizer: "Tokenizer", ids: tuple[int, ...], limit: int) -> Encoding:
     """Return token ids as they are."""
-    pieces, text = _numbered(tokenizer, (), ids, 0)
+    pieces, text = numbered(tokenizer, (), ids, 0)
     read = [*ids[:limit]]
     omitted = Omission(len(ids) - limit, text[pieces[limit].span[0]:], limit) if len(ids) > limit else None
     return Encoding(pieces[:limit], {"input_ids": read, "attention_mask": [1] * len(read)}, omitted)
@@ -240,7 +240,7 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
         if encoding.omitted is not None:
             left_out = (f"{encoding.omitted.count:,} tokens at the end of the target did not fit and were left out.",)
     tensors = {**question.tensors, **as_tensors(network, {"decoder_input_ids": [piece.id for piece in pieces]})}
-    return ModelInput(question.source, readable(pieces, (text,)), tensors, question.omitted, question.notes + left_out)
+    return replace(question, target=readable(pieces, (text,)), tensors=tensors, notes=question.notes + left_out)
 
 
 def _generated_pieces(tokenizer: "Tokenizer", ids: list[int]) -> tuple[str, list[Piece]]:
@@ -293,8 +293,10 @@ def generate(network: "Network", tokenizer: "Tokenizer | Unnamed", question: Mod
     if network.config.is_encoder_decoder:
         greedy, after = greedy | {"decoder_start_token_id": _start_token(network, tokenizer)}, 1
     with torch.no_grad():
-        return network.generate(**question.tensors, **greedy,
-                                stopping_criteria=StoppingCriteriaList([Watch()]))[0].tolist()[after:]
+        made = network.generate(**question.tensors, **greedy, stopping_criteria=StoppingCriteriaList([Watch()]))[0]
+    read = question.tensors["input_ids"][0].tolist()[:after]
+    # some networks of pictures and texts return only what they wrote
+    return made.tolist()[after:] if network.config.is_encoder_decoder or made[:after].tolist() == read else made.tolist()
 
 
 def _same_depth(config: "Config") -> bool:
@@ -343,7 +345,7 @@ def _slow_pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[
             for i, number in enumerate(ids)]
 
 
-def _numbered(tokenizer: "Tokenizer", before: Sequence[int], ids: tuple[int, ...],
+def numbered(tokenizer: "Tokenizer", before: Sequence[int], ids: tuple[int, ...],
               begin: int) -> tuple[list[Piece], str]:
     """Return the pieces of ids that follow others, in a text from the character `begin` on, and what they add to it."""
     written, spans = continuation(tokenizer, before, ids)

@@ -58,7 +58,8 @@ class ModelFiles(Located):
             from clearhead.model.pretrained import build
             from clearhead.model.pretrained.vision import build as vision
 
-            opened = (vision if "image" in self.reads else build).open_folder(self, report)
+            opened = (vision.open_prompted if "prompt" in self.reads else vision.open_folder if "image" in self.reads
+                      else build.open_folder)(self, report)
             if not self.revision.startswith(files.fingerprint(*self.folders, more=self.unapplied)):
                 raise UserError(f"The files of {self.title} changed while they were read; open the model again.")
             return vision.untrained_twin(opened, self) if self.id.endswith(SUFFIX) else opened
@@ -101,8 +102,11 @@ def _reads(folder: Path, revision: str) -> frozenset[str]:
     """Return what the model of a folder reads, cached because every page needs it several times per run. Errors are not
     cached."""
     config = accounting.check_folder(folder)
+    chat = ("chat",) if has_chat_template(folder) else ()
+    if accounting.reads_prompts(folder):
+        return frozenset(("image", "text", "prompt", *chat))
     return accounting.reads_pictures(folder) or frozenset((
-        "target" if config.get("is_encoder_decoder") else "text_b", *(("chat",) if has_chat_template(folder) else ())))
+        "target" if config.get("is_encoder_decoder") else "text_b", *chat))
 
 
 def with_options(model_id: str, revision: str | None = None, **options: str) -> str:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearhead.model.capture.forward_pass import register
+from clearhead.model.capture.forward_pass import Unsupported, register
 from clearhead.model.capture.signature import settings_in, signature
 from clearhead.model.capture.transformers_internals import attention_of, head_of
 from clearhead.model.capture.verify import Wiring, watch
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from clearhead.model.pretrained import Network
     from clearhead.model.pretrained.model import PretrainedModel
     from clearhead.model.pretrained.vision.picture_model import TwoTowers
+    from clearhead.model.pretrained.vision.prompt_model import Reader
 
 LOOK = "open it with clearhead.look(model, inputs)"
 SHOWN = 8            # digits of a fingerprint in a title
@@ -169,8 +170,9 @@ class Given:
         if not accounting.has_attention(network):
             raise UserError(f"{self.title} has no attention to show; choose a Transformer.")
         if "image" in self.sides:
-            probe = vision.picture_probe(network, self.processor, lent)
-            if "text" in self.sides:
+            probe = vision.prompt_probe(self._marked(), lent) if "prompt" in self.sides else vision.picture_probe(
+                network, self.processor, lent)
+            if "text" in self.sides and "prompt" not in self.sides:
                 probe.tensors |= TextComparison(network, self.tokenizer, lent).encoded(("a",))
         else:
             encode(self.tokenizer, ("a",), 100)
@@ -190,6 +192,9 @@ class Given:
                 opened = build.build_model(place, network, self.tokenizer, head, dtype, lent)
                 opened = replace(opened, reasons=opened.reasons + _left_out(opened))
                 self._wiring = opened.wiring
+            elif "prompt" in self.sides:
+                opened = vision.build_prompted(place, network, self.reader, dtype, lent)
+                self._wiring = getattr(opened, "picture", opened).wiring
             elif "text" in self.sides:
                 opened = vision.build_towers(place, network, (self.processor, self.tokenizer), dtype, self.lend)
             else:
@@ -200,6 +205,15 @@ class Given:
                             f"Clearhead's attention function, return different outputs; switch off what is random, or "
                             f"{LOOK}.")
         return opened
+
+    def _marked(self) -> "Reader":
+        from clearhead.model.pretrained.vision.prompt_model import Reader
+
+        try:
+            with self.lend(self.module):
+                return Reader(self.network, self.reader).marked()
+        except Unsupported as error:
+            raise UserError(f"{self.title} is not shown, because {error}; {LOOK}.") from error
 
     def _run(self, probe: Callable[..., Any]) -> "tuple[Any, Tensor]":
         """Return the output of a pass, and its first tensor: logits or states, in its own dtype."""
@@ -233,7 +247,9 @@ class Given:
         if not isinstance(tokenizer, PreTrainedTokenizerBase):
             raise UserError(f"{self.title} reads texts, so give its tokenizer (from transformers) instead of "
                             f"{tokenizer and type(tokenizer).__name__}.")
-        chat = ("chat",) if getattr(tokenizer, "chat_template", None) else ()
+        chat = ("chat",) if any(getattr(each, "chat_template", None) for each in (tokenizer, self.reader)) else ()
+        if "pixel_values" in known and processor is not self.reader and self.network.can_generate():
+            return frozenset(("image", "text", "prompt", *chat)), tokenizer, processor
         return frozenset(("target" if config.is_encoder_decoder else "text_b", *chat)), tokenizer, None
 
 

@@ -147,13 +147,10 @@ class PretrainedModel(NetworkModel):
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
         """Return the query as the network's input, including an encoder–decoder's target. Raises UserError if the model
         cannot answer it."""
-        report(0.02, "reading the text")
-        if query.image is not None:
-            raise text_only(self.card.title)
         if query.continuation and (self.task not in WRITERS or query.target is not None):
             raise UserError(f"{self.card.title} does not continue a text or a given target; leave the continuation "
                             f"out, or choose a decoder such as SmolLM2.")
-        asked = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
+        asked = self.read(query, report)
         memory.refuse_what_does_not_fit(self.plan, len(asked.source), self.card.title)
         if self.network.config.is_encoder_decoder:
             with self.lent():
@@ -164,10 +161,18 @@ class PretrainedModel(NetworkModel):
         written = target_tokenizer(self.network, self.tokenizer).decode([*ids], skip_special_tokens=True)
         return replace(asked, written=written or None)
 
+    def read(self, query: Query, report: Progress) -> ModelInput:
+        """Return what the query gives the network to read, without an encoder–decoder's target. Raises UserError if the
+        model cannot read it."""
+        report(0.02, "reading the text")
+        if query.image is not None:
+            raise text_only(self.card.title)
+        return tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
+
     def write(self, query: Query, most: int, report: Progress = quiet) -> tuple[int, ...]:
         """Return the ids of transformers' own greedy generation, without edits. Raises UserError if the text leaves no
         position free."""
-        asked = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
+        asked = self.read(query, report)
         known = 1 if self.network.config.is_encoder_decoder else len(asked.source)
         if known >= self.card.max_tokens:
             raise UserError(f"The text fills all {known:,} positions of {self.card.title}; shorten it.")

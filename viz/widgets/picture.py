@@ -119,7 +119,7 @@ def what_it_reads(model: str) -> frozenset[str]:
     except UserError:
         offer = sources.catalogue().get(model)
         return frozenset({"picture" if offer is not None and offer.pictures else "text"})
-    if "image" not in sides:
+    if "image" not in sides or "prompt" in sides:   # pages ask vision–language models with texts alone
         return frozenset({"text"})
     return frozenset({"picture", "text"} if "text" in sides else {"picture"})
 

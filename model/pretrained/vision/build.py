@@ -1,6 +1,6 @@
 """Turn a checked folder into a vision model: load it with transformers, verify it with a probe and find its patches."""
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,14 +12,16 @@ from clearhead.model.capture.transformers_internals import drawn_anew
 from clearhead.model.core.query import Progress, UserError, first_line
 from clearhead.model.core.record import Card
 from clearhead.model.core.torch_runs import seeded, stop_between_layers
-from clearhead.model.pretrained.accounting import TOWERS
+from clearhead.model.pretrained.accounting import TOWERS, unread
 from clearhead.model.pretrained.build import (
+    PROBE_TARGET,
     SEED,
     Lent,
     Probe,
     build_model,
     card_of,
     examine,
+    language_part,
     load_network,
     plan_of,
 )
@@ -35,13 +37,16 @@ from clearhead.model.pretrained.vision.picture_model import (
     open_processor,
     prepare,
 )
+from clearhead.model.pretrained.vision.prompt_model import PROBE_SIDES as PROMPT_SIDES
+from clearhead.model.pretrained.vision.prompt_model import PROBE_TEXT, PromptModel, Reader, open_reader
 
 if TYPE_CHECKING:
-    from transformers import BaseImageProcessor
+    from transformers import BaseImageProcessor, ProcessorMixin
 
     from clearhead.model.pretrained import Network, Tokenizer
     from clearhead.model.pretrained.load import ModelFiles
 
+SAME, ROUNDINGS = 1e-3, 16   # largest difference between equal logits, in float32 and in rounding errors of 16 bits
 PROBE_SIDES = 240, 320   # height and width in pixels of the random test picture, before preprocessing
 # descriptions of positions in a vision tower, by the names of its parameters and modules
 POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in two dimensions)"),
@@ -138,6 +143,81 @@ def build_towers(place: "ModelFiles", network: "Network", readers: "tuple[BaseIm
     return TwoTowers(picture, text)
 
 
+def open_prompted(place: "ModelFiles", report: Progress) -> PretrainedModel | TwoTowers:
+    """Load and verify a folder's vision–language model, to read texts with a picture, and alone."""
+    loaded = load_network(place, "input_ids", report)
+    processor = open_reader(place.folder, loaded.network.config)
+    report(0.7, "verifying against the model's own attention")
+    with blame(place.folder / "config.json", "the configuration of these weights"):
+        return build_prompted(replace(place, unapplied=place.unapplied + loaded.unapplied), loaded.network, processor,
+                              loaded.dtype)
+
+
+def build_prompted(place: "ModelFiles", network: "Network", processor: "ProcessorMixin",
+                   dtype: str = "float32", lent: "Lent | None" = None) -> PretrainedModel | TwoTowers:
+    """Build the vision–language model of a network in evaluation mode, verified or at least reported. It also answers
+    texts alone, if the network reads them. Raises UserError if its attention cannot be shown correctly."""
+    lent, alone = lent or partial(nullcontext, network), None
+    head = "target" if network.config.is_encoder_decoder else "next" if network.can_generate() else "none"
+    with suppress(UserError):   # else it does not run without a picture
+        alone = build_model(replace(place, unapplied=place.unapplied + unread(network.config)), network,
+                            processor.tokenizer, head, dtype, lent)
+    seeing = _build_seeing(place, network, processor, head, dtype, lent)
+    # both run in one network, so that either both are captured or neither is
+    return TwoTowers(seeing, alone) if alone and bool(alone.wiring) == bool(seeing.wiring) else seeing
+
+
+def _build_seeing(place: "ModelFiles", network: "Network", processor: "ProcessorMixin", head: str, dtype: str,
+                  lent: Lent) -> PromptModel:
+    stop_between_layers(network)
+    with _refused(place):
+        with lent():
+            reader = Reader(network, processor).marked()
+        probe = prompt_probe(reader, lent)
+        part = language_part(network)
+    decoder = probe.tensors.get("decoder_input_ids")
+    lengths = probe.tensors["input_ids"].shape[1], None if decoder is None else decoder.shape[1]
+    examined = examine(place, network, head, probe, lengths, part)
+    card = card_of(place, network, processor.tokenizer, examined, dtype)
+    made = PromptModel(card, network, processor.tokenizer, examined.wiring, head, examined.reasons,
+                       names_of(network, part), plan_of(network, card, head, examined), None, examined.looks_ahead,
+                       lent, reader, {})
+    return _continued(made, probe) if decoder is None else made
+
+
+def _continued(made: PromptModel, probe: Probe) -> PromptModel:
+    """Return the model with the arguments of tokens behind a prompt, such as their types, with which these do not
+    change how the prompt is read: it was not when the model wrote them."""
+    import torch
+
+    tensors = probe.tensors
+    counted = [name for name, each in tensors.items() if each.shape == tensors["input_ids"].shape
+               and name not in ("input_ids", "attention_mask")]
+    last = tensors["input_ids"].shape[1] - 1
+    with torch.no_grad():
+        alone = probe().logits[0, -1]
+        for follows in ({}, *({name: value} for name in counted for value in (0, 1))):
+            one = replace(made, follows=follows)
+            ids = [int(alone.argmax())] * 2
+            logits = Probe(made.lent, one.extended(tensors, ids))().logits[0, last]
+            if torch.allclose(logits, alone, rtol=0, atol=float(alone.abs().max()) * max(
+                    SAME, ROUNDINGS * torch.finfo(alone.dtype).eps)):
+                return one
+    return replace(made, reasons=(*made.reasons, "it reads a prompt in another way when its answer is known"))
+
+
+def prompt_probe(reader: Reader, lent: Lent) -> Probe:
+    """Return a probe over a random picture and a text, preprocessed by the model's own processor."""
+    import torch
+
+    noise = np.random.default_rng(0).integers(0, 256, (*PROMPT_SIDES, 3), np.uint8)
+    tensors = reader.tensors(noise, reader.mark + PROBE_TEXT)
+    if reader.network.config.is_encoder_decoder:
+        ids = torch.arange(PROBE_TARGET) % tensors["input_ids"].max()
+        tensors["decoder_input_ids"] = ids[None].to(tensors["input_ids"])
+    return Probe(lent, tensors)
+
+
 def untrained_twin(model: PretrainedModel | TwoTowers, place: "ModelFiles") -> PretrainedModel | TwoTowers:
     """Return an untrained twin of this model: the same architecture, with weights newly initialised from a fixed
     seed."""
@@ -149,6 +229,8 @@ def untrained_twin(model: PretrainedModel | TwoTowers, place: "ModelFiles") -> P
         network = drawn_anew(one.network if compared is None else compared.network)
     network = network.to(place.device, getattr(torch, place.dtype)).eval()
     place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None, unapplied=one.reasons)
+    if isinstance(one, PromptModel):
+        return build_prompted(place, network, one.reader.processor, place.dtype)
     if isinstance(model, TwoTowers):
         return build_towers(place, network, (model.picture.processor, model.tokenizer), place.dtype)
     if isinstance(model, PictureModel):

@@ -225,14 +225,16 @@ class PictureModel(PretrainedModel):
 
 class TwoTowers:
     """Both towers as one model. The vision tower answers queries with a picture, which it compares with the text; the
-    text tower answers all others. The vocabulary is the text tower's."""
+    text tower answers all others. The vocabulary is the text tower's. Of a vision–language model, one part reads texts
+    with a picture and the other texts alone, with the same network."""
 
     ours = False
     vector_of = "mean"
 
-    def __init__(self, picture: PictureModel, text: PretrainedModel) -> None:
+    def __init__(self, picture: PretrainedModel, text: PretrainedModel) -> None:
         self.picture, self.text = picture, text
-        self.card, self.nbytes = picture.card, picture.nbytes + text.nbytes
+        self.card = picture.card
+        self.nbytes = picture.nbytes + (text.nbytes if text.network is not picture.network else 0)
         self.network, self.tokenizer = text.network, text.tokenizer
         self.vocabulary, self.task, self.kinds = text.vocabulary, text.task, picture.kinds | text.kinds
 
@@ -253,8 +255,8 @@ class TwoTowers:
         return (self.picture if "pixel_values" in tensors else self.text).forward(tensors)
 
     def write(self, query: Query, most: int, report: Progress = quiet) -> tuple[int, ...]:
-        """Return the ids with which the text tower continues a text."""
-        return self.text.write(query, most, report)
+        """Return the ids with which the query's tower continues a text."""
+        return self.tower(query).write(query, most, report)
 
     def spelled(self, ids: Sequence[int]) -> str:
         """Return the text of ids that the text tower reads."""
