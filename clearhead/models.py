@@ -108,8 +108,8 @@ class Model:
 
         The ids are those of transformers' own `generate(do_sample=False)` with the model's generation settings. The
         record uses exactly these ids; the answer is not tokenized again. `Record.answer` is the answer as a string. A
-        model writes without edits; image: a picture, for vision–language models. To edit, read the same tokens again: m(ids=record.ids, silence=…), or for an
-        encoder–decoder m(text, target=record.answer, silence=…).
+        model writes without edits; to edit, read the same tokens again: m(ids=record.ids, silence=…), or for an
+        encoder–decoder m(text, target=record.answer, silence=…). image: a picture, for vision–language models.
         """
         if not isinstance(tokens, int) or tokens < 1:
             raise UserError(f"tokens is {tokens!r} but must be a whole number from 1; choose how many to write.")
@@ -125,7 +125,8 @@ class Model:
 
         ids: token ids in place of a text, read exactly as they are, without further special tokens. chat: messages in
         place of a text, such as [{"role": "user", "content": "Hi"}], in the model's chat template up to the start of
-        the answer. image: a picture, for models that read pictures: its path, the bytes of its file, or a PIL image.
+        the answer. image: a picture, for models that read pictures: its path, the bytes of its file, or a PIL image. A
+        vision–language model reads it in front of the text, or in the first message of the user.
 
         silence: heads whose output is set to 0, or {head: "mean"} for its mean over all positions. temper: {head: T},
         temperatures that divide the head's scores before the softmax. hide: source tokens to mask for all queries.

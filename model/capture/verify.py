@@ -97,8 +97,9 @@ def wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tup
     mask built explicitly.
 
     forward() runs the network on the probe; lengths are its numbers of source and, for encoder–decoders, target tokens,
-    which must differ; part: the name of the part of the network whose attention is captured. No other thread may use the network meanwhile, because its attention implementation is switched;
-    the implementation with the better result remains. Raises Unsupported if the network cannot be captured.
+    which must differ; part: the name of the part of the network whose attention is captured. No other thread may use
+    the network meanwhile, because its attention implementation is switched; the implementation with the better result
+    remains. Raises Unsupported if the network cannot be captured.
     """
     names = forward_pass.names_of(network, part)
     best = _wire(network, forward, lengths, names, forward_pass.IMPLEMENTATION)

@@ -73,8 +73,8 @@ def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, lim
 
 
 @contextmanager
-def _reading() -> Iterator[None]:
-    """Hold the tokenizer's lock within the block, and convert the tokenizer's errors to UserError."""
+def reading() -> Iterator[None]:
+    """Hold the tokenizer's lock within the block, and convert errors of the tokenizer or processor to UserError."""
     try:
         with _tokenizing:
             yield
@@ -91,7 +91,7 @@ def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
     """Tokenize a text as a user's turn in the tokenizer's chat template, up to the start of the answer. The template's
     own tokens are special and belong to no text. Raises UserError if the template alters the text."""
     write = functools.partial(tokenizer.apply_chat_template, tokenize=False, add_generation_prompt=True)
-    with _reading():
+    with reading():
         whole, frame = (write([{"role": "user", "content": each}]) for each in (text, TURN))
     before, _, after = frame.partition(TURN)
     kept = whole[len(before):len(whole) - len(after)]
@@ -111,7 +111,7 @@ def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
 def templated(tokenizer: "Tokenizer", messages: "list[Mapping[str, str]]") -> tuple[int, ...]:
     """Return the ids of messages in the tokenizer's chat template, up to the start of the answer. Raises UserError if
     the template refuses them."""
-    with _reading():
+    with reading():
         return tuple(tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False))
 
 
@@ -122,7 +122,7 @@ def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target
     asked = {"text_target": texts[0]} if as_target else dict(zip(("text", "text_pair"), texts, strict=False))
     options = {"return_special_tokens_mask": True, "add_special_tokens": special}
     options |= {"return_offsets_mapping": True} if tokenizer.is_fast else {}
-    with _reading():
+    with reading():
         encoded = tokenizer(**asked, **options)
         total = len(encoded["input_ids"])
         if total > limit:
@@ -157,7 +157,7 @@ def check_ids(network: "Network", ids: Sequence[int], way_out: str = "give ids t
 
 def plain_ids(tokenizer: "Tokenizer", text: str) -> list[int]:
     """Return the ids of a text without special tokens."""
-    with _reading():
+    with reading():
         return tokenizer.encode(text, add_special_tokens=False)
 
 
@@ -294,9 +294,9 @@ def generate(network: "Network", tokenizer: "Tokenizer | Unnamed", question: Mod
         greedy, after = greedy | {"decoder_start_token_id": _start_token(network, tokenizer)}, 1
     with torch.no_grad():
         made = network.generate(**question.tensors, **greedy, stopping_criteria=StoppingCriteriaList([Watch()]))[0]
-    read = question.tensors["input_ids"][0].tolist()[:after]
-    # some networks of pictures and texts return only what they wrote
-    return made.tolist()[after:] if network.config.is_encoder_decoder or made[:after].tolist() == read else made.tolist()
+    written = made.tolist()   # by some networks of pictures and texts, without the prompt
+    repeats = network.config.is_encoder_decoder or written[:after] == question.tensors["input_ids"][0].tolist()
+    return written[after:] if repeats else written
 
 
 def _same_depth(config: "Config") -> bool:

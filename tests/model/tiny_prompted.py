@@ -1,5 +1,7 @@
 """Create small vision–language models with random weights, and their processors, without network access."""
+import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,8 +26,8 @@ QWEN_PICTURE = {"patch_size": 8, "merge_size": 2, "temporal_patch_size": 2,
                 "size": {"shortest_edge": 1024, "longest_edge": 6144}}
 EXTRA = ["<pad>", "<s>", "</s>", "<unk>", "<image>", "<video>", "<|image_pad|>", "<|video_pad|>", "<|vision_start|>",
          "<|vision_end|>", "<image_soft_token>", "<boi>", "<eoi>", "<IMG_CONTEXT>", "<img>", "</img>", "[IMG]",
-         "[IMG_BREAK]", "[IMG_END]", "<fake_token_around_image>", "<global-img>", "<|image|>", "<imgpad>", "<|im_start|>",
-         "<|im_end|>", "<|begin_of_image|>", "<|end_of_image|>", "<begin_of_image>", "<end_of_image>",
+         "[IMG_BREAK]", "[IMG_END]", "<fake_token_around_image>", "<global-img>", "<|image|>", "<imgpad>",
+         "<|im_start|>", "<|im_end|>", "<|begin_of_image|>", "<|end_of_image|>", "<begin_of_image>", "<end_of_image>",
          "<image_placeholder>", "<|IMG_PATCH|>", "<|START_OF_IMG|>", "<|END_OF_IMG|>", "<|IMG_LINE_BREAK|>",
          "<phrase>", "</phrase>", "<object>", "</object>", "</image>", "<patch_index_0000>", "|SPEAKER|", "|NEWLINE|",
          "<end_of_utterance>", "<IMG_ATOM>", "<IMG_LINE>", "<|begin_of_video|>", "<|end_of_video|>",
@@ -193,10 +195,10 @@ TYPES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], str, dict[str, 
                    {"patch_size": 8, "img_size": 32, "downsample_factor": 2, "img_patch_token": "<image>"}, {}),
     "got_ocr2": ("GotOcr2ForConditionalGeneration",
                  {"text_config": {"model_type": "qwen2", **TEXT},
-                  "vision_config": {**VISION, "image_size": 512, "output_channels": 8, "window_size": 4,
+                  "vision_config": {**VISION, "image_size": 128, "output_channels": 8, "window_size": 4,
                                     "global_attn_indexes": [1], "mlp_dim": 32},
                   "image_token_id": "<imgpad>"},
-                 "GotOcr2ImageProcessorPil", {"size": {"height": 512, "width": 512}}, "GotOcr2Processor", {}, {}),
+                 "GotOcr2ImageProcessorPil", {"size": {"height": 128, "width": 128}}, "GotOcr2Processor", {}, {}),
     "janus": ("JanusForConditionalGeneration",
               {"text_config": LLAMA,
                "vision_config": {**VISION, "projection_dim": 32, "mlp_ratio": 2, "num_image_tokens": 16, "depth": 2},
@@ -287,4 +289,16 @@ def made(name: str, seed: int = 3, **pictures: Any) -> tuple[Any, Any]:
     read = processor(**given)
     if name == "cohere2_vision":   # it derives this from the picture processor that needs torchvision
         read.patch_size = 2
+    if name == "got_ocr2":   # 256 by default
+        read.num_image_tokens = 1
     return network, read
+
+
+def save(folder: Path, name: str) -> Path:
+    """Save a type's small model with its processor in a folder."""
+    network, processor = made(name)
+    for part in (network, processor.tokenizer, processor.image_processor):
+        part.save_pretrained(folder)
+    _, _, _, _, reader, settings, _ = TYPES[name]
+    (folder / "processor_config.json").write_text(json.dumps({"processor_class": reader, **settings}), encoding="utf-8")
+    return folder

@@ -37,8 +37,7 @@ from clearhead.model.pretrained.vision.picture_model import (
     open_processor,
     prepare,
 )
-from clearhead.model.pretrained.vision.prompt_model import PROBE_SIDES as PROMPT_SIDES
-from clearhead.model.pretrained.vision.prompt_model import PROBE_TEXT, PromptModel, Reader, open_reader
+from clearhead.model.pretrained.vision.prompt_model import PromptModel, Reader, open_reader
 
 if TYPE_CHECKING:
     from transformers import BaseImageProcessor, ProcessorMixin
@@ -210,8 +209,7 @@ def prompt_probe(reader: Reader, lent: Lent) -> Probe:
     """Return a probe over a random picture and a text, preprocessed by the model's own processor."""
     import torch
 
-    noise = np.random.default_rng(0).integers(0, 256, (*PROMPT_SIDES, 3), np.uint8)
-    tensors = reader.tensors(noise, reader.mark + PROBE_TEXT)
+    tensors = reader.probe()
     if reader.network.config.is_encoder_decoder:
         ids = torch.arange(PROBE_TARGET) % tensors["input_ids"].max()
         tensors["decoder_input_ids"] = ids[None].to(tensors["input_ids"])

@@ -1,6 +1,6 @@
 """Vision models, which turn a picture into a record over patches with one captured forward pass, alone or together with
 a text tower."""
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -261,6 +261,10 @@ class TwoTowers:
     def spelled(self, ids: Sequence[int]) -> str:
         """Return the text of ids that the text tower reads."""
         return self.text.spelled(ids)
+
+    def templated(self, messages: "Sequence[Mapping[str, Any]]") -> str:
+        """Return messages with a picture as a text, up to the start of the answer."""
+        return self.picture.templated(messages)
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """Return the record of the query's tower."""

@@ -1,11 +1,12 @@
-"""Measure where in a picture each token lies that a language model reads of it, in two steps. The processor alone, given
-a ramp, says where each number of its output lies. The network, with all attention of its vision tower held fixed, says
-which of these numbers a token changes with. See `model.look.replay`."""
+"""Measure where in a picture each token lies that a language model reads of it, in two steps. The processor alone,
+given a ramp, says where each number of its output lies. The network, with all attention of its vision tower held fixed,
+says which of these numbers a token changes with. See `model.look.replay`."""
+import functools
+import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ from clearhead.model.pretrained.build import language_part
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
+
+    from clearhead.model.pretrained import Network
 
 Read = Callable[[np.ndarray], "dict[str, Tensor]"]   # what a processor makes of a picture, uint8 (height, width, 3)
 Forward = Callable[["dict[str, Tensor]"], object]
@@ -43,37 +46,25 @@ class _Seen(Exception):
     """Raised where the language model begins, to skip it."""
 
 
-class Entry:
-    """Where a network hands the embeddings of its tokens to its language model."""
+def embeddings(network: "Network", forward: Callable[[], object], count: int) -> "Tensor":
+    """Return the embeddings of `count` tokens, (1, token, d), that the network hands to its language model in a pass,
+    which ends there. Raises Unsupported if it does not."""
+    found: list[Tensor] = []
 
-    def __init__(self, network: "Module", forward: Callable[[], object], count: int) -> None:
-        self.network, self.count = network, count
-        part = language_part(network)
-        inside = [name for name, _ in network.named_modules() if name and name.startswith(part)]
-        self.name, _ = self._first(inside, forward)
+    def watch(_module: "Module", _arguments: tuple, options: dict[str, Any]) -> None:
+        given = options.get("inputs_embeds")
+        if given is not None and tuple(given.shape[:2]) == (1, count):
+            found.append(given.detach().clone())
+            raise _Seen
 
-    def embeddings(self, forward: Callable[[], object]) -> "Tensor":
-        """Return the embeddings in a pass, (1, token, d)."""
-        return self._first([self.name], forward)[1]
-
-    def _first(self, names: list[str], forward: Callable[[], object]) -> "tuple[str, Tensor]":
-        """Return the first of these modules that is called with embeddings of all tokens, and these."""
-        found: list[tuple[str, Tensor]] = []
-
-        def watch(name: str, _module: "Module", _arguments: tuple, options: dict[str, Any]) -> None:
-            given = options.get("inputs_embeds")
-            if given is not None and tuple(given.shape[:2]) == (1, self.count):
-                found.append((name, given.detach().clone()))
-                raise _Seen
-
-        with suppress(_Seen), ExitStack() as hooks:
-            for name in names:
-                hooks.enter_context(self.network.get_submodule(name).register_forward_pre_hook(
-                    for_this_thread(partial(watch, name)), with_kwargs=True))
-            forward()
-        if not found:
-            raise Unsupported("it does not hand its picture to a language model as embeddings of tokens")
-        return found[0]
+    with suppress(_Seen), ExitStack() as hooks:
+        for each in network.get_submodule(language_part(network)).modules():
+            if each is not network:
+                hooks.enter_context(each.register_forward_pre_hook(for_this_thread(watch), with_kwargs=True))
+        forward()
+    if not found:
+        raise Unsupported("it does not hand its picture to a language model as embeddings of tokens")
+    return found[0]
 
 
 def picture_tensor(one: "Mapping[str, Tensor]", other: "Mapping[str, Tensor]") -> str:
@@ -112,64 +103,48 @@ def coordinates(read: Read, height: int, width: int) -> tuple[str, np.ndarray]:
 class Patches:
     """A picture's numbers, cut into patches that lie in the rows and columns of a few layers."""
 
-    def __init__(self, places: np.ndarray, cell: tuple[int, int] | None) -> None:
-        shape = places.shape[:-1]
-        if cell is None:   # a patch is the last axis
-            numbers = np.broadcast_to(np.arange(math.prod(shape[:-1])).reshape(*shape[:-1], 1), shape)
-            each = shape[-2]
-        else:
-            y, x = (np.arange(length) // step for length, step in zip(shape[-2:], cell, strict=True))
-            each = (y[-1] + 1) * (x[-1] + 1)
-            copies = np.arange(math.prod(shape[:-3])).reshape(*shape[:-3], 1, 1, 1)
-            numbers = np.broadcast_to(copies * each + y[:, None] * (x[-1] + 1) + x, shape)
+    def __init__(self, places: np.ndarray, cell: tuple[int, int]) -> None:
+        """Cut them. places: from `coordinates`, (…, colour, y, x, 2); cell: height and width of a patch along y and
+        x."""
+        *copies, _, high, wide = places.shape[:-1]
+        rows, columns = -(-high // cell[0]), -(-wide // cell[1])
+        numbers = np.arange(math.prod(copies)).reshape(*copies, 1, 1, 1)
+        numbers = (numbers * rows + np.arange(high)[:, None] // cell[0]) * columns + np.arange(wide) // cell[1]
         inside = np.isfinite(places[..., 0])
-        count = int(numbers.max()) + 1
-        self.low, self.high = np.full((count, 2), np.inf), np.full((count, 2), -np.inf)
-        np.minimum.at(self.low, numbers[inside], places[inside])
-        np.maximum.at(self.high, numbers[inside], places[inside])
-        self.numbers = np.where(inside, numbers, -1)
-        self.layer = self._layers(each)
-        # for each layer and axis, x and y: the edges of its columns or rows, and which of these each patch is in
-        self.at = np.full((count, 2), -1)
-        self.edges = [[self._cut(layer, axis) for axis in (0, 1)] for layer in range(self.layer.max() + 1)]
+        self.numbers = np.where(inside, numbers, -1)   # of the patch of each number, −1 for padding
+        self.ends = np.full((2, int(numbers.max()) + 1, 2), np.inf)   # low and high, patch, x and y
+        self.ends[1] = -np.inf
+        for ufunc, ends in zip((np.minimum, np.maximum), self.ends, strict=True):
+            ufunc.at(ends, np.broadcast_to(numbers, inside.shape)[inside], places[inside])
+        # the layer, column and row of each patch, −1 for padding
+        self.at = np.full((self.ends.shape[1], 3), -1)
+        self._stack(rows * columns)
+        self.edges = [[self._cut(layer, axis) for axis in (0, 1)] for layer in range(self.at[:, 0].max() + 1)]
 
-    def _layers(self, each: int) -> np.ndarray:
-        """Return the layer of each patch, −1 for padding. each: the number of patches of one cut."""
-        layers = np.full(len(self.low), -1)
-        known: list[list[np.ndarray]] = []
-        for start in range(0, len(self.low), each):
-            mine = np.arange(start, start + each)
-            mine = mine[np.isfinite(self.low[mine, 0])]
-            if not len(mine):
-                continue
-            cut = np.stack([self.low[mine].min(0), self.high[mine].max(0)])
-            at = next((at for at, cuts in enumerate(known) if not any(_overlap(cut, other) for other in cuts)),
-                      len(known))
-            known[at:at + 1] = [[*(known[at] if at < len(known) else []), cut]]
-            layers[mine] = at
-        if not known:
-            raise Unsupported("its processor leaves nothing of the picture")
-        return layers
+    def _stack(self, size: int) -> None:
+        """Put cuts of the picture, each of `size` patches, that overlap on layers of their own."""
+        layers: list[list[np.ndarray]] = []
+        for start in range(0, len(self.at), size):
+            mine = start + np.flatnonzero(np.isfinite(self.ends[0, start:start + size, 0]))
+            if len(mine):
+                cut = np.stack([self.ends[0, mine].min(0), self.ends[1, mine].max(0)])
+                layer = next((number for number, cuts in enumerate(layers)
+                              if not any(_overlap(cut, other) for other in cuts)), len(layers))
+                layers += [[]] * (layer == len(layers))
+                layers[layer] = [*layers[layer], cut]
+                self.at[mine, 0] = layer
 
     def _cut(self, layer: int, axis: int) -> np.ndarray:
-        mine = np.flatnonzero(self.layer == layer)
-        middle = (self.low[mine, axis] + self.high[mine, axis]) / 2
-        size = np.median(self.high[mine, axis] - self.low[mine, axis])
-        order = np.argsort(middle, kind="stable")
-        ranks = np.concatenate([[0], np.cumsum(np.diff(middle[order]) > max(0.3 * size, 1e-3))])
-        self.at[mine[order], axis] = ranks
-        low, high = (np.array([np.median(ends[mine[order][ranks == rank], axis]) for rank in range(ranks[-1] + 1)])
-                     for ends in (self.low, self.high))
-        between = (high[:-1] + low[1:]) / 2
-        half = (low[1:] - high[:-1]).mean() / 2 if len(between) else 0
-        return np.concatenate([[max(low[0] - half, 0)], between, [min(high[-1] + half, 1)]])
-
-    def box(self, layer: int, columns: np.ndarray, rows: np.ndarray) -> Box:
-        """Return the rectangle of some columns and rows of a layer."""
-        (across, down), around = self.edges[layer], (columns, rows)
-        left, top = (float(edges[each.min()]) for edges, each in zip((across, down), around, strict=True))
-        right, bottom = (float(edges[each.max() + 1]) for edges, each in zip((across, down), around, strict=True))
-        return Box(left, top, right, bottom)
+        """Number the columns or rows of a layer, and return their edges."""
+        mine = np.flatnonzero(self.at[:, 0] == layer)
+        low, high = self.ends[:, mine, axis]
+        order = np.argsort(low + high, kind="stable")
+        apart = np.diff((low + high)[order]) / 2 > max(0.3 * np.median(high - low), 1e-3)
+        self.at[mine[order], axis + 1] = ranks = np.concatenate([[0], np.cumsum(apart)])
+        low, high = (np.array([np.median(ends[order][ranks == rank]) for rank in range(ranks[-1] + 1)])
+                     for ends in (low, high))
+        half = (low[1:] - high[:-1]).mean() / 2 if len(low) > 1 else 0
+        return np.concatenate([[low[0] - half], (high[:-1] + low[1:]) / 2, [high[-1] + half]]).clip(0, 1)
 
 
 def _overlap(one: np.ndarray, other: np.ndarray) -> bool:
@@ -191,6 +166,12 @@ class _Strides(Recorder):
             raise Unsupported(f"the attention of its vision tower takes {self.bytes / 1e9:.2g} GB")
         return real
 
+    def _multiply(self, args: tuple, options: dict, result: "Tensor") -> None:
+        from torch import nn
+
+        if not any(isinstance(each, nn.Parameter) for each in tensors_in((*args, *options.values()))):
+            super()._multiply(args, options, result)   # else a softmax over a vocabulary of its own, as in Ovis 2
+
     def record(self, func: Callable, name: str, args: tuple, options: dict, result: Any) -> None:
         """Note what the real pass did."""
         super().record(func, name, args, options, result)
@@ -200,130 +181,103 @@ class _Strides(Recorder):
             self.step = (step, step) if isinstance(step, int) else tuple(step)
 
 
-def measure(entry: Entry, forward: Forward, read: Read, size: tuple[int, int],   # noqa: PLR0914
-            report: Progress) -> "tuple[list[Placed | None], list[bool]]":
+def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, int],
+            report: Progress) -> "tuple[list[Placed | None], np.ndarray]":
     """Return the place of each token, None if it has none, and which tokens depend on the picture at all. forward: runs
     the network on tensors; read: returns those of a picture; size: its height and width. Raises Unsupported, with the
     reason, if they cannot be measured."""
     import torch
 
-    report(0.05, "measuring where the picture's tokens lie")
     name, places = coordinates(read, *size)
     tensors = read(np.random.default_rng(0).integers(0, 256, (*size, 3), np.uint8))
-    pixels = tensors[name]
-    flat = pixels.ndim < 4 or pixels.shape[-3] != 3
-    real = _Strides(tuple(pixels.shape[-2:]))
-    held = lambda mode, given: entry.embeddings(lambda: _within(mode, lambda: forward(tensors | {name: given})))
-    start = time.perf_counter()
+    pixels, count = tensors[name], tensors["input_ids"].shape[1]
+
+    def held(mode: Held, given: "Tensor") -> "Tensor":
+        with torch.no_grad():
+            return embeddings(network, lambda: _within(mode, lambda: forward(tensors | {name: given})), count)
+
+    real, start = _Strides(tuple(pixels.shape[-2:])), time.perf_counter()
     whole = held(real, pixels)
     took = time.perf_counter() - start
     real.finish()
     noise = (held(_Strides(()), pixels) - whole).abs()
-    if real.step is None and not flat:
-        step = getattr(getattr(entry.network.config, "vision_config", None), "patch_size", None)
-        real.step = (step, step) if isinstance(step, int) else tuple(step or (1, 1))
-    patches = Patches(places, None if flat else real.step)
-    numbers = torch.from_numpy(np.ascontiguousarray(patches.numbers)).to(pixels.device)
-    groups = list(_groups(patches))
-    if (len(groups) + PROOFS) * took > LONGEST:
-        raise Unsupported(f"it would take {len(groups) + PROOFS} passes of {took:.2g} seconds")
+    step = real.step or getattr(getattr(network.config, "vision_config", None), "patch_size", None) or 1
+    flat = pixels.ndim < 4 or pixels.shape[-3] != 3   # a list of patches
+    patches = Patches(np.expand_dims(places, -4), (1, pixels.shape[-1])) if flat else Patches(
+        places, (step, step) if isinstance(step, int) else step)
+    numbers = torch.from_numpy(patches.numbers.reshape(pixels.shape)).to(pixels.device)
+    digits = [_digits(int(each.max()) + 1) for each in patches.at.T]
+    passes = sum(map(len, digits)) + PROOFS
+    if passes * took > LONGEST:
+        raise Unsupported(f"it would take {passes} passes of {took:.2g} seconds")
+    done = itertools.count()
 
     def moved(chosen: np.ndarray) -> np.ndarray:
         """Return which tokens change with these patches, bool (token)."""
-        picked = torch.from_numpy(chosen).to(pixels.device)[numbers.clamp(min=0)] & (numbers >= 0)
-        now = held(Held(real), nudged(pixels, picked, share_of(pixels)))
+        report(0.05 + 0.5 * next(done) / passes, "measuring where the picture's tokens lie")
+        picked = torch.from_numpy(chosen & (patches.at[:, 0] >= 0)).to(pixels.device)[numbers.clamp(min=0)]
+        now = held(Held(real), nudged(pixels, picked & (numbers >= 0), share_of(pixels)))
         return changed(now, whole, noise if bool(noise.any()) else None).any(-1)[0].cpu().numpy()
 
     try:
-        found = []
-        for number, (_, chosen) in enumerate(groups):
-            report(0.05 + 0.2 * number / len(groups), "measuring where the picture's tokens lie")
-            found.append(moved(chosen))
-        told = _told(patches, [key for key, _ in groups], np.array(found))
+        found = [np.array([moved(each[at]) for each in groups])
+                 for groups, at in zip(digits, patches.at.T, strict=True)]
+        told = [_told(digits, [each[:, token] for each in found]) for token in range(count)]
         draw = np.random.default_rng(1)
         for _ in range(PROOFS):
-            chosen = draw.random(len(patches.layer)) < 0.5
-            now = moved(chosen & (patches.layer >= 0))
-            told = [each if each is None or now[token] == chosen[_members(patches, *each)].any() else None
-                    for token, each in enumerate(told)]
+            chosen = draw.random(len(patches.at)) < 0.5
+            now = moved(chosen)
+            told = [each if each and now[token] == chosen[np.logical_and.reduce([
+                (low <= at) & (at < high) for (low, high), at in zip(each, patches.at.T, strict=True)])].any() else None
+                for token, each in enumerate(told)]
     except Lost as error:
         raise Unsupported(str(error)) from error
-    return _placed(patches, told), np.array(found).any(0).tolist()
+    return _placed(patches, told), found[0].any(0)
 
 
 def _within(mode: Held, forward: Callable[[], object]) -> object:
-    import torch
-
-    with torch.no_grad(), mode:
+    with mode:
         return forward()
 
 
-Key = tuple[int, str, int]          # axis, coarse or fine, number; or −1 and a layer
-Told = tuple[int, np.ndarray, np.ndarray]   # layer, columns, rows
+Interval = tuple[int, int]   # of numbers, its end excluded
 
 
-def _step(count: int) -> int:
-    return max(1, math.ceil(math.sqrt(count)))
+def _digits(count: int) -> np.ndarray:
+    """Return the groups of numbers below `count` that are changed together, bool (group, number): those with one
+    quotient, and those with one remainder, by about the root of the count. They tell intervals apart."""
+    step, numbers = math.ceil(math.sqrt(count)), np.arange(count)
+    return np.concatenate([np.equal.outer(np.arange(each.max() + 1), each) for each in (
+        numbers // step, numbers % step)])
 
 
-def _groups(patches: Patches) -> Iterator[tuple[Key, np.ndarray]]:
-    """Yield the groups of patches that are changed together: each layer; and on each axis those whose number has one
-    quotient, or one remainder, by about the root of their count."""
-    for layer in range(len(patches.edges)):
-        yield (-1, "layer", layer), patches.layer == layer
-    for axis in (0, 1):
-        count = int(patches.at[:, axis].max()) + 1
-        step = _step(count)
-        for number in range(-(-count // step)):
-            yield (axis, "coarse", number), (patches.at[:, axis] // step == number) & (patches.layer >= 0)
-        for number in range(min(step, count)):
-            yield (axis, "fine", number), (patches.at[:, axis] % step == number) & (patches.layer >= 0)
+def _told(digits: list[np.ndarray], found: list[np.ndarray]) -> tuple[Interval, ...] | None:
+    """Return the layers, columns and rows of the patches that a token changes with, from the groups that it changed
+    with; None if these are no intervals of one layer, or the whole layer."""
+    told = [_interval(groups.tobytes(), groups.shape[1], moved.tobytes())
+            for groups, moved in zip(digits, found, strict=True)]
+    if None in told or told[0][1] - told[0][0] > 1 or all(
+            each == (0, groups.shape[1]) for each, groups in zip(told[1:], digits[1:], strict=True)):
+        return None
+    return tuple(told)
 
 
-def _told(patches: Patches, keys: list[Key], found: np.ndarray) -> list[Told | None]:
-    """Return the layer, columns and rows of each token from the groups that it changed with, or None."""
-    pick = lambda token, axis, kind: [number for (at, what, number), moved in zip(keys, found[:, token], strict=True)
-                                      if (at, what) == (axis, kind) and moved]
-    told: list[Told | None] = []
-    for token in range(found.shape[1]):
-        layers = pick(token, -1, "layer")
-        if len(layers) != 1:
-            told.append(None)
-            continue
-        sides = []
-        for axis in (0, 1):
-            count = len(patches.edges[layers[0]][axis]) - 1
-            step = _step(int(patches.at[:, axis].max()) + 1)
-            sides.append(_interval(pick(token, axis, "coarse"), pick(token, axis, "fine"), step, count))
-        every = all(len(side) == len(edges) - 1 for side, edges in zip(sides, patches.edges[layers[0]], strict=True))
-        told.append(None if every or not all(map(len, sides)) else (layers[0], *sides))
-    return told
+@functools.lru_cache(4096)
+def _interval(groups: bytes, count: int, moved: bytes) -> Interval | None:
+    """Return the shortest interval of numbers below `count` that has members in just the groups that moved."""
+    member = np.frombuffer(groups, bool).reshape(-1, count)
+    return next(((start, start + length) for length in range(1, count + 1) for start in range(count - length + 1)
+                 if member[:, start:start + length].any(1).tobytes() == moved), None)
 
 
-def _interval(coarse: list[int], fine: list[int], step: int, count: int) -> np.ndarray:
-    """Return the numbers below `count` of one interval, whose quotients and remainders these are; empty if there is
-    none. If all remainders occur, its ends are unknown within a step, and it is the longest one."""
-    if not coarse or not fine or coarse != list(range(coarse[0], coarse[-1] + 1)):
-        return np.zeros(0, int)
-    start, end = fine[0], fine[-1]
-    if len(coarse) > 1 and len(fine) < step:   # the remainders go round: those after the gap come first
-        gaps = [each for each in range(step) if each not in fine]
-        start, end = gaps[-1] + 1, gaps[0] - 1
-    elif len(fine) == step:
-        start, end = 0, step - 1
-    found = np.arange(coarse[0] * step + start, min(coarse[-1] * step + end + 1, count))
-    return found if {*(found % step).tolist()} == {*fine} else np.zeros(0, int)
-
-
-def _members(patches: Patches, layer: int, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return which patches lie in these columns and rows, bool (patch)."""
-    return np.asarray((patches.layer == layer) & np.isin(patches.at[:, 0], columns) & np.isin(patches.at[:, 1], rows))
-
-
-def _placed(patches: Patches, told: list[Told | None]) -> list[Placed | None]:
+def _placed(patches: Patches, told: list[tuple[Interval, ...] | None]) -> list[Placed | None]:
     """Return the places, with the rows and columns of tokens numbered from 0 on each layer."""
-    boxes = [None if each is None else (each[0], patches.box(*each)) for each in told]
-    ends = lambda layer, side: sorted({getattr(each[1], side) for each in boxes if each and each[0] == layer})
-    known = {layer: (ends(layer, "top"), ends(layer, "left")) for layer in range(len(patches.edges))}
-    return [None if each is None else Placed(each[1], each[0], known[each[0]][0].index(each[1].top),
-                                             known[each[0]][1].index(each[1].left)) for each in boxes]
+    starts = [sorted({(each[0], each[axis][0]) for each in told if each}) for axis in (1, 2)]
+    rank = lambda each, axis: sum(layer == each[0] and start < each[axis][0] for layer, start in starts[axis - 1])
+
+    def place(each: tuple[Interval, ...]) -> Placed:
+        (layer, _), (left, right), (top, bottom) = each
+        across, down = (edges.tolist() for edges in patches.edges[layer])
+        return Placed(Box(across[left], down[top], across[right], down[bottom]), layer, rank(each, 2), rank(each, 1))
+
+    return [each and place(each) for each in told]

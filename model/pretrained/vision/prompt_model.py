@@ -11,10 +11,10 @@ from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.capture.transformers_internals import processor_class, processor_class_of
 from clearhead.model.core import pictures
 from clearhead.model.core.models import ModelInput
-from clearhead.model.core.query import Progress, Query, UserError, first_line, quiet, with_arrays
+from clearhead.model.core.query import Progress, Query, UserError, first_line, with_arrays
 from clearhead.model.core.tokens import Tokens
 from clearhead.model.pretrained.files import blame, read_json
-from clearhead.model.pretrained.inputs import check_ids, numbered
+from clearhead.model.pretrained.inputs import check_ids, numbered, reading
 from clearhead.model.pretrained.model import PretrainedModel
 from clearhead.model.pretrained.tokens import (
     LOAD_OPTIONS,
@@ -24,7 +24,7 @@ from clearhead.model.pretrained.tokens import (
     readable,
 )
 from clearhead.model.pretrained.vision.picture_model import FILES, open_processor
-from clearhead.model.pretrained.vision.places import Entry, Placed, measure
+from clearhead.model.pretrained.vision.places import Placed, measure
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from clearhead.model.pretrained import Config, Network
 
 PATCH = "▦"   # starts the name of a token that lies in the picture
-NOWHERE = "The image tokens of {title} have no place in the picture{why}."
 
 
 def open_reader(folder: Path, config: "Config") -> "ProcessorMixin":
@@ -73,12 +72,8 @@ class Reader(NamedTuple):
         import torch
         from PIL import Image
 
-        try:
+        with reading():
             made = self.processor(images=Image.fromarray(pixels), text=text, return_tensors="pt")
-        except Exception as error:   # each class of processors raises its own
-            raise UserError(f"The model's processor cannot read this picture with this text "
-                            f"({type(error).__name__}: {first_line(error, 200)}); change the text or the "
-                            f"picture.") from error
         to = lambda each: each.to(self.network.device, self.network.dtype if each.is_floating_point() else each.dtype)
         return {name: to(each) for name, each in made.items() if isinstance(each, torch.Tensor) and name != "labels"}
 
@@ -86,31 +81,34 @@ class Reader(NamedTuple):
         """Return this reader with its mark, with which the network runs. Raises Unsupported if there is none."""
         import torch
 
-        mark = getattr(self.processor, "image_token", None) or ""
-        noise, said = np.random.default_rng(0).integers(0, 256, (*PROBE_SIDES, 3), np.uint8), ""
-        for each in dict.fromkeys((str(getattr(mark, "content", mark)), "")):
-            reader = self._replace(mark=each)
+        mark, failed = getattr(self.processor, "image_token", None) or "", None
+        for reader in (self._replace(mark=str(getattr(mark, "content", mark))), self):
             try:
                 with torch.no_grad():
-                    self.network(**reader.tensors(noise, each + PROBE_TEXT))
+                    self.network(**reader.probe())
             except Exception as error:   # whatever a network raises for a picture that its text has no place for
-                said = said or first_line(error, 200)
+                failed = failed or error
             else:
                 return reader
-        raise Unsupported(f"it does not run on a picture from its own processor: {said}")
+        raise Unsupported(f"it does not run on a picture from its own processor: "
+                          f"{first_line(failed or Exception(), 200)}") from failed
+
+    def probe(self) -> "dict[str, Tensor]":
+        """Return the arguments for a random picture and a short text."""
+        noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIDES, 3), np.uint8)
+        return self.tensors(noise, self.mark + PROBE_TEXT)
 
     def turn(self, messages: "Sequence[Mapping[str, Any]]") -> str:
         """Return messages in the chat template up to the start of the answer, with the picture in the first one of the
         user."""
         first = next((number for number, each in enumerate(messages) if each["role"] == "user"), 0)
-        template = self.processor if getattr(self.processor, "chat_template", None) else self.processor.tokenizer
         parts = [{**each, "content": [*[{"type": "image"}] * (number == first),
                                       {"type": "text", "text": each["content"]}]}
                  for number, each in enumerate(messages)]
-        flat = [{**each, "content": (self.mark if number == first else "") + each["content"]}
-                for number, each in enumerate(messages)]
-        given = parts if template is self.processor else flat
-        return str(template.apply_chat_template(given, tokenize=False, add_generation_prompt=True))
+        template = getattr(self.processor, "chat_template", None) or self.processor.tokenizer.chat_template
+        with reading():
+            return str(self.processor.apply_chat_template(parts, chat_template=template, tokenize=False,
+                                                          add_generation_prompt=True))
 
 
 PROBE_SIDES = 56, 84   # height and width in pixels of the random test picture, before preprocessing
@@ -214,39 +212,33 @@ class PromptModel(PretrainedModel):
 
     def _placed(self, tokens: Tokens, found: Measured, prompt: int) -> Tokens:
         """Return the tokens with their places, and names by row and column of those that have one."""
-        mine = [place for place, number in enumerate(tokens.ids[:prompt]) if number in found.ids]
-        at = dict(zip(mine, found.places, strict=True)) if len(mine) == len(found.places) else {}
-        known = {place: each for place, each in at.items() if each is not None}
-        if not known:
-            return tokens
-        several = len({each.layer for each in known.values()}) > 1
-        name = lambda each: (f"{PATCH}{str(each.layer + 1).translate(SUBSCRIPT) if several else ''} "
-                             f"{each.row},{each.column}")
-        pick = lambda given, of: tuple(of(known[place]) if place in known else each for place, each in enumerate(given))
-        return replace(tokens, texts=pick(tokens.texts, name), special=pick(tokens.special, lambda _: False),
-                       unknown=pick(tokens.unknown, lambda _: False),
-                       boxes=pick((None,) * len(tokens), lambda each: each.box))
+        mine = [token for token, number in enumerate(tokens.ids[:prompt]) if number in found.ids]
+        places = dict(zip(mine, found.places, strict=True)) if len(mine) == len(found.places) else {}
+        known = {token: each for token, each in places.items() if each is not None}
+        several = any(each.layer for each in known.values())
+        name = lambda each: f"{PATCH}{str(each.layer + 1).translate(SUBSCRIPT) * several} {each.row},{each.column}"
+        texts = tuple(name(known[token]) if token in known else text for token, text in enumerate(tokens.texts))
+        special = tuple(each and token not in known for token, each in enumerate(tokens.special))
+        boxes = tuple(known[token].box if token in known else None for token in range(len(tokens)))
+        return replace(tokens, texts=texts, special=special, boxes=boxes) if known else tokens
 
-    def _places(self, pixels: np.ndarray, report: Progress = quiet) -> Measured:
+    def _places(self, pixels: np.ndarray, report: Progress) -> Measured:
         """Return where the image tokens of pictures of this size lie, measured once."""
-        size = pixels.shape[0], pixels.shape[1]
+        size, title = (pixels.shape[0], pixels.shape[1]), self.card.title
         if size not in self.measured:
             read = lambda picture: self.reader.tensors(picture, self.reader.mark + PROBE_TEXT)
-            tensors = read(pixels)
-            ids = tensors["input_ids"][0].tolist()
+            ids = read(pixels)["input_ids"][0].tolist()
             try:
                 with self.lent() as network:
-                    run = lambda given: network(**given)
-                    entry = Entry(self.network, lambda: run(tensors), len(ids))
-                    places, depends = measure(entry, run, read, size, report)
+                    places, depends = measure(self.network, lambda given: network(**given), read, size, report)
             except Unsupported as error:
-                self.measured[size] = Measured(frozenset(), (), NOWHERE.format(
-                    title=self.card.title, why=f" that can be measured: {error}"))
+                places, depends = [], np.zeros(len(ids), bool)
+                note = f"Where the image tokens of {title} lie in the picture is not measured: {error}."
             else:
-                image = frozenset(number for number, each in zip(ids, depends, strict=True) if each)
-                mine = tuple(place for place, number in zip(places, ids, strict=True) if number in image)
-                lost = sum(each is None for each in mine)
-                note = NOWHERE.format(title=self.card.title, why="") if not any(mine) else (
-                    f"{lost} of the {len(mine)} image tokens have no place in the picture." if lost else "")
-                self.measured[size] = Measured(image, mine, note)
+                image = {ids[token] for token in np.flatnonzero(depends)}
+                places = [place for place, number in zip(places, ids, strict=True) if number in image]
+                lost = places.count(None)
+                note = f"{lost} of the {len(places)} image tokens have no place in the picture." if lost else ""
+                note = note if any(places) else f"The image tokens of {title} have no place in the picture."
+            self.measured[size] = Measured(frozenset(ids[token] for token in np.flatnonzero(depends)), (*places,), note)
         return self.measured[size]
