@@ -279,8 +279,9 @@ def _restore(settings: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 def _remove_new(hooks: "dict[int, Callable[..., Any]]", before: set[int]) -> None:
-    for number in {*hooks} - before:
-        del hooks[number]
+    for number in {*hooks} - before:   # transformers adds its own once, when a pass first returns hidden states
+        if not str(getattr(hooks[number], "__module__", "")).startswith("transformers."):
+            del hooks[number]
 
 
 def _dtype(network: "nn.Module") -> str:
