@@ -33,8 +33,8 @@ WANTED = {"f": "np.float32", "iu": "np.int64", "US": "str"}   # types to suggest
 FEWER = "save fewer layers or tokens"
 PLAIN = "attention"
 LAYER_BYTES = 300   # overhead of Python objects
-WAY_OUT = ("save float32 weights after the softmax and before dropout, rows for queries, with all keys and what a sink "
-           "takes as an array sink")
+WAY_OUT = ("save float32 weights after the softmax and before dropout, with a row for each query and a column for each "
+           "key; if a sink takes part of a row, save that part in an array named sink")
 
 
 class Arrays:

@@ -134,12 +134,16 @@ def read_treebank(file: BinaryIO, name: str) -> tuple[Sentence, ...]:
 
 
 @functools.cache
-def shipped_treebank(language: str, name: str = "syntax") -> tuple[Sentence, ...]:
-    """Return a treebank of assets/cases, written and annotated for this project. language: "en" or "zh". name: "syntax"
-    or, in English only, "grammar"."""
-    path = ASSETS / "cases" / f"{name}-{language}{SUFFIX}"
-    with path.open("rb") as file:
-        return read_treebank(file, path.name)
+def shipped_treebank(language: str, *names: str) -> tuple[Sentence, ...]:
+    """Return the treebanks of assets/cases, written and annotated for this project. language: "en" or "zh". names:
+    "syntax" or, in English only, "grammar"; by default all."""
+    found: tuple[Sentence, ...] = ()
+    for name in names or ("syntax", "grammar"):
+        path = ASSETS / "cases" / f"{name}-{language}{SUFFIX}"
+        if path.exists():
+            with path.open("rb") as file:
+                found += read_treebank(file, path.name)
+    return found
 
 
 def _sentence(block: list[tuple[int, str]], name: str, document: int | None) -> Sentence | None:

@@ -21,7 +21,7 @@ from clearhead.viz.style.text import strings
 
 WORDS, PAPER = strings("components")["picture"], strings("export")
 NO_PICTURE = "The picture lens is for vision models; choose the matrix."
-MARKED = 5   # number of heads marked for the pair
+MARKED = 6   # number of heads marked for the pair
 _HEADS, _LOCK = ByteCache(LIMITS.measure_bytes // 8), threading.Lock()   # not counting the messages, half as large
 
 
@@ -47,18 +47,20 @@ def head_of(record: AttentionRecord, view: View) -> Head:
 
 
 def grid_of(record: AttentionRecord, view: View, overview: Overview | None = None,
-            measures: HeadMeasures | None = None, marked: int = MARKED) -> Grid:
-    """Return all heads of the view's kind in the view's order, with so many marked that have the largest weights for
-    the pair. overview, measures: of these heads, if they are known. Raises UserError if the record has none."""
+            measures: HeadMeasures | None = None) -> Grid:
+    """Return all heads of the view's kind in the view's order, with those marked that have the largest weights for the
+    pair. overview, measures: of these heads, if they are known. Raises UserError if the record has none."""
     attention_map = record[view.kind]
     pairs = heads.rank_heads_for_pair(attention_map, *view.pair) if view.pair else []
     ranking: Sequence[tuple[int, int, float]] = pairs if view.order == "pair" else ()
     title = PAPER["by_pair"]
     if view.order in BY_NAME and view.order in (measured := measures or measure(attention_map)).values:
         ranking, title = measured.ranked(view.order), f"{BY_NAME[view.order].title} ({BY_NAME[view.order].unit})"
-    badges = [(layer, head, rank) for rank, (layer, head, _) in enumerate(pairs[:marked], 1)]
+    badges = [(layer, head, rank) for rank, (layer, head, _) in enumerate(pairs[:MARKED], 1)]
+    pair = " → ".join(visible_token(tokens.texts[token]) for tokens, token in zip(
+        (attention_map.queries, attention_map.keys), view.pair or ()))
     return Grid(overview or heads.overview(attention_map), view.head_id, tuple(ranking), badges,
-                sorted_by=title if ranking else "")
+                sorted_by=title if ranking else "", pair=pair)
 
 
 def image_of(record: AttentionRecord, view: View) -> Image:

@@ -250,6 +250,7 @@ class Grid:
     values: HeadValues | None = None                   # numbers drawn instead of thumbnails
     behind: GridPicture | None = None                  # the picture behind the thumbnails
     sorted_by: str = ""                                # what the numbers in `order` are, written beside them on paper
+    pair: str = ""                                     # the pair whose largest weights have a rank badge
 
     component = "head_grid"
 
@@ -288,7 +289,8 @@ class Grid:
             sentences.append(CAPTION("ordered", layer=self.order[0][0], head=self.order[0][1]))
         if self.rank_badges:
             ranked = values is not None and values.ranked
-            sentences.append(CAPTION("marked_values" if ranked else "marked", count=len(self.rank_badges)))
+            sentences.append(CAPTION("marked_values" if ranked else "marked", count=len(self.rank_badges),
+                                     pair=self.pair))
         return " ".join(sentences)
 
     def messages(self, room: str = "", height: int = HEAD, *, heads_per_kv: int = 1, silence: bool = False,

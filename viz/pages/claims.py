@@ -57,6 +57,11 @@ class Result:
     here: bool = True                # whether the model is on this disk
 
     @property
+    def stale(self) -> bool:
+        """Whether it is of another version of the model than the one on this disk."""
+        return self.shipped is not None and self.shipped.stale and self.here
+
+    @property
     def verdict(self) -> Verdict | None:
         """The verdict by the claim's rule; None if the row has not been measured."""
         if self.measured is not None:
@@ -112,8 +117,9 @@ def _ask(row: Row) -> None:
 
 def _count(place: DeltaGenerator, results: list[Result]) -> None:
     """Draw the number of rows with each verdict so far."""
-    count = Counter(result.verdict for result in results)
-    names = {verdict: WORDS["verdicts"][verdict] for verdict in Verdict} | {None: WORDS["not_yet"]}
+    count = Counter("stale" if result.stale else result.verdict for result in results)
+    names = {verdict: WORDS["verdicts"][verdict] for verdict in Verdict} | {None: WORDS["not_yet"],
+                                                                            "stale": WORDS["stale"]}
     place.markdown(" · ".join(WORDS("counts", verdict=name, count=count[verdict])
                               for verdict, name in names.items() if count[verdict]))
 
@@ -212,7 +218,7 @@ def _origin(result: Result) -> None:
     """Draw when and where a row was measured, and whether the model on this disk differs."""
     known = result.shipped
     if known is not None:
-        stale = f" :orange-badge[{WORDS['stale']}]" if known.stale and result.here else ""
+        stale = f" :orange-badge[{WORDS['stale']}]" if result.stale else ""
         st.caption(WORDS("measured", day=known.measured, seconds=known.seconds) + stale, width="content",
                    help=WORDS("measured_help", machine=known.machine, command=COMMAND))
 
@@ -224,10 +230,10 @@ def _capital(sentence: str) -> str:
 def _number(key: str, found: Finding) -> None:
     """Draw one finding: its text, figure and numbers. key: the row's key."""
     what = WORDS["findings"][found.name]["what"]
-    shown = {name: _written(getattr(found, name), found.unit)
+    shown = {name: _written(getattr(found, name), found.unit == "share")
              for name in ("effect", "low", "high", "baseline", "luck", "best")}
     shown["interval"] = WORDS("interval" if shown["low"] and shown["high"] else "no_interval", **shown)
-    shown |= {"n": str(found.n), "counted": WORDS["counted"][found.counted]}
+    shown |= {"n": str(found.n), "counted": WORDS["counted"][found.counted], "unit": WORDS["units"][found.unit]}
     numbers = WORDS("numbers", **shown | {"luck": shown["luck"] and WORDS("numbers_luck", **shown)})
     name, chart = split(5, 6, gap="small", vertical_alignment="center")
     name.caption(f"{what}  \n{numbers}")
@@ -236,13 +242,9 @@ def _number(key: str, found: Finding) -> None:
                share=found.unit == "share", key=f"effect-{key}-{found.name}", alt=f"{what}: {numbers}")
 
 
-def _written(value: float | None, unit: str) -> str:
-    """Return a number with its unit; fractions in per cent."""
-    if value is None:
-        return ""
-    if unit == "share":
-        return format_signed(value, ".1%")
-    return f"{format_number(value)} {WORDS['units'][unit]}"
+def _written(value: float | None, share: bool) -> str:
+    """Return a number without its unit; a share in per cent."""
+    return "" if value is None else format_signed(value, ".1%") if share else format_number(value)
 
 
 def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:

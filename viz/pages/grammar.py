@@ -118,7 +118,8 @@ def _table(report: SyntaxReport) -> None:
     heading(WORDS["table"])
     table = table_of(report)
     with st.container(key="syntax-every"):
-        data_table(table, WORDS["table"], WORDS["columns"], key="syntax-table", formats=dict.fromkeys(SHARES, "%.1f"))
+        data_table(table, WORDS["table"], WORDS["columns"], key="syntax-table", formats=dict.fromkeys(SHARES, "%.1f"),
+                   placeholder="–")
     with st.container(key="syntax-list"):   # on a phone, in place of the table, which would scroll sideways (page.css)
         st.markdown(bullets(map(_in_words, table.to_dict("records"))))
     note(WORDS["table_about"])
@@ -140,8 +141,9 @@ def table_of(report: SyntaxReport) -> "DataFrame":
     """Return one row per relation with the page's columns and shares in per cent. The column on masking is omitted if
     no relation was tested by masking."""
     frame = report.frame().reset_index()
-    frame["interval"] = ["–" if np.isnan(low) else f"{100 * low:z.1f} to {100 * high:z.1f}"
-                         for low, high in zip(frame["low"], frame["high"], strict=True)]
+    frame["interval"] = [WORDS["not_tested"] if score.held_out is None else "–" if np.isnan(low) else
+                         f"{100 * low:z.1f} to {100 * high:z.1f}"
+                         for score, low, high in zip(report.relations, frame["low"], frame["high"], strict=True)]
     frame["beyond"] = ["✓" if beyond(score) else "" for score in report.relations]
     frame["best"] = [name_of(score.best) for score in report.relations]
     masks = [f"possible_{side}" for side in DIRECTIONS]

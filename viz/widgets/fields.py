@@ -9,10 +9,13 @@ import streamlit as st
 
 from clearhead.model.core.limits import MB
 from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.session import Kept
 from clearhead.viz.app.streamlit_patch import is_written
 from clearhead.viz.components.slider import slider
+from clearhead.viz.style.text import strings
 
 T = TypeVar("T", bound=Hashable)
+_REFUSED = Kept[dict[str, tuple[str, str | None]]]({})   # {key of a field: (typed text, the text to be replaced)}
 
 
 def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
@@ -56,7 +59,27 @@ def select(label: str, options: Mapping[T, str], choose: Callable[..., None], fi
 
 def text_for(page: PageContext, name: str, label: str, longest: int, **look: Any) -> None:
     """Draw a text field. look: as in `st.text_input`."""
-    st.text_input(label, max_chars=longest, **bind(page.set, name, page[name]), **look)
+    text_field(label, page[name], lambda text: page.set(**{name: text}), f"view_{name}", longest, **look)
+
+
+def text_field(label: str, text: str, take: Callable[[str], None], key: str, longest: int, needed: bool = False,
+               **look: Any) -> None:
+    """Draw a text field that shows `text`, and pass a new one to `take`. A text that is too long, or empty though one
+    is `needed`, stays in the field with a sentence below. look: as in `st.text_input`."""
+    typed, instead_of = _REFUSED.value.get(key, ("", None))
+    refused = instead_of == text
+
+    def typing() -> None:
+        new = st.session_state[key]
+        fits = len(new) <= longest and bool(new.strip() or not needed)
+        _REFUSED.value = {**_REFUSED.value, key: (new, None if fits else text)}
+        if fits:
+            take(new)
+
+    st.session_state[key] = typed if refused else text
+    st.text_input(label, key=key, on_change=typing, **look)
+    if refused:
+        st.error(strings("frame")("long_field" if typed.strip() else "empty_field", count=len(typed), longest=longest))
 
 
 def toggle(label: str, choose: Callable[..., None], field: str, value: bool, help: str | None = None) -> None:

@@ -172,7 +172,7 @@ def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 @functools.cache
 def trees() -> tuple[Sentence, ...]:
     """Return the annotated English sentences used for these claims."""
-    return shipped_treebank("en") + shipped_treebank("en", "grammar")
+    return shipped_treebank("en")
 
 
 def relation(name: str) -> ClaimMeasure:

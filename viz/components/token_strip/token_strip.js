@@ -38,6 +38,9 @@ export const mount = framed("strip", ({ root, on, send }) => {
       each.ariaPressed = at === focus || second;
       each.tabIndex = at === reach ? 0 : -1;   // a single tab stop, which the arrow keys move
     });
+    const middle = strip.clientHeight / 2, { top } = strip.getBoundingClientRect();
+    const away = (buttons[focus]?.getBoundingClientRect().top ?? top + middle) - top - middle;
+    if (Math.abs(away) > middle) strip.scrollTop += away;   // a long text's token in focus is in sight
     const [from, to] = (pair ?? [focus]).map((at) => buttons[at] && `${isolated(tokens.texts[at])} (${at})`);
     if (to) hint.textContent = fill(text.pair, { from, to });
     else if (!from || chosen === false) hint.textContent = text.none;

@@ -62,7 +62,7 @@ def plan_of(grid: "Grid", paper: Paper) -> PicturePlan:
     if notes and grid.sorted_by:
         said.append(WORDS("ordered", measure=grid.sorted_by))
     if notes and grid.rank_badges:
-        said.append(WORDS("marked", count=len(grid.rank_badges)))
+        said.append(WORDS("marked", count=len(grid.rank_badges), pair=grid.pair))
     orientation = WORDS["thumbnails"] if values is None and behind is None else ""
     return PicturePlan(right, below + (NAME if grid.order else 0), orientation, tuple(said), paint,
                        *_bar(values, behind), signed=values is not None and values.signed)

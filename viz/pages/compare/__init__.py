@@ -31,7 +31,7 @@ from clearhead.viz.pages.compare.many_texts import many_section
 from clearhead.viz.style.format import format_number, format_share, head_label, token_label, token_markdown
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
-from clearhead.viz.widgets.fields import bind, choice_for, log_steps, select, slider_for
+from clearhead.viz.widgets.fields import choice_for, log_steps, select, slider_for, text_field
 from clearhead.viz.widgets.fragment import folded_formula, says_why
 from clearhead.viz.widgets.head_picker import head_choice, real_head, verdict
 from clearhead.viz.widgets.layout import flex_row, opening, split
@@ -164,10 +164,10 @@ def _text(page: PageContext, label: str, shorter: bool = True) -> str:
     text = page.text
     example = example_for(text, page.state.text_b)
     start = (example and other_twin(example, text)) or (" ".join(text.split()[:-1]) if shorter else "")
-    st.text_input(label, max_chars=max(LONGEST, len(start)), help=WORDS["other_help" if shorter else "donor_help"],
-                  **bind(lambda other: page.set(other="" if other.strip() == start else other), "other",
-                         page["other"].strip() or start))
-    return page["other"].strip() or start
+    shown: str = page["other"].strip() or start
+    text_field(label, shown, lambda other: page.set(other="" if other.strip() == start else other), "view_other",
+               max(LONGEST, len(start)), needed=True, help=None if shorter else WORDS["donor_help"])
+    return shown
 
 
 def _model(page: PageContext) -> str:

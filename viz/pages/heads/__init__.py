@@ -22,6 +22,7 @@ from clearhead.viz.pages.heads.explorer import displayed, edited, of_picture
 from clearhead.viz.pages.heads.introduction import introduce, tour_button, tour_card
 from clearhead.viz.pages.heads.prediction import PREDICT, covered_head, is_covered, score_panel, start_button
 from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.widgets.fields import text_field
 from clearhead.viz.widgets.fragment import (
     PLAYING,
     errors_as_sentences,
@@ -51,6 +52,7 @@ PAGE = Page("record", pictures=True, controls=(
 ICONS = {"silenced": ":material/volume_off:", "patched": ":material/move_down:", "hidden": ":material/visibility_off:"}
 # pretrained models that do the same as one of ours with any text or picture
 LARGER = {"marked-digit": "dinov2-small", "translator": "en-fr", "stories": "smollm2", "induction": "smollm2"}
+LONGEST_WORD = 60    # characters of a word that replaces another
 WORD_SECONDS = 0.7   # seconds per word of a playing translation
 
 
@@ -235,6 +237,10 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw a menu with a field that replaces the word in focus, and compare as soon as a word is entered."""
+    def compare(typed: str) -> None:
+        if typed.strip() not in ("", text[start:end]):
+            page.open_next("compare", versus="text", other=text[:start] + typed.strip() + text[end:])
+
     text = page.text
     # otherwise the queries are the target's tokens
     of_text = view.kind.base is Kind.SELF or Kind.CROSS not in record.kinds
@@ -243,7 +249,5 @@ def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
         return
     start, end = place
     with st.popover(WORDS["swap"], icon=":material/swap_horiz:", key="swap-word"):
-        typed = st.text_input(WORDS("swap_word", word=text[start:end]), key=f"swap-{start}-{end}", max_chars=60,
-                              help=WORDS["swap_help"]).strip()
-    if typed and typed != text[start:end]:
-        page.open_page("compare", versus="text", other=text[:start] + typed + text[end:])
+        text_field(WORDS("swap_word", word=text[start:end]), "", compare, f"swap-{start}-{end}", LONGEST_WORD,
+                   help=WORDS["swap_help"])

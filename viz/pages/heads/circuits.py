@@ -141,7 +141,7 @@ def _split(page: PageContext, view: View, label: str | None, lens: Lens) -> None
         return
     heading(words["split"])
     with flex_row():
-        typed = [st.text_input(words[name], max_chars=60, width=180, help=words["answer_help"], key=f"writes-{name}",
+        typed = [st.text_input(words[name], width=180, help=words["answer_help"], key=f"writes-{name}",
                                placeholder=visible_token(text)).rstrip()
                  for name, text in zip(("answer", "rival"), lens.tokens[-1], strict=False)]
     found = page.ask(WritesQuery(query, view.token or 0, *(word or number for word, number in zip(
@@ -159,7 +159,7 @@ def _cosine(page: PageContext, view: View) -> None:
     words, text = WORDS["writes"], page.text
     heading(words["cosine"])
     default = comparison_text(text, page.state.text_b)
-    other = st.text_input(words["other"], max_chars=300, key="writes-other", placeholder=default).strip() or default
+    other = st.text_input(words["other"], key="writes-other", placeholder=default).strip() or default
     if not other:
         st.caption(words["other_needed"])
         return

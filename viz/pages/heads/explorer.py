@@ -151,7 +151,7 @@ def grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadM
             overview = page.ask(OverviewQuery(page.query(), view.kind), height=0)
         st.caption(WORDS["grid_click"] if order == "layer" else WORDS("grid_sorted", by=orders[order]), width="content")
     sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
-    shown = replace(grid_of(record, replace(view, order=order), overview, measures, SHOWN),
+    shown = replace(grid_of(record, replace(view, order=order), overview, measures),
                     values=_colours(page, view.kind, measures)[1], behind=behind)
     head_grid(shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1, tooltips=said, figure=view.overlay,
               silence=record.verification.status in ("verified", "computed"), key="grid",
@@ -435,8 +435,8 @@ def answer_claim(record: AttentionRecord) -> list[str]:
         return []
     names, shares = [escape_markdown(name) for name in prediction.texts[0][:NAMED]], prediction.probabilities[0]
     if not prediction.cosines:
-        return [words("answer", names=", ".join(
-            f"{name} ({format_share(share)})" for name, share in zip(names, shares)))]
+        return [words("answer", names=", ".join(f"{name} ({format_share(share)})" for name, share in zip(
+            names, shares))), *([words["digits"]] if all(map(str.isdigit, names)) else [])]
     said = ", ".join(f"{name} ({format_signed(cosine, '.3f')})" for name, cosine in zip(names, prediction.cosines[0]))
     # a softmax over all texts (CLIP) sums to 1, sigmoids (SigLIP) do not
     ends = words["shared" if abs(sum(shares) - 1) < SUM else "by_itself"]

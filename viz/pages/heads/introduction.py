@@ -44,7 +44,7 @@ def introduce(page: PageContext) -> bool:
         st.markdown(words["sentence"], width="content")
         tour_button("primary")
         with st.popover(words["own"]):
-            st.text_input(words["own_label"], key="way-sentence", max_chars=300, placeholder=words["own_example"],
+            st.text_input(words["own_label"], key="way-sentence", placeholder=words["own_example"],
                           on_change=typed)
         st.button("", key="way-close", icon=":material/close:", type="tertiary", help=words["close"], on_click=dismiss)
     return True

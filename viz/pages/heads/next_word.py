@@ -54,8 +54,11 @@ def _chart(answer: NextWord, chances: np.ndarray) -> None:
     figure(bars, names, {WORDS["probability"]: shown}, axes=("", WORDS["probability"]), y_range=(0, 1),
            title=WORDS["chart"], key="next-word",
            alt=WORDS("alt", n=len(names), first=answer.texts[0], p=shown[0]))
-    st.caption(WORDS("entropy", entropy=entropy(chances, base=2), kept=np.count_nonzero(chances), n=len(chances),
-                     shown=len(names), mass=shown.sum()))
+    kept = np.count_nonzero(chances)
+    said = [WORDS("entropy", entropy=entropy(chances, base=2), shown=len(names), mass=shown.sum()),
+            *([WORDS("cut", kept=kept, n=len(chances))] if kept < len(chances) else []),
+            *([WORDS["bytes"]] if "‹" in "".join(names) else [])]
+    st.caption(" ".join(said))
 
 
 def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool) -> None:

@@ -29,6 +29,7 @@ WORDS = strings("translate")
 OURS = "translator"
 MOST_ANSWERS = 8     # words in the chart of probabilities
 PAIRS = 100          # pairs of twins in the test set
+LEAST = 0.01         # smallest change of a probability that is named, as in the text `least`
 
 
 def words(page: PageContext, record: AttentionRecord, view: View) -> None:
@@ -211,7 +212,8 @@ def decision_claims(decision: Decision, mode: str) -> list[str]:
     facts = {"said": decision.said, "share": decision.share, "other": other_pronoun(decision), "twin": decision.twin,
              "head": head_name(decision.heads[head]), "by_head": float(alone[head]),
              "layer": layer_name(*decision.layers[layer]), "by_layer": float(decision.whole[layer])}
-    names = ["plain", *(["plain_twin"] if decision.twin is not None else []), "most", "layer"]
+    names = ["plain", *(["plain_twin"] if decision.twin is not None else []),
+             "most" if abs(alone[head] - decision.share) > LEAST else "least", "layer"]
     if len(decision.patched):
         moved = 1 - decision.patched
         most, it = int(moved.argmax()), [place for place, text in enumerate(decision.source) if text.lower() == "it"]

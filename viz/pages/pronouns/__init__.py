@@ -46,7 +46,7 @@ from clearhead.viz.pages.pronouns.case_set import case_set_section, percent
 from clearhead.viz.style.format import format_share, format_signed, format_weight, head_label, paper_head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE_WIDE
-from clearhead.viz.widgets.fields import bind, choice_for, toggle_for
+from clearhead.viz.widgets.fields import bind, choice_for, text_field, toggle_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded_formula, says_why
 from clearhead.viz.widgets.handout_button import offer_picture as offer_picture
@@ -273,10 +273,9 @@ def twin_case(page: PageContext, case: Case) -> Case | None:
     if same is not None and (other := twin_of(same)) is not None:
         known = other.sentence
     with st.container(width=READABLE_WIDE):
-        st.text_input(words("twin", it=escape_markdown(case.word("pronoun")),
-                            b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
-                      placeholder=case.sentence,
-                      **bind(page.set, "twin", page["twin"] or (known or "")))
+        text_field(words("twin", it=escape_markdown(case.word("pronoun")), b=escape_markdown(case.word("wrong"))),
+                   page["twin"] or known or "", lambda twin: page.set(twin=twin), "view_twin", 300,
+                   needed=known is not None, help=words["twin_help"], placeholder=case.sentence)
     for text in (page["twin"], known):
         if text and text != case.sentence:
             try:
