@@ -61,9 +61,10 @@ def test_page_fits_its_window_and_serves_every_reader(visit, window, scheme):
     assert wide <= width and (window == "phone" or high <= height)
 
 
-def test_recorded_heads_come_before_the_model(tabs, host):
-    page = tabs.take()
-    page.route("**/*.bin", lambda route: None)   # it never comes
+def test_recorded_heads_come_before_the_model_and_stay_without_it(tabs, host):
+    page, waiting, wrong = tabs.take(), [], []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.route("**/*.bin*", waiting.append)
     page.goto(host)
     page.wait_for_selector(".view[data-drawn='layer 3 · head 1 matrix']")
     expect(page.locator("#verdict")).to_contain_text("recorded")
@@ -72,6 +73,9 @@ def test_recorded_heads_come_before_the_model(tabs, host):
     page.fill("#text", "My own sentence.")
     page.press("#text", "Enter")
     expect(page.locator("#news")).to_contain_text("as soon as the model is here")
+    waiting[0].fulfill(status=404)
+    expect(page.locator("#verdict")).to_contain_text("could not be loaded (404). Reload the page.")
+    assert wrong == [] and page.locator(".view[data-drawn]").count() == 1
     page.close()
 
 

@@ -12,14 +12,12 @@ export function start(scope, digest, [page, ...others]) {
     const cache = await scope.caches.open(name);
     const asked = others.map((file) => new Request(file, { cache: "force-cache" }));   // the page has just loaded them
     await cache.addAll([new Request(page, { cache: "no-cache" }), ...asked]);
-    await scope.skipWaiting();
   }
 
   async function forget() {
     for (const other of await scope.caches.keys()) {
       if (other.startsWith(own) && other !== name) await scope.caches.delete(other);
     }
-    await scope.clients.claim();
   }
 
   async function answer(request) {

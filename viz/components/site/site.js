@@ -90,8 +90,8 @@ async function ask() {
   if (!next) {
     at("news").textContent = computes ? words.computing : words.waits;
     classList.add("busy");
-    next = await model.ask(text, { hide, silence, temper });
-    if (mine !== turn) return;
+    next = await model.ask(text, { hide, silence, temper }).catch(failed);
+    if (mine !== turn || !next) return;
     classList.remove("busy");
   }
   at("news").textContent = next.codes ? words.grid_about : fill(words.too_long, next);
@@ -136,22 +136,27 @@ function verdict(sign, text, sentences = []) {
   document.body.dataset.verdict = sign;
 }
 
+const failed = (error) => verdict("✗", fill(words.failed, { reason: error.message }));
+
 async function check() {
-  verdict("◔", words.checking);
   const { count, weights, worst, rounding } = await model.check(recorded), fine = worst <= ALLOWED;
   const error = worst.toExponential(0), allowed = ALLOWED.toExponential(0);
   computes = true;
   verdict(fine ? "✓" : "✗", fill(fine ? words.verified : words.refused, { error }), [
     fill(words.checked, { count, weights: weights.toLocaleString("en"), error, allowed }),
     fill(words.rounding, { most: rounding.toFixed(3) })]);
+  // a page in a frame may not be allowed to keep files; it then works as long as there is a network
+  if (offline) navigator.serviceWorker?.register(offline).catch(() => {});
 }
 
 // Return the model's file: from the page, if it is one file, or from beside it.
-function load() {
+async function load() {
   const mega = (bytes) => (bytes / 2 ** 20).toFixed(0);
   const report = (done) => verdict("◔", fill(words.recorded, { at: mega(done), of: mega(size) }));
   report(0);
-  return at("model") ? bytesIn(at("model")) : fetched(file, size, report);
+  const bytes = await (at("model") ? bytesIn(at("model")) : fetched(file, size, report));
+  verdict("◔", words.checking);
+  return bytes;
 }
 
 function offerLenses() {
@@ -192,18 +197,10 @@ export async function start({ token_strip, head_grid, head_view }) {
   offerLenses();
   listen();
   draw(recorded.get(state.text) ?? recorded.get(first.text));
-  const loaded = load();
-  model = modelOf(at("worker").textContent, loaded, heads);
+  model = modelOf(at("worker").textContent, load(), heads);
   Object.assign(window, { clearhead: { ask: asked } });
-  try {
-    ask();
-    await loaded;
-    await check();
-    ask();
-    if (offline) await navigator.serviceWorker?.register(offline);
-  } catch (error) {
-    verdict("✗", fill(words.failed, { reason: error.message }));
-  }
+  ask();
+  check().then(ask).catch(failed);
 }
 
 // window.clearhead.ask, for tests and the curious.

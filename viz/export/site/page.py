@@ -35,19 +35,20 @@ class Opening:
 
 def folder_files(opening: Opening, model: bytes) -> dict[str, bytes]:
     """Return the folder's files by name, without licences. model: the rounded one."""
-    page = page_html(opening, len(model))
-    digest = hashlib.sha256(page + model).hexdigest()[:16]
-    offline = script("site/offline.js") + f'modules["site/offline.js"].start(self, "{digest}", ["./", "{MODEL}"]);\n'
+    file = f"{MODEL}?{hashlib.sha256(model).hexdigest()[:8]}"   # so that no cache gives an older one
+    page = page_html(opening, len(model), file)
+    digest = hashlib.sha256(page).hexdigest()[:16]
+    offline = script("site/offline.js") + f'modules["site/offline.js"].start(self, "{digest}", ["./", "{file}"]);\n'
     return {"index.html": page, MODEL: model, OFFLINE: offline.encode()}
 
 
 def single_page(opening: Opening, model: bytes) -> bytes:
     """Return the page with its model inside, which also opens from a disk."""
-    return page_html(opening, len(model), f'<script type="text/plain" id="model">{packed(model)}</script>')
+    return page_html(opening, len(model), inside=f'<script type="text/plain" id="model">{packed(model)}</script>')
 
 
-def page_html(opening: Opening, size: int, inside: str = "") -> bytes:
-    """Return the HTML page. size: of the model's file, in bytes. inside: a script with it."""
+def page_html(opening: Opening, size: int, file: str = "", inside: str = "") -> bytes:
+    """Return the HTML page. size: of the model's file, in bytes. file: its address, or inside: a script with it."""
     words, records = strings("site"), opening.records
     told = {name: html.escape(text) for name, text in words.items() if isinstance(text, str)}
     code = script("site/site.js", *(f"{name}/{name}.js" for name in COMPONENTS))
@@ -62,7 +63,7 @@ def page_html(opening: Opening, size: int, inside: str = "") -> bytes:
                          for record in records)
     rules = f"{policy([('', code)])}; connect-src 'self'; worker-src 'self' blob:"
     count = sum(layer.heads for layer in records[0].maps[0].layers)
-    fixed = _fixed(opening) | {"size": size, "offline": "" if inside else OFFLINE}
+    fixed = _fixed(opening) | {"size": size, "file": file, "offline": OFFLINE if file else ""}
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -124,7 +125,7 @@ def _fixed(opening: Opening) -> dict[str, object]:
     named = {**words, "source": words("source", version=VERSION), "lenses": controls()["lens"],
              "transpose": controls()["transpose"]}
     return {"words": named, "first": first, "like": like, "layers": len(record.maps[0].layers),
-            "heads": record.maps[0].layers[0].heads, "twin": opening.swap, "file": MODEL}
+            "heads": record.maps[0].layers[0].heads, "twin": opening.swap}
 
 
 def _recorded(record: AttentionRecord) -> bytes:
