@@ -64,7 +64,7 @@ def test_page_fits_its_window_and_serves_every_reader(visit, window, scheme):
 def test_recorded_heads_come_before_the_model_and_stay_without_it(tabs, host):
     page, waiting, wrong = tabs.take(), [], []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.route("**/*.bin*", waiting.append)
+    page.route("**/*.bin*", lambda route: waiting.append(route))
     page.goto(host)
     page.wait_for_selector(".view[data-drawn='layer 3 · head 1 matrix']")
     expect(page.locator("#verdict")).to_contain_text("recorded")

@@ -91,8 +91,9 @@ async function ask() {
     at("news").textContent = computes ? words.computing : words.waits;
     classList.add("busy");
     next = await model.ask(text, { hide, silence, temper }).catch(failed);
-    if (mine !== turn || !next) return;
+    if (mine !== turn) return;
     classList.remove("busy");
+    if (!next) return;
   }
   at("news").textContent = next.codes ? words.grid_about : fill(words.too_long, next);
   if (!next.codes) return;
