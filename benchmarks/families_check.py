@@ -123,11 +123,12 @@ def _judge(outcome: Outcome, model, record: AttentionRecord) -> Outcome:
         return replace(outcome, status="wrong", reason=f"differs by {error:.2g} from the model's own eager weights")
     if outcome.status != "verified":
         return outcome
+    complete = incompleteness(model, record.query)   # before faults are planted, which add hooks
     caught = {fault: catches(model, plant, outcome.input) for fault, plant in applicable(record).items()}
     doubts = [f"the planted fault {fault} was not caught" for fault, times in caught.items()
               if times != "2/2"]
     doubts += mild(record) + edited(model, record, READERS[outcome.input].query(model.network, ASKED))
-    outcome = replace(outcome, faults_caught=caught, complete=incompleteness(model, record.query))
+    outcome = replace(outcome, faults_caught=caught, complete=complete)
     return replace(outcome, status="reported", reason="; ".join(doubts)) if doubts else outcome
 
 
