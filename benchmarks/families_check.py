@@ -185,8 +185,7 @@ def edited(model, record: AttentionRecord, query: Query) -> list[str]:
 
 def _describe(layer) -> str:
     extras = [name for name in ("bias", "softcap", "sink") if getattr(layer, name, None) is not None]
-    sparse = getattr(layer, "sparse", None)
-    name = f"sparse, {sparse.most} of {layer.shape[2]}" if sparse else type(layer.allowed).__name__.lower()
+    name = f"sparse, {layer.sparse.most} of {layer.shape[2]}" if layer.sparse else type(layer.allowed).__name__.lower()
     return " + ".join([name, *extras])
 
 
@@ -258,7 +257,7 @@ def difference(record: AttentionRecord, eager: dict[Kind, list[np.ndarray]]) -> 
             return float("inf")
         for layer, weights in zip(each.layers, eager[each.kind]):
             ours = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
-            if getattr(layer, "minus", None) is not None:
+            if layer.minus is not None:
                 weights = weights[:layer.heads] - layer.minus_factor * weights[layer.heads:]
             if getattr(layer, "sink", None) is not None and np.abs(weights.sum(-1) - 1).max() < TOLERANCE:
                 ours = ours / ours.sum(-1, keepdims=True)

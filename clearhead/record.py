@@ -104,9 +104,9 @@ class Record:
     @property
     def layers(self) -> tuple[ModelLayer, ...]:
         """Every layer of the model. `weights()` holds those with attention."""
-        return tuple(sorted((ModelLayer(*found, str(each.kind)) for each in self.data.maps for found in (
-            *((layer.index, getattr(layer, "described", "attention"), layer.heads) for layer in each.layers),
-            *((*other, 0) for other in each.others))), key=lambda layer: (self.maps.index(layer.map), layer.index)))
+        return tuple(ModelLayer(*found, str(each.kind)) for each in self.data.maps for found in sorted([
+            *((layer.index, layer.described, layer.heads) for layer in each.layers),
+            *((*other, 0) for other in each.others)]))
 
     def queries(self, map: str | None = None) -> tuple[str, ...]:
         """Return the query tokens."""

@@ -8,7 +8,8 @@ not modified.
 import functools
 import math
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -38,6 +39,7 @@ from clearhead.model.core.attention import (
 from clearhead.model.core.models import check_lengths
 from clearhead.model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, frozen, quiet
 from clearhead.model.core.record import Layer
+from clearhead.model.core.torch_runs import for_this_thread
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -81,7 +83,7 @@ class Call:
     rows: np.ndarray | None = None          # queries whose outputs are kept
     outputs: np.ndarray | None = None       # float32 (head, row, d_v) for those queries
     gate: np.ndarray | None = None          # float32 (head, q), from `read_gate`
-    beside: np.ndarray | None = None        # float32 (q), from `read_lengths`
+    beside: np.ndarray | None = None        # float32 (q), the share of attention beside a Mamba path
     replaced_heads: tuple[int, ...] = ()    # heads whose output an edit replaced
     replaced: np.ndarray | None = None      # float32 (replaced head, q, d_v), their outputs; `outputs` has those before
     minus: "Call | None" = None             # the softmax that is subtracted
@@ -259,7 +261,6 @@ class Session:
     counts: dict[str, int] = field(default_factory=dict)       # number of calls so far, by module name
     memory: Memo = field(default_factory=Memo)                 # masks and biases seen so far
     output: "Tensor | None" = None                             # output of the last call, (1, q, head, d_v)
-    lengths: "dict[str, Tensor]" = field(default_factory=dict)   # of vectors (q), by module name, from `read_lengths`
     half: Call | None = None   # the first call of a layer that calls attention twice: see `difference_of`
 
     def identify(self, module: object) -> tuple[str, int]:
@@ -425,12 +426,17 @@ def read_gate(_module: object, arguments: "tuple[Tensor, ...]") -> None:
     session.calls[-1].gate = (lengths[1] / lengths[0].clamp_min(1e-30)).float().cpu().numpy()
 
 
-def read_lengths(module: object, _arguments: object, output: "Tensor | tuple[Tensor, ...]") -> None:
-    """Measure what attention, or a path beside it, gives the layer: a forward hook of modules that return (1, q, d)."""
-    session = _session.get()
-    if session is not None:
-        vectors = output[0] if isinstance(output, tuple) else output
-        session.lengths[session.names.get(id(module), "")] = vectors.norm(dim=-1)[0]
+@contextmanager
+def lengths_of(network: "nn.Module", names: Iterable[str]) -> "Iterator[dict[str, Tensor]]":
+    """Yield a dictionary that a pass in this thread fills with the lengths (q) of the vectors that these modules
+    return."""
+    found: dict[str, Tensor] = {}
+    with ExitStack() as hooks:
+        for name in names:
+            def keep(_module: object, _given: object, output: Any, name: str = name) -> None:
+                found[name] = (output[0] if isinstance(output, tuple) else output).norm(dim=-1)[0]
+            hooks.enter_context(network.get_submodule(name).register_forward_hook(for_this_thread(keep)))
+        yield found
 
 
 def _replacement(output: "Tensor", edit: Silence | Patch,

@@ -192,7 +192,14 @@ class NetworkModel:
                 maps, verification, output = self.reported(asked, report)
             else:
                 session = self.session(query.edits, asked.lengths, lambda done, text: report(0.05 + 0.85 * done, text))
-                output = forward_pass.run(session, lambda: self.call(asked.tensors))
+                beside = self.wiring.beside
+                with forward_pass.lengths_of(self.network, {*beside, *(path for path, *_ in beside.values())}) as found:
+                    output = forward_pass.run(session, lambda: self.call(asked.tensors))
+                for call in session.calls:
+                    if call.module in beside:
+                        path, *factors = beside[call.module]
+                        own, other = factors[0] * found[call.module], factors[1] * found[path]
+                        call.beside = (own / (own + other)).float().cpu().numpy()
                 report(0.92, "checking the picture")
                 maps, verification = self._captured(session, asked, self.wiring)
             notes = asked.notes + (SIGNED,) * any(each.signed for each in maps)
@@ -208,11 +215,6 @@ class NetworkModel:
             if slot is None:
                 raise UserError(f"{self.card.title} used {call.module} in a way that did not occur when it was "
                                 f"verified; try another text or model.")
-            if call.module in wiring.beside:
-                other, *factors = wiring.beside[call.module]
-                own, theirs = (factor * session.lengths[name] for name, factor in zip(
-                    (call.module, other), factors, strict=True))
-                call.beside = (own / (own + theirs).clamp_min(1e-30)).float().cpu().numpy()
             layers.append(call.layer(slot.index))
             members[slot.kind].append(layers[-1])
         verification = verify.check_answer(session.calls, layers, wiring, session.edits, session.patched_outputs)

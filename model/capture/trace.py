@@ -518,10 +518,8 @@ def reader_of(mixed: np.ndarray, calls: list[ModuleCall]) -> tuple[ModuleCall | 
     """Find W_O, the first matrix whose input is the heads' outputs, mixed (q, head, d_v), and the gate in between, or
     None: (q, head, d_v), or (q, head, 1) for one number per head."""
     wide = [call for call in calls if call.input.size == mixed.size and not _is_norm(call)]
-    norms = [norm for norm in _norms([call for call in calls if call.input.size == mixed.size])
-             if norm.kind == "rms" and norm.bias is None and close(norm.input, mixed.reshape(norm.input.shape))]
-    scales = [(norm.scales[:, None] * norm.gain).reshape(mixed.shape) for norm in norms
-              if norm.input.shape[0] == len(mixed)]
+    scales = [(norm.scales[:, None] * norm.gain).reshape(mixed.shape) for norm in _norms(calls) if norm.kind == "rms"
+              and norm.bias is None and close(norm.input, mixed.reshape(len(mixed), -1))]
     for call in wide:
         if close(call.input, mixed.reshape(call.input.shape)):
             return call, None

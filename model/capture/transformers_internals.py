@@ -64,6 +64,14 @@ def difference_of(module: Any) -> "tuple[nn.Module, float] | None":
     return module.groupnorm, float(one - two + module.lambda_init)
 
 
+def mamba_beside(network: "nn.Module") -> dict[str, tuple[str, float, float]]:
+    """Return, by module of attention, the Mamba path beside it, and the factors with which the layer adds attention and
+    that path (Falcon-H1)."""
+    return {f"{name}.self_attn": (f"{name}.mamba", block.attn_out_multiplier, block.ssm_out_multiplier)
+            for name, block in network.named_modules() if hasattr(block, "ssm_out_multiplier")
+            and hasattr(block, "self_attn")}
+
+
 def make_eager(network: "PreTrainedModel") -> None:
     """Switch the whole network to eager attention with eager masks. Families that ignore the registry also ignore
     transformers' own switch and would keep masks made for the fused kernel; BLOOM would then attend to later tokens."""

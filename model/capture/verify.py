@@ -12,11 +12,10 @@ import numpy as np
 
 from clearhead.model.capture import forward_pass, trace
 from clearhead.model.capture.forward_pass import Call, Unsupported
-from clearhead.model.capture.transformers_internals import set_attention
+from clearhead.model.capture.transformers_internals import mamba_beside, set_attention
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Causal, Dense, Full
 from clearhead.model.core.memory import Shape
-from clearhead.model.core.models import same_numbers
 from clearhead.model.core.query import Edit, Kind, Patch, Silence, first_line, frozen, head_label, largest
 from clearhead.model.core.record import Layer, Reported, Verification
 
@@ -33,9 +32,6 @@ def _slack(layer: Layer, rows: np.ndarray | slice, keys: slice, rounding: float)
     """Return how far the rounding of scores, and of weights, can move each weight (head, row, key). A score is rounded
     after the product, the scale and the mask, each time by half of `rounding`; shifts of scores by up to d move a
     weight w by at most w (1 - w) (exp(2 d) - 1)."""
-    if layer.minus is not None:
-        own, other = (_slack(each, rows, keys, rounding) for each in (replace(layer, minus=None), layer.minus))
-        return np.asarray(own + abs(layer.minus_factor) * other, np.float32)
     weights = layer.weights(slice(None), rows, keys)
     shift = 2 * rounding * np.abs(layer.scores(slice(None), rows, keys)).max(2, keepdims=True)
     moved = weights * (1 - weights) * np.expm1(2 * np.minimum(shift, 1)) + rounding * weights
@@ -106,17 +102,9 @@ def wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tup
     if not best.same:
         second = _wire(network, forward, lengths, names, forward_pass.MASKED)
         best = second if second.same else best
-    watch(network, best)
-    return best
-
-
-def watch(network: "nn.Module", wiring: Wiring) -> None:
-    """Add the hooks that measure gates after heads, and what paths beside attention give."""
-    for name in wiring.gated:
+    for name in best.gated:
         network.get_submodule(name).register_forward_pre_hook(forward_pass.read_gate)
-    for name, (other, *_) in wiring.beside.items():
-        for path in (name, other):
-            network.get_submodule(path).register_forward_hook(forward_pass.read_lengths)
+    return best
 
 
 def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tuple[int, int | None],
@@ -124,7 +112,7 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
     session = forward_pass.Session(names)
     try:
         set_attention(network, implementation)
-        with trace.watch_calls(network, _with_mamba(network)) as modules:
+        with trace.watch_calls(network) as modules:
             forward_pass.run(session, forward)
     except Unsupported:
         raise
@@ -147,7 +135,7 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
     shapes = {_id(call): _shape(call) for call in session.calls}
     load_error = max((error for error, _ in errors.values()), default=math.inf)
     found = Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons), _gated(layers, modules), same,
-                   _beside(slots.values(), modules), _others(network, slots.values()))
+                   mamba_beside(network), _others(network, slots.values()))
     return replace(found, reasons=check_answer(session.calls, [*layers.values()], found).reasons)
 
 
@@ -221,34 +209,10 @@ MIXERS = {"mamba": "mamba", "linear attention": "delta|lightning|linear_?att", "
           "convolution": "conv", "feed-forward": "mlp|moe|feed_?forward|ffn"}
 
 
-def _mixers(block: "nn.Module") -> list[str]:
-    """Return what the modules of a layer are, besides softmax attention, by their names and classes."""
-    names = [f"{name} {type(module).__name__}".lower() for name, module in block.named_modules()]
-    return [kind for kind, said in MIXERS.items() if any(re.search(said, name) for name in names)]
-
-
-def _with_mamba(network: "nn.Module") -> set[str]:
-    """Return the names of the modules that contain a Mamba path and other parts."""
-    return {name.rpartition(".")[0] for name, module in network.named_modules()
-            if re.search(MIXERS["mamba"], name.rpartition(".")[2]) and list(module.children())}
-
-
-def _beside(slots: Collection[forward_pass.Slot],
-            modules: "dict[str, trace.ModuleCall]") -> dict[str, tuple[str, float, float]]:
-    """Return, by module of attention, the Mamba path beside it in a probe, and the factors with which both add up to
-    the change that the next norm reads (Falcon-H1). Anything else is no path beside attention."""
-    found = {}
-    for name in {slot.module for slot in slots} & modules.keys():
-        parent = name.rpartition(".")[0]
-        inside = [call for path, call in modules.items() if path.startswith(parent + ".")]
-        for other in (call for call in inside if re.fullmatch(rf"{re.escape(parent)}\.[^.]*mamba[^.]*", call.name)):
-            parts = np.stack([modules[name].output, other.output]).astype(np.float64)
-            for change in (call.input - modules[parent].input for call in inside
-                           if call.input.shape == parts.shape[1:] and call.order > modules[name].order):
-                factors = np.linalg.lstsq(parts.reshape(2, -1).T, change.ravel(), rcond=None)[0]
-                if same_numbers(np.einsum("p,ptd->td", factors, parts), change):
-                    found[name] = (other.name, *np.abs(factors).tolist())
-    return found
+def _mixer(block: "nn.Module") -> str:
+    """Return what a layer without softmax attention is, by the names and classes of its modules."""
+    names = " ".join(f"{name} {type(module).__name__}" for name, module in block.named_modules()).lower()
+    return next((kind for kind, said in MIXERS.items() if re.search(said, names)), "other")
 
 
 def _others(network: "PreTrainedModel",
@@ -260,14 +224,13 @@ def _others(network: "PreTrainedModel",
     for slot in slots:
         if layer_number(slot.module) is not None:
             stacks.setdefault(trace.block_name(slot.module).rpartition(".")[0], []).append(slot)
-    types = getattr(network.config.get_text_config(), "layer_types", None) or ()
     found = {}
     for stack, members in stacks.items():
         numbers, blocks = [slot.index for slot in members], network.get_submodule(stack)
         own = numbers == sorted(numbers) and all(slot.index == layer_number(slot.module) for slot in members)
         if isinstance(blocks, nn.ModuleList) and own:
-            found[members[0].kind] = tuple((index, (*_mixers(block), *types[index:index + 1], "other")[0])
-                                           for index, block in enumerate(blocks) if index not in numbers)
+            found[members[0].kind] = tuple((index, _mixer(block)) for index, block in enumerate(blocks)
+                                           if index not in numbers)
     return found
 
 

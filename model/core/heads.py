@@ -146,7 +146,7 @@ def pooled_weights(layer: Layer | Reported, pool: tuple[int, int], heads: slice 
     cells = np.zeros((len(range(layer.heads)[heads]), high, wide), np.float32)
     for rows, keys, block in weight_blocks(layer, heads, size=max(1, ROWS // pool[0]) * pool[0]):
         top, first = rows.start // pool[0], keys.start // pool[1]
-        if isinstance(layer, Layer) and layer.minus is not None:
+        if layer.minus is not None:
             block = np.minimum(np.abs(block), 1)
         pooled = _pooled(block, pool, keys.start % pool[1])
         cells[:, top:top + pooled.shape[1], first:first + pooled.shape[2]] = pooled
@@ -236,7 +236,7 @@ MEASURES = (
 )
 GATE = Measure("gate", "passes its gate", r"\lVert g_i \odot o_i \rVert / \lVert o_i \rVert",
                "share of the output's length", "Qiu et al. 2025")   # not of the weights, so no atlas has it
-UNSIGNED = {"entropy", "distance"}   # measures without a meaning if weights can be negative
+UNSIGNED = ("entropy", "distance")   # measures without a meaning if weights can be negative
 BY_NAME = {measure.name: measure for measure in (*MEASURES, GATE)}
 
 
@@ -322,6 +322,7 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
     """Compute every measure that applies to this kind of attention, for every head."""
     special, square = np.array(attention_map.keys.special), attention_map.kind.base is not Kind.CROSS
     values, uniform, left_out = [], [], []
+    gated = any(layer.gate is not None for layer in attention_map.layers)
     baselines: dict[int, dict[str, np.ndarray]] = {}   # keyed by the mask's id, since layers share masks
     for layer in attention_map.layers:
         key, shape, sees = id(layer.allowed), layer.shape[1:], ~layer.sees_nothing
@@ -333,14 +334,11 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
         values.append(_means(weight_blocks(layer), sees, special, square))
         uniform.append({name: np.broadcast_to(numbers, layer.heads) for name, numbers in baselines[key].items()})
         left_out.append((~sees).sum(1))
-    if attention_map.signed:   # needs weights from 0
-        for each in (*values, *uniform):
-            for name in UNSIGNED & each.keys():
-                del each[name]
-    gates = [layer.gate if isinstance(layer, Layer) else None for layer in attention_map.layers]
-    if any(gate is not None for gate in gates):
-        for values_of, uniform_of, gate, layer in zip(values, uniform, gates, attention_map.layers, strict=True):
-            uniform_of[GATE.name] = np.full(layer.heads, np.nan)
-            values_of[GATE.name] = uniform_of[GATE.name] if gate is None else gate.mean(1, dtype=np.float64)
-    return HeadMeasures(attention_map.kind, head_ids(attention_map), joined(values), joined(uniform),
+        if gated:
+            uniform[-1][GATE.name] = nothing = np.full(layer.heads, np.nan)
+            values[-1][GATE.name] = nothing if layer.gate is None else layer.gate.mean(1, dtype=np.float64)
+    numbers = joined(values)
+    for name in UNSIGNED if attention_map.signed else ():
+        numbers.pop(name, None)
+    return HeadMeasures(attention_map.kind, head_ids(attention_map), numbers, joined(uniform),
                         np.concatenate(left_out))

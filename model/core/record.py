@@ -247,11 +247,8 @@ class Layer:
 
     @property
     def sparse(self) -> Sparse | None:
-        """The keys that the model chose for each query, before any edit; None if it does not choose."""
-        allowed = self.allowed
-        while isinstance(allowed, Hidden | Narrowed):
-            allowed = allowed.base
-        return allowed if isinstance(allowed, Sparse) else None
+        """The keys that the model chose for each query; None if it does not choose, or an edit hides some."""
+        return self.allowed if isinstance(self.allowed, Sparse) else None
 
     @property
     def described(self) -> str:
@@ -282,6 +279,10 @@ class Reported:
     allowed: Mask
     sink_share: np.ndarray | None = None   # float32 (head, query), the sink's share of each row
     tolerance: float = ROW_SUM_TOLERANCE   # allowed difference of a row's sum, including the sink's share, from 1
+
+    # what only a captured layer can have
+    gate = beside = minus = sparse = temperature = None
+    described = "attention"
 
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"
@@ -333,8 +334,7 @@ class AttentionMap:
 
     def __post_init__(self) -> None:
         shapes, numbers = {layer.shape[1:] for layer in self.layers}, {layer.index for layer in self.layers}
-        doubled = len(numbers | {index for index, _ in self.others}) < len(self.layers) + len(self.others)
-        if shapes != {(len(self.queries), len(self.keys))} or doubled:
+        if shapes != {(len(self.queries), len(self.keys))} or len(numbers) < len(self.layers):
             raise ValueError(f"{self.kind}: expected layers, each once, over {len(self.queries)} queries and "
                              f"{len(self.keys)} keys, got {shapes}")
 
@@ -351,7 +351,7 @@ class AttentionMap:
     @property
     def signed(self) -> bool:
         """Whether weights can be negative, because a second softmax is subtracted."""
-        return any(isinstance(layer, Layer) and layer.minus is not None for layer in self.layers)
+        return any(layer.minus is not None for layer in self.layers)
 
     def check_unsigned(self, what: str) -> None:
         """Raise UserError, which says `what` needs weights from 0, if weights can be negative."""

@@ -129,7 +129,8 @@ class DisplayedHead:
     notes: tuple[str, ...]         # sentences on how this differs from the unfiltered head
     blind: tuple[int, ...] = ()    # rows whose mask allows no key
     sparse: bool = False           # whether the model chose the keys of each row
-    signed: bool = False           # whether numbers go below 0 or above 1
+    # largest number, without a sign, of one whose numbers go below 0 or above 1; None for weights from 0 to 1
+    bound: float | None = None
 
     def row_of(self, token: int | None) -> int | None:
         """Return the row of this query token, or None if it is not shown."""
@@ -194,12 +195,13 @@ def _by_word(weights: np.ndarray, nothing: np.ndarray, rows: tuple[AxisItem, ...
 
 
 def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
-    """Keep the fewest largest weights of each row that reach `share` of its sum and set the others to 0. Arrays are
-    float32 (row, column)."""
-    order = np.argsort(-weights, axis=1, kind="stable")
-    ranked = np.take_along_axis(weights, order, 1)
+    """Keep the fewest largest weights of each row that reach `share` of its sum and set the others to 0, whatever their
+    signs. Arrays are float32 (row, column)."""
+    sizes = np.abs(weights)
+    order = np.argsort(-sizes, axis=1, kind="stable")
+    ranked = np.take_along_axis(sizes, order, 1)
     before = np.cumsum(ranked, axis=1) - ranked
-    needed = before < share * weights.sum(1, keepdims=True) - 1e-7
+    needed = before < share * sizes.sum(1, keepdims=True) - 1e-7
     return np.where(np.take_along_axis(needed, np.argsort(order, axis=1), 1), weights, np.float32(0))
 
 
@@ -245,10 +247,8 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
         return _pooled(attention_map, layer, view)
     all_rows, all_columns = axis_items(attention_map.queries, view.words), axis_items(attention_map.keys, view.words)
     weights, scores = heads.weights(layer, view.head), heads.scores(layer, view.head)
-    if attention_map.signed:   # these filters need weights from 0
-        view = replace(view, keep=1.0, renormalise=False)
     nothing = layer.sees_nothing[view.head]
-    if view.gated and isinstance(layer, Layer) and layer.gate is not None:
+    if view.gated and layer.gate is not None:
         weights = weights * layer.gate[view.head][:, None]
     if view.words:
         weights, scores = _by_word(weights, nothing, all_rows, all_columns), None
@@ -258,14 +258,15 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
         raise UserError("These filters leave nothing to show; show special tokens again or choose all "
                         "quadrants.")
     cut = len(rows) < len(all_rows) or len(columns) < len(all_columns)
+    shown = _filtered(weights[np.ix_(rows, columns)], view)
+    most = max(float(np.abs(shown).max()), ABOVE)
     blind = tuple(at for at, row in enumerate(rows) if nothing[list(all_rows[row].tokens)].all())
     return DisplayedHead(view.kind, view.layer, view.head, tuple(all_rows[row] for row in rows),
                          tuple(all_columns[column] for column in columns),
-                         _filtered(weights[np.ix_(rows, columns)], view),
-                         None if scores is None else np.ascontiguousarray(scores[np.ix_(rows, columns)]),
+                         shown, None if scores is None else np.ascontiguousarray(scores[np.ix_(rows, columns)]),
                          _notes(layer, view, cut) + _blind_notes([all_rows[rows[at]] for at in blind], len(rows)),
-                         blind, isinstance(layer, Layer) and layer.sparse is not None,
-                         attention_map.signed or float(weights.max()) > 1 + ABOVE)
+                         blind, layer.sparse is not None,
+                         most if attention_map.signed or most > 1 + ABOVE else None)
 
 
 def _blind_notes(blind: list[AxisItem], count: int) -> tuple[str, ...]:
@@ -315,15 +316,15 @@ def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
         notes.append(", ".join(text for text, on in filters if on) + f"; {sums}")
     if (layer.sink if isinstance(layer, Layer) else layer.sink_share) is not None:
         notes.append("this layer has a sink: rows sum to 1 minus its share")
-    if isinstance(layer, Layer) and layer.minus is not None:
+    if layer.minus is not None:
         notes.append(f"signed: a softmax minus λ = {layer.minus_factor:.3f} times a second one, so rows sum to "
                      f"1 − λ = {1 - layer.minus_factor:.3f}; struck through: negative".replace("-", "−"))
-    if isinstance(layer, Layer) and layer.sparse is not None:
+    if layer.sparse is not None:
         notes.append(f"sparse: the model chooses at most {layer.sparse.most} of {layer.shape[2]} keys for each query "
                      f"and does not look at the others")
-    if view.gated and isinstance(layer, Layer) and layer.gate is not None:
+    if view.gated and layer.gate is not None:
         notes.append("weight × gate: each row times the share of the output that passes what follows the head")
-    if isinstance(layer, Layer) and layer.temperature is not None and layer.temperature[view.head] != 1:
+    if layer.temperature is not None and layer.temperature[view.head] != 1:
         notes.append(f"temperature {layer.temperature[view.head]:g} inside the model")
     return tuple(notes)
 

@@ -15,10 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearhead.model.capture.forward_pass import Unsupported, register
+from clearhead.model.capture.forward_pass import Unsupported, read_gate, register
 from clearhead.model.capture.signature import settings_in, signature
 from clearhead.model.capture.transformers_internals import attention_of, head_of
-from clearhead.model.capture.verify import Wiring, watch
 from clearhead.model.core.query import IN_MEMORY, Kind, Progress, UserError, first_line, frozen, quiet
 from clearhead.model.core.torch_runs import stop_between_layers
 from clearhead.model.pretrained import accounting
@@ -28,6 +27,7 @@ from clearhead.model.pretrained.load import SUFFIX, ModelFiles, opening
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from clearhead.model.capture.verify import Wiring
     from clearhead.model.pretrained import Network
     from clearhead.model.pretrained.model import PretrainedModel
     from clearhead.model.pretrained.vision.picture_model import TwoTowers
@@ -38,7 +38,7 @@ SHOWN = 8            # digits of a fingerprint in a title
 # largest difference between the outputs of the owner's attention implementation and of ours, relative to the largest
 # output: in float32, and in rounding errors of smaller types
 SAME, ROUNDINGS = 1e-3, 16
-HOOKS = ("_forward_pre_hooks", "_forward_hooks")   # where torch keeps a module's hooks, by number
+PRE = "_forward_pre_hooks"   # where torch keeps a module's hooks of this kind, by number
 # settings of a configuration during a pass: outputs are read by name, and a pass reads one text once
 PLAIN = {"return_dict": True, "use_cache": False, "_output_attentions": False, "output_hidden_states": False}
 
@@ -149,8 +149,7 @@ class Given:
             undo.enter_context(torch.compiler.set_stance("force_eager"))
         for module in self.module.modules():
             undo.callback(setattr, module, "training", module.training)
-            for hooks in (vars(module)[name] for name in HOOKS):
-                undo.callback(_remove_new, hooks, {*hooks})
+            undo.callback(_remove_new, vars(module)[PRE], {*vars(module)[PRE]})
             module.training = False
         for settings in settings_in(self.module):
             undo.callback(_restore, settings, dict(settings))
@@ -158,8 +157,8 @@ class Given:
             if self._attention:
                 settings["_attn_implementation_internal"] = self._attention
         stop_between_layers(self.network)
-        if self._wiring is not None:
-            watch(self.network, self._wiring)
+        for name in self._wiring.gated if self._wiring else ():
+            self.network.get_submodule(name).register_forward_pre_hook(read_gate)
 
     def _build(self) -> "PretrainedModel | TwoTowers":
         from clearhead.model.pretrained import build

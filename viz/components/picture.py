@@ -91,7 +91,7 @@ class Head:
 
     def __post_init__(self) -> None:
         require(bool(self.pictures) and self.view.lens != "picture")
-        require(self.bound is None or 1e-9 <= self.bound <= 1e9)
+        require(self.reach is None or 1e-9 <= self.reach <= 1e9)
         shape = self.open.weights.shape
         require(len(shape) == 2 and min(shape) > 0 and max(shape) <= MAX_UNPOOLED)
         for shown in self.pictures:
@@ -108,9 +108,7 @@ class Head:
     @property
     def reach(self) -> float | None:
         """The number at full colour if colours are symmetric around 0, and None if weights go from 0 to 1."""
-        if self.bound is not None or not any(shown.signed for shown in self.pictures):
-            return self.bound
-        return max(1e-9, *(float(np.abs(np.nan_to_num(shown.weights)).max()) for shown in self.pictures))
+        return self.bound or self.open.bound
 
     def caption(self) -> str:
         """Name the head and describe the weights of the token in focus or of the pair."""
@@ -161,10 +159,8 @@ class Head:
             "sums": bound is None and _sums_to_one(shown), "bound": bound, "absent": _absent(shown.weights),
             "blind": list(shown.blind), "notes": list(shown.notes), "height": height}
         words = strings("components")["view"]
-        if shown.sparse:
-            header["text"] = {**words, "masked": words["unchosen"]}
-        if self.bound is None and bound is not None:
-            header["text"] = {**words, "change": words["weight"], "picture_signed": words["picture"]}
+        header["text"] = words | ({"masked": words["unchosen"]} if shown.sparse else {}) | (
+            {} if self.bound else {"change": words["weight"], "picture_signed": words["picture"]})
         sections = {"weights": np.stack([root_codes(np.nan_to_num(head.weights)) if bound is None
                                          else signed_codes(head.weights, bound) for head in self.pictures])}
         if shown.scores is not None:

@@ -103,7 +103,7 @@ def test_differential_heads_are_signed_maps_of_pairs(tmp_path):
         np.testing.assert_allclose(layer.head_outputs(slice(0, 29)).swapaxes(0, 1), wanted, atol=1e-4)
         assert ours.min() < -0.1 and layer.described == "differential attention"
     shown = Head((displayed_head(record, View(Kind.CAUSAL, 1, 1, keep=0.5)),), View(Kind.CAUSAL, 1, 1))
-    assert shown.reach == pytest.approx(np.abs(shown.open.weights).max()) and "λ = " in shown.open.notes[0]
+    assert shown.reach == pytest.approx(np.abs(heads.weights(layers[1], 1)).max()) and "λ = " in shown.open.notes[1]
     with pytest.raises(UserError, match="subtract a second softmax"):
         patterns.fit(record[Kind.CAUSAL])
     assert "entropy" not in heads.measure(record[Kind.CAUSAL]).values

@@ -159,7 +159,7 @@ def _matrix_plan(shown: DisplayedHead, view: View, bound: float | None, paper: P
     bar, ticks, name = theme.ramp(), weight_ticks(view.scale), weight_name(view.scale)
     if bound:
         bar, ticks = theme.ramp(stops=theme.SIGNED["light"]), signed_ticks(bound)
-        name = weight_name(view.scale) if shown.signed else f"{WORDS['change']}, {WORDS['scales'][view.scale]}"
+        name = weight_name(view.scale) if shown.bound else f"{WORDS['change']}, {WORDS['scales'][view.scale]}"
     return PicturePlan(side + width, NAME + head + max(height, named[1]), WORDS[kind] + sums, notes, paint, bar,
                        ticks, name, pair=_pair_words(shown, view), signed=bool(bound))
 

@@ -153,8 +153,7 @@ def _picture(page: PageContext, tour: bool) -> None:
     # the open head is drawn first, because it is what a click requests
     with right, st.container(key="heads-open"):
         offer_picture("head", explorer.open_head(page, record, view, measures), (record,), view)
-        explorer.gate(record, view)
-        explorer.beside(record, view)
+        explorer.around(record, view)
         if page["predict"] == "shown":
             score_panel(page, record, view)
     with left:

@@ -226,26 +226,20 @@ def open_head(page: PageContext, record: AttentionRecord, view: View, measures: 
     return shown
 
 
-def gate(record: AttentionRecord, view: View) -> None:
-    """Say how much of the open head's output passes the gate behind it, if there is one."""
-    attention_map, passes, token = record[view.kind], _gate(record, view), view.token or 0
-    if passes is not None:
-        st.caption(WORDS("gate", token=token_label(attention_map.queries, token),
-                         share=format_share(passes[token]), mean=format_share(passes.mean())))
-
-
-def beside(record: AttentionRecord, view: View) -> None:
-    """Say how much attention contributes in a layer that also has a Mamba path."""
+def around(record: AttentionRecord, view: View) -> None:
+    """Say how much of the open head's output passes the gate behind it, and how much attention contributes beside a
+    Mamba path, if there are any."""
     layer, token = record[view.kind].layer(view.layer), view.token or 0
-    if isinstance(layer, Layer) and layer.beside is not None:
-        st.caption(WORDS("beside", layer=view.layer, token=token_label(record[view.kind].queries, token),
-                         share=format_share(layer.beside[token]), mean=format_share(layer.beside.mean())))
+    for name, shares in (("gate", _gate(record, view)), ("beside", layer.beside)):
+        if shares is not None:
+            st.caption(WORDS(name, layer=view.layer, token=token_label(record[view.kind].queries, token),
+                             share=format_share(shares[token]), mean=format_share(shares.mean())))
 
 
 def _gate(record: AttentionRecord, view: View) -> np.ndarray | None:
     """Return how much of the open head's output passes what follows it, (query), or None if nothing follows it."""
-    layer = record[view.kind].layer(view.layer)
-    return layer.gate[view.head] if isinstance(layer, Layer) and layer.gate is not None else None
+    gate = record[view.kind].layer(view.layer).gate
+    return None if gate is None else gate[view.head]
 
 
 def _display(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None, why: str) -> None:
@@ -267,13 +261,11 @@ def _display(page: PageContext, record: AttentionRecord, view: View, measures: H
             toggle(WORDS[name], choose, name, getattr(view, name))
         if _gate(record, view) is not None:
             toggle(WORDS["gated"], choose, "gated", view.gated)
-        if not record[view.kind].signed:
-            slider(WORDS["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
-                   key="slider-keep", turn=lambda share: choose(keep=share))
+        slider(WORDS["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
+               key="slider-keep", turn=lambda share: choose(keep=share))
         if view.lens == "picture":
             slider_for(page, "opacity", WORDS["opacity"], OPACITIES, say=lambda share: format_share(share, 0))
-        if not record[view.kind].signed:   # needs weights from 0, like the slider above
-            toggle(WORDS["renormalise"], choose, "renormalise", view.renormalise)
+        toggle(WORDS["renormalise"], choose, "renormalise", view.renormalise)
         if Kind.CROSS in record.kinds:
             toggle_for(page, "written", WORDS["written"])
         if 1 in record[view.kind].queries.segments and view.kind.base is not Kind.CROSS:
