@@ -216,6 +216,12 @@ def start(settings: Settings) -> Training:
     return training
 
 
+def find(name: str) -> Training | None:
+    """Return the training with this name, None if there is none any more."""
+    with _lock:
+        return next((training for training in _all if training.name == name), None)
+
+
 def end(training: Training) -> None:
     """End a training that is no longer watched."""
     with _lock:

@@ -26,7 +26,7 @@ UNREAD = """() => {
     const prose = "h2, h3, [data-said], [data-said] p, [class*=st-key-predict-] p, .st-key-screen-remember li";
     while (roots.length) for (const each of roots.pop().querySelectorAll("*")) {
         if (each.shadowRoot) roots.push(each.shadowRoot);
-        const text = [...each.childNodes].map(({ data = "" }) => data).join("").trim();
+        const text = [...each.childNodes].map((each) => each.nodeType === 3 ? each.data : "").join("").trim();
         const least = each.matches(prose) ? large : /^[−\\d\\u200b]?$/.test(text) ? 0 : 14;
         if (text && each.checkVisibility() && !each.closest(apart) && size(each) < least - 0.1) {
             found.push(`${size(each).toFixed(1)}: ${text.slice(0, 30)}`);

@@ -54,6 +54,8 @@ def test_training_ends_with_its_page(watch, app):
     expect(title.filter(has_not_text=first)).not_to_have_count(0, timeout=PATIENCE)   # the heads follow the training
     other, = links.opened(app.address, {})                            # somebody else is served meanwhile
     assert other.wrong == [] and "head" in other.bodies
+    seen.page.reload()
+    expect(title.filter(has_not_text=first)).not_to_have_count(0, timeout=PATIENCE)   # F5 does not end it
     assert len(trainings(server)) == 1
     seen.main.get_by_role("button", name=words["stop"], exact=True).click()
     expect(seen.main.get_by_text("Stopped at step")).to_be_visible(timeout=PATIENCE)

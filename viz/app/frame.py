@@ -129,6 +129,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     if now.state.present:
         prepare(name in lessons())
     context.follow()
+    listen_for_keys(context, name in lessons())
     with flex_row("center", key="page-head"):
         st.html(f"<h1>{page.title}</h1>", width="stretch")
         if not now.state.present:
@@ -140,7 +141,6 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
             mark_terms(context)
         show_next(context)
     state_what_is_shown(context)
-    listen_for_keys(context, name in lessons())
 
 
 def main() -> None:

@@ -22,14 +22,14 @@ Event = TypeVar("Event")
 
 @functools.cache
 def registered(name: str, file: str, function: str, otherwise: str | None = "",
-               isolate_styles: bool = True) -> Callable[..., object]:
+               isolate_styles: bool = True, before: str = "") -> Callable[..., object]:
     """Register a Streamlit component once and return it. Its JavaScript is a function of a module: see
-    files.module_code."""
+    files.module_code. before: code that runs while the module is being loaded."""
     import streamlit as st  # neither is needed to pack messages
 
     from clearhead.viz.components.files import module_code
 
-    code = module_code(file, function, otherwise)
+    code = before + module_code(file, function, otherwise)
     return st.components.v2.component(f"clearhead_{name}", js=code, isolate_styles=isolate_styles)
 
 

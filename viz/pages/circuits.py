@@ -150,9 +150,10 @@ def _paths(page: PageContext, found: Mechanisms) -> None:
 def _path_fields(page: PageContext, found: Mechanisms) -> None:
     """Draw the fields for the twin sentence, the two words, and the two ends of the path."""
     words, turned = WORDS["paths"], page.controls
-    example = words["examples"].get(page.model, words["examples"]["other"])
-    st.button(words["example"], key="paths-example", type="tertiary", icon=":material/edit_note:", on_click=page.set,
-              kwargs=dict(zip(("text", "twin", "answer", "rival"), example, strict=True)))
+    example = words["examples"].get(page.model, () if desk.vocabulary(page.model) else words["examples"]["other"])
+    if example:   # a small model can read only its own
+        st.button(words["example"], key="paths-example", type="tertiary", icon=":material/edit_note:",
+                  on_click=page.set, kwargs=dict(zip(("text", "twin", "answer", "rival"), example, strict=True)))
     text_for(page, "twin", words["twin"], 300)
     heads = {number: head_label(*head) for number, head in enumerate(found.heads)}
     first = found.heads[0][0]

@@ -215,6 +215,7 @@ def asked_on_click(page: PageContext, question: Question[Any], words: Mapping[st
             answer = page.ask(question, height=0)
         except UserError:
             _RUNNING.put(None)
+            place.button(words["run"], key=f"{key}-again", on_click=_RUNNING.put, args=(question,))
             raise
     place.empty()
     return answer

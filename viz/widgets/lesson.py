@@ -325,6 +325,11 @@ class Section(Texts):
         value = (self.page[control] + 1) % (int(self._declared(control).high) + 1)
         self.button(label, **{control: value}, **changes)
 
+    def beside(self, *widths: float) -> list[DeltaGenerator]:
+        """Draw columns of these relative widths for a question and its picture; while presenting, when `section` draws
+        the question, each has the whole width."""
+        return [st.container() for _ in widths] if self.page.present else split(*widths)
+
     def presets(self, control: str, values: Mapping[str, object]) -> None:
         """Draw a row of buttons, named in the table `presets`, that set a control to one of these values."""
         with flex_row(gap="small"):

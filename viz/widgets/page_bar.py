@@ -30,6 +30,12 @@ from clearhead.viz.widgets.my_lesson import HOME, add_screens, place_of, planned
 WORDS, SHARE = strings("present"), strings("share")
 
 COOKIE, OFF = "clearhead_shortcuts", "off"
+# keeps the keys that are pressed before js/presentation.js is loaded, which takes seconds on a busy machine
+EARLY = """if (!globalThis.clearheadEarly) {
+  const early = globalThis.clearheadEarly = [], typed = "input, textarea, [contenteditable=true]";
+  addEventListener("keydown", (event) => globalThis.clearheadKeys || event.target.closest(typed) || early.push(event));
+}
+"""
 _SHORTCUTS = Kept("")   # the reader's setting in this session; "" for the browser's stored one
 FINEST = 20   # QR version (97 modules wide) that a camera at the back of a room can still read
 _WHOSE = Kept("")   # the kind of link last chosen
@@ -150,8 +156,8 @@ def _order(lesson: bool) -> list[str]:
 
 
 def listen_for_keys(page: PageContext, lesson: bool) -> None:
-    """Listen for keys. Call it last, because its element takes up a line. lesson: whether the page has several screens.
-    This is a fragment, so changing the screen does not rerun the page."""
+    """Listen for keys. Call it before the page is drawn, which may take a while. lesson: whether the page has several
+    screens. This is a fragment, so changing the screen does not rerun the page."""
     turned = False
 
     def hand_on() -> None:
@@ -175,7 +181,7 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
                  "lesson": _order(lesson), "only": only, "place": place, "planned": planned(page), "back": went_back(),
                  "text": WORDS} if state.present else {}
         # data must be in a list, like the slider's message
-        keys = registered("keys", "js/presentation.js", "module.keys", isolate_styles=False)
+        keys = registered("keys", "js/presentation.js", "module.keys", isolate_styles=False, before=EARLY)
         letters = shortcuts() and not state.guest
         keys(key="presentation", data=[{"on": state.present, "letters": letters} | words], on_event_change=hand_on)
 

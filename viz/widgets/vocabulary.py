@@ -38,7 +38,7 @@ def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageCon
         wanted = READERS["translate" if len(record.kinds) > 1 else "read"]
         if entry := sources.catalogue().get(wanted):
             offer(page, entry)
-    vocabulary(card.id, card.title, lambda text: _read(page, text), expanded=True)
+    vocabulary(card.id, card.title, lambda text: _read(page, text))
 
 
 def example_of(model: str) -> str:
@@ -50,14 +50,14 @@ def _read(page: PageContext, text: str) -> None:
     page.set(text=text, text_b=None, target=None)
 
 
-def vocabulary(model: str, title: str, use: Callable[[str], None], expanded: bool = False) -> None:
+def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
     """Draw an expander with every phrase that the model knows; draws nothing for a model that reads any word.
-    use(text): called with the sentence to read. expanded: whether it is initially open."""
+    use(text): called with the sentence to read."""
     groups = desk.vocabulary(model)
     if not groups:
         return
     draft = _DRAFT.value
-    with st.expander(WORDS("title", model=escape_markdown(title)), expanded=expanded or bool(draft)):
+    with st.expander(WORDS("title", model=escape_markdown(title)), expanded=bool(draft)):
         st.markdown(WORDS("lead", n=sum(map(len, groups.values()))))
         for name, phrases in groups.items():
             st.pills(WORDS["groups"].get(name, name), phrases, format_func=escape_markdown, wrap=True,

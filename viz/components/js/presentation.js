@@ -111,14 +111,16 @@ function begin(parent) {
   // a new listener also ends this one, because Streamlit may clean up later or never
   signal.addEventListener("abort", () => shown?.end());
 
-  document.addEventListener("keydown", (event) => {
+  function press(event) {
     const [name, given] = said(event, data.on, data.letters) ?? [];
     if (!name) return;
     event.preventDefault();
     event.stopPropagation();
     if (shown) shown[name](given);
     else tell({ on: true });
-  }, { signal, capture: true });
+  }
+
+  document.addEventListener("keydown", press, { signal, capture: true });
 
   function update(call) {
     if (signal.aborted) return;   // a newer listener is active, and this one will be cleaned up
@@ -129,9 +131,11 @@ function begin(parent) {
       store("sessionStorage", BEGAN, null);
     }
     if (next === open && data.back) shown?.turn(data.screen);
-    if (next === open) return;
-    shown?.end();
-    [open, shown] = [next, next && presented(parent, data, tell)];
+    if (next !== open) {
+      shown?.end();
+      [open, shown] = [next, next && presented(parent, data, tell)];
+    }
+    for (const event of globalThis.clearheadEarly?.splice(0) ?? []) if (!data.on) press(event);
   }
   return { update, end: () => ended.abort() };
 }

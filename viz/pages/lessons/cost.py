@@ -77,7 +77,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
 def _held(page: PageContext, words: Section, width: int) -> None:
     """Draw the question with a curve to draw by hand, then the memory of each method."""
     names, lengths = words.lesson.prose["ways"], np.array(LENGTHS, float)
-    left, right = split()
+    left, right = words.beside(1, 1)
     with left:
         words.slider("width", WIDTHS)
         revealed = words.lesson.predict()

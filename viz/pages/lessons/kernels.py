@@ -77,8 +77,7 @@ def _copying(page: PageContext, words: Section) -> None:
     from clearhead.model.lessons.recurrent import SHORT, Copier, CopyQuery
 
     shipped, lengths, turned = shipped_runs(), np.array(kernels.LENGTHS), page.controls
-    # presenting has the question beside the figures, which then need the whole width
-    left, right = [st.container(), st.container()] if page.present else split(2, 3)
+    left, right = words.beside(2, 3)
     with left:
         revealed = words.lesson.predict("guess_copy")
     if not (revealed or turned["drawn"]):

@@ -20,6 +20,7 @@ from clearhead.viz.pages.training.own_run import (
     background_training,
     end_training,
     own_training,
+    take_over,
 )
 from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import escape_markdown, strings
@@ -36,7 +37,7 @@ OWN = "own"
 NAMED = 2             # number of labelled heads per score
 FRAME_SECONDS = 0.6   # seconds per snapshot while playing
 PAGE = Page("nothing", leave=end_training, controls=(
-    Words("film", "induction", 40), position("step", 10**6), Words("open", "", 20),
+    Words("film", "induction", 40), Words("run", "", 40), position("step", 10**6), Words("open", "", 20),
     Words("says", "", 300),
     Words("decoder", "induction", 200), Choice("task", "induction", ("induction", "resolver")),
     Choice("layers", "2", LAYERS), Choice("heads", "2", HEADS),
@@ -46,6 +47,7 @@ PAGE = Page("nothing", leave=end_training, controls=(
 def render(page: PageContext) -> None:
     """Draw the page."""
     words = opening("training")
+    take_over(page)
     chosen = _chosen(page)
     if chosen == OWN:
         own_training(page)

@@ -24,16 +24,24 @@ LAYERS, HEADS = ("1", "2", "3", "4"), ("1", "2", "4", "8")
 RATES = (2e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 6e-3, 1e-2, 2e-2)
 STEPS = (100, 200, 400, 600, 800, 1000, 1500, 2000, 3000, 4000, 6000)
 LOOK = 1.0       # seconds between polls of a running training
-TRAINING = Kept[Training | None](None)   # the training started in this session
+TRAINING = Kept[Training | None](None)   # the training that this session watches
+_STARTED = Kept("")                      # name of the training that this session started
 ERROR = Kept("")                         # error of the last attempt to start one
 REST = 5.0       # seconds between polls of a finished training, which keep it from expiring
 
 
 def end_training() -> None:
-    """Stop the training when the reader leaves the page."""
+    """Stop the training when the reader leaves the page. One taken over from an address may have other viewers, so it
+    ends when nobody renews its lease."""
     training, TRAINING.value = TRAINING.value, None
-    if training is not None:
+    if training is not None and training.name == _STARTED.value:
         processes.end(training)
+
+
+def take_over(page: PageContext) -> None:
+    """Go on with the training in the address, which the page started before it was reloaded."""
+    if TRAINING.value is None:
+        TRAINING.value = processes.find(page["run"])
 
 
 def own_training(page: PageContext) -> None:
@@ -46,6 +54,8 @@ def own_training(page: PageContext) -> None:
     if ERROR.value:
         st.warning(escape_markdown(ERROR.value))
         ERROR.value = ""
+    if page["run"] and training is None:
+        note(words["gone"])
     with st.container(key="own-training"):   # a stable placeholder, however often its content is redrawn
         if training is not None:
             st.fragment(_watch, run_every=LOOK if running else REST)(page, training, running)
@@ -70,9 +80,10 @@ def _start(page: PageContext) -> None:
     end_training()
     chosen = page.controls
     try:
-        TRAINING.value = processes.start(Settings(chosen["task"], int(chosen["layers"]), int(chosen["heads"]),
-                                                      chosen["rate"], chosen["steps"]))
-        page.set(step=-1, open="", says="")
+        TRAINING.value = training = processes.start(Settings(
+            chosen["task"], int(chosen["layers"]), int(chosen["heads"]), chosen["rate"], chosen["steps"]))
+        _STARTED.value = training.name
+        page.set(step=-1, open="", says="", run=training.name)
     except UserError as error:
         ERROR.value = str(error)
 
