@@ -112,10 +112,10 @@ def _offer_to_fetch(missing: NotOnDisk, part: str, needed_by: str) -> None:
 
 
 def offer_smollm2(key: str) -> None:
-    """Draw a button that downloads SmolLM2, then progress and a stop button. Draws nothing if the model is on disk or
-    downloads are disabled."""
+    """Draw a button that downloads SmolLM2, then progress and a stop button. Draws nothing if the model is on disk,
+    downloads are disabled or the page is presented."""
     offer = sources.catalogue().get("smollm2")
-    if offer is None or offer.on_disk or not sources.may_fetch():
+    if offer is None or offer.on_disk or not sources.may_fetch() or session().state.present:
         return
     if FETCHING.value[0] == offer.id:
         show_fetching(offer.id)

@@ -45,6 +45,7 @@ stays covered until the key for the next text uncovers both the answer and the p
 import functools
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
@@ -77,6 +78,7 @@ QUESTIONS = (GUESS, *CHECKS)
 # the texts of a presented section in order, by the first word of their containers' keys
 SCREEN = ("predict", "lead", "notices", "about")
 Drawn = TypeVar("Drawn")
+_TOOK = dict[str, float]()   # seconds of each section's last training on this server
 
 
 @contextmanager
@@ -303,10 +305,19 @@ class Section(Texts):
         because no screen is only a switch."""
         return self.page.present or self.toggle(control)
 
-    def idle(self, **facts: object) -> None:
-        """Say what a training will take that has not been started. While presenting, such a section has no screen."""
+    def idle(self, seconds: float, **facts: object) -> None:
+        """Say what a training will take that has not been started. While presenting, such a section has no screen.
+        seconds: what it took where it was measured, until it has run here."""
         with st.container(key=f"idle-{self.name}"):
-            st.caption(self("idle", **facts))
+            st.caption(self("idle", seconds=_TOOK.get(self.name, seconds), **facts))
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Time a training in the block for `idle`, unless its answer was at hand."""
+        begun = time.perf_counter()
+        yield
+        if (took := time.perf_counter() - begun) > 1:
+            _TOOK[self.name] = took
 
     def text(self, control: str, draw: Callable[..., Any] = st.text_input, **look: Any) -> str:
         """Draw a text field and return its text. look: as in `draw`."""

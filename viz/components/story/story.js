@@ -29,6 +29,7 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     span(line, "next", body.words[0]);
     stage.replaceChildren(...panels(body, send));
     if (same) show();
+    else if (getComputedStyle(root).getPropertyValue("--story-columns")) go(0);   // presented, where keys step through it
     else if (matchMedia("(prefers-reduced-motion: reduce)").matches) go(last());   // the whole picture
     else go(0, true);
   }

@@ -40,6 +40,7 @@ PAGE = Page("nothing", controls=(
     Choice("goal", "word", TARGETS), Number("clip", 0, 0, 100, options=(0, 0.1, 0.3, 1.0, 3.0)),
     Number("seed", 1, 1, 20, True, tuple(range(1, 6))), Switch("run")))
 PRESETS = {"same": P.start, "even": Q.start, "wrong": (0.02, 0.03, 0.05, 0.9), "never": (0.0, 0.5, 0.3, 0.2)}
+SECONDS = 12   # that the two trainings take, measured
 SHOWN = 7   # most letters and digits in a figure
 SHARES = np.concatenate([np.geomspace(0.001, 0.5, 60), 1 - np.geomspace(0.5, 0.0001, 80)[1:]])
 PAPER_STEPS = np.arange(1, 100_001, 200)
@@ -274,7 +275,7 @@ def _run(page: PageContext, words: Section) -> None:
         words.slider("seed")
     words.button("stop" if controls["run"] else "go", run=not controls["run"])
     if not controls["run"]:
-        words.idle()
+        words.idle(SECONDS)
         return
     st.caption(words(
         "settings", goal=words["goals"][question.target], beta2=question.beta2, adam_epsilon=question.adam_epsilon,
@@ -283,7 +284,8 @@ def _run(page: PageContext, words: Section) -> None:
         smooth=words("smooth", epsilon=question.epsilon, where=words.lesson.prose["smoothing"]["wheres"][
             question.where]) if question.target == "smooth" else ""))
     other = reference_question(question)
-    own, reference = page.ask_each([question, other], height=420)
+    with words.timed():
+        own, reference = page.ask_each([question, other], height=420)
     name = words["fresh" if other.fresh else "paper"]
     runs = [(name, reference, 0, "dash"), (words["yours"], own, 1, "solid")]
     for row in (("right", "nats"), ("loss", "gradient")):

@@ -18,6 +18,7 @@ PATCHES, DRAWS = ROWS * COLUMNS, 100
 SIDES = tuple(side for side in range(1, SIDE * ROWS + 1) if SIDE * ROWS % side == 0 and SIDE * COLUMNS % side == 0)
 PAPER = -0.75   # value of the gaps between patches
 TESTED = 250    # number of held-out digits (model/scratch/canvas.py)
+SECONDS = 4     # that the two trainings take, measured
 SMOOTH = 10     # steps averaged per point of a loss curve
 PAGE = Page("nothing", controls=(
     *QUESTIONS, counted("picture", PICTURES), stepped("moved", PATCHES, range(PATCHES + 1)),
@@ -141,10 +142,11 @@ def _data(page: PageContext, words: Section) -> None:
     words.slider("seed", width=260)
     words.button("stop" if turned["run"] else "go", run=not turned["run"])
     if not turned["run"]:
-        words.idle()
+        words.idle(SECONDS)
         return
     questions = [DigitRunQuery(kind, count, turned["seed"]) for kind in KINDS]
-    runs: dict[str, DigitRun] = dict(zip(KINDS, page.ask_each(questions, height=300), strict=True))
+    with words.timed():
+        runs: dict[str, DigitRun] = dict(zip(KINDS, page.ask_each(questions, height=300), strict=True))
     words.tell(count=count, tested=TESTED, learned=runs["transformer"].learned,
                known=runs["convolution"].learned, **{kind: float(run.right[-1]) for kind, run in runs.items()},
                **{f"parameters_{kind}": run.parameters for kind, run in runs.items()})

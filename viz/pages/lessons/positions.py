@@ -22,6 +22,7 @@ from clearhead.viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, co
 SENTENCE = ("dog", "bites", "man", "while", "it", "rains")
 SHOWN = 16       # most dimensions drawn of an output
 ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}
+ROUNDING = 1e-9  # changes below it are not drawn
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
 LENGTH = 128     # number of positions drawn
 SHIFTS = tuple(range(-50, 51))   # distances on the sliders
@@ -90,8 +91,9 @@ def _shuffle(page: PageContext, words: Section) -> None:
         with flex_row():
             words.choice("scheme", "schemes")
             words.choice("stack", "stacks")
-        words.figure(bars, SENTENCE, {"change": moved}, y_range=(0, max(0.2, 1.1 * moved.max())), height=175,
-                     title=words["change"])
+        if moved.max() > ROUNDING:
+            words.figure(bars, SENTENCE, {"change": moved}, y_range=(0, max(0.2, 1.1 * moved.max())), height=175,
+                         title=words["change"])
     words.explain(positions.shuffle_outputs, relative_changes, notices_in=right)
 
 

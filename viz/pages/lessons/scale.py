@@ -20,6 +20,7 @@ STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)
 SEEDS = 100
 STARTS = 5        # trainings per click, each with its own seed
 LOOKS = {"none": (1, "solid"), "root": (0, "dash"), "width": (2, "dot")}   # colour and dash of a training
+SECONDS = 5       # that these trainings take, measured
 BINS = 41
 TEMPERATURES = np.geomspace(0.1, 100, 31)
 OVERFLOWING = (512, 1024, 2048, 4096)   # values of d_k whose share of overflows is stated
@@ -179,12 +180,13 @@ def _training(page: PageContext, words: Section) -> None:
         if turned["train"]:
             words.button("again", start=(turned["start"] + STARTS) % SEEDS)
     if not turned["train"]:
-        words.idle(models=STARTS * len(DIVISORS))
+        words.idle(SECONDS, models=STARTS * len(DIVISORS))
         return
     questions = [sqrt_dk.TrainingQuery(turned["width"], (turned["start"] + number) % SEEDS)
                  for number in range(STARTS)]
-    trained = list(page.ask_each(questions, height=380, say=lambda number, text: words(
-        "progress", number=number + 1, starts=STARTS, text=text)))
+    with words.timed():
+        trained = list(page.ask_each(questions, height=380, say=lambda number, text: words(
+            "progress", number=number + 1, starts=STARTS, text=text)))
     ends = {which: np.array([each.end(which) for each in trained]) for which in DIVISORS}
     drawn = []
     for which in DIVISORS:

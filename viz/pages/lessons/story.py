@@ -90,7 +90,8 @@ def _sentence(page: PageContext, words: Texts) -> tuple[str, str]:
     model."""
     there = _there()
     model = page["by"] if page["by"] in there else there[0]
-    text = page["say"].strip() or words[f"default_{model}"]
+    default = "lecture" if page.present and model == "smollm2" else f"default_{model}"
+    text = page["say"].strip() or words[default]
     left, right = split(gap="small", vertical_alignment="bottom") if len(there) > 1 else (st.container(), None)
     with left:
         st.text_input(words["text"], max_chars=LONGEST,

@@ -8,7 +8,9 @@ from clearhead.model.core.query import UserError
 from clearhead.viz.app.page import lessons, pages
 from clearhead.viz.export.handout.entries import packed, ready, target, unpacked, without_answers
 from clearhead.viz.export.handout.files import Handout, load, make_words, save
+from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.lesson import screens
+from clearhead.viz.widgets.lesson_questions import prompts
 from tests.fabricate import items
 
 BASE = "https://attention.example.org/"
@@ -60,3 +62,5 @@ def test_first_lecture_has_ninety_minutes():
             assert page in pages()
             if "screen" in params:
                 assert page in lessons() and params["screen"] in screens(page)
+                asked = prompts(strings(f"lessons/{page}"))["guess"]["screen"]
+                assert any(f"{page}?screen={asked}" in each.link for each in made.items), "its question is asked"
