@@ -6,16 +6,14 @@ distribution of query and attended position, whose mutual information is I = H(m
 et al. 2019, section 6, apply it to the heads of a model.
 """
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from clearhead.model.core import heads
-from clearhead.model.core.models import AttentionTrace, MapQuestion, Models, Projection, turned
+from clearhead.model.core.models import MapQuestion, Models
 from clearhead.model.core.query import HeadId, Kind, Progress, UserError, frozen, with_arrays
-from clearhead.model.core.record import AttentionMap, Layer
+from clearhead.model.core.record import AttentionMap
 from clearhead.model.core.statistics import entropy
-from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.core.view import MAX_UNPOOLED
 from clearhead.model.studies.rollout import uniform_rows
 
@@ -201,125 +199,3 @@ def least_stress(wanted: np.ndarray) -> np.ndarray:
         return float(((apart - wanted) ** 2).sum()), slope.ravel()
 
     return np.asarray(minimize(raw, classical(wanted).ravel(), jac=True, method="L-BFGS-B").x.reshape(-1, 2))
-
-
-MATRICES = ("query", "key", "value")
-DRAWS = 30      # number of pairs of random subspaces for comparison
-SEED = 0
-
-
-@frozen
-class SubspacesQuery(MapQuestion):
-    """Do the heads of one layer read separate subspaces? Compares their ranges with each other and with slices of
-    d_model, to which it also restricts each head on a text."""
-
-    layer: int
-
-    def answer(self, models: Models, report: Progress) -> "Subspaces":
-        """Compute the measures. Raises UserError for a model whose matrices are not accessible."""
-        layer = self.attention_map(models, report).captured(self.layer, "its matrices cannot be compared")
-        with one_thread():
-            return measure(models.trace(self.query, report).plain().attention(self.kind, self.layer), layer)
-
-
-@with_arrays
-class Ranges:
-    """The ranges of one matrix in all heads of a layer, float64."""
-
-    angles: np.ndarray   # principal angles between the ranges of two heads in radians, smallest first (pair, angle)
-    random: np.ndarray   # the same for random subspaces of that dimension (draw, angle)
-    width: int           # dimension of one range, d_k
-    together: int        # dimension of the span of all ranges
-    heads: int           # number of heads with their own matrix
-
-    @property
-    def overlap(self) -> np.ndarray:
-        """Overlap of two heads' ranges, 0 to 1 (pair): the mean squared cosine of their principal angles."""
-        return (np.cos(self.angles) ** 2).mean(-1)
-
-
-@with_arrays
-class Subspaces:
-    """What the heads of one layer read, and how much of it is within their slices of d_model."""
-
-    d_model: int
-    ranges: dict[str, Ranges]    # {matrix: ranges}; without pairs if all heads share one matrix
-    inside: dict[str, float]     # {matrix: share of its squared entries in the head's own slice, mean over heads}
-    own: dict[str, float]        # {"query_key", …: overlap of two matrices of the same head, mean over heads}
-    moved: float                 # share of a row's weight that moves if W_Q and W_K only read the slice, mean
-    same: float                  # share of rows whose largest weight stays on the same key
-
-
-def bases(matrices: np.ndarray) -> np.ndarray:
-    """Return orthonormal bases of the ranges of matrices (head, d_model, d_k), float64 (head, d_model, width). `width`
-    is the lowest rank of all; from matrices with a higher rank, only the strongest directions are kept."""
-    import torch
-
-    left, sizes, _ = (each.numpy() for each in torch.linalg.svd(torch.tensor(matrices, dtype=torch.float64),
-                                                                full_matrices=False))
-    return left[..., :max(1, int(_counted(sizes, max(matrices.shape[1:])).min()))]
-
-
-def _counted(sizes: np.ndarray, largest_side: int) -> np.ndarray:
-    """Count the singular values (..., value) of float32 matrices that exceed rounding errors, (...)."""
-    return (sizes > sizes.max(-1, keepdims=True) * largest_side * np.finfo(np.float32).eps).sum(-1)
-
-
-def principal_angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the principal angles in radians between subspaces with orthonormal bases (..., d_model, d), smallest first
-    (..., d). They are the arc cosines of the singular values of oneᵀ other, accurate to about 1e-8."""
-    import torch
-
-    cosines = torch.linalg.svdvals(torch.tensor(one).mT @ torch.tensor(other))
-    return np.arccos(cosines.clip(0, 1).numpy())
-
-
-def ranges(matrices: np.ndarray) -> Ranges:
-    """Compare the ranges of matrices (head, d_model, d_k)."""
-    import torch
-
-    own = bases(matrices)
-    first, second = np.triu_indices(len(own), 1)
-    drawn = bases(np.random.default_rng(SEED).standard_normal((2 * DRAWS, *own.shape[1:]))).reshape(2, DRAWS,
-                                                                                                  *own.shape[1:])
-    # uses unit vectors, because the magnitude of a head's matrix does not matter
-    sizes = torch.linalg.svdvals(torch.tensor(np.concatenate(own, 1))).numpy()
-    together = int(_counted(sizes, max(own.shape)))
-    return Ranges(principal_angles(own[first], own[second]), principal_angles(*drawn), own.shape[2], together, len(own))
-
-
-def measure(attention: AttentionTrace, layer: Layer) -> Subspaces:
-    """Compute all measures of one layer."""
-    parts, count = {name: getattr(attention, name).weight for name in MATRICES}, layer.heads
-    inside = {name: float(np.mean((sliced(part)**2).sum((1, 2)) / (part**2).sum((1, 2))))
-              for name, part in parts.items()}
-    spans = {name: bases(part)[np.arange(count) * len(part) // count] for name, part in parts.items()}
-    own = {f"{one}_{other}": float((np.cos(principal_angles(spans[one], spans[other])) ** 2).mean())
-           for one, other in (("query", "key"), ("query", "value"), ("key", "value"))}
-    cut = restricted(attention, layer)
-    rows = [(heads.weights(layer, head), heads.weights(cut, head)) for head in range(count)]
-    return Subspaces(attention.x.shape[1], {name: ranges(part) for name, part in parts.items()}, inside, own,
-                     float(np.mean([np.abs(one - other).sum(1).mean() / 2 for one, other in rows])),
-                     float(np.mean([one.argmax(1) == other.argmax(1) for one, other in rows])))
-
-
-def sliced(matrices: np.ndarray) -> np.ndarray:
-    """Split d_model evenly among the heads, and set the entries of matrices (head, d_model, d_k) outside each head's
-    own slice to 0."""
-    count, d_model, _ = matrices.shape
-    owner = np.arange(d_model) * count // d_model
-    return np.where((owner == np.arange(count)[:, None])[..., None], matrices, 0)
-
-
-def restricted(attention: AttentionTrace, layer: Layer) -> Layer:
-    """Return the layer with queries and keys computed from each head's own slice of x. Norms and rotary positions stay
-    the same."""
-    made = {}
-    for name, x, scale in (("query", attention.x, attention.query_scale),
-                           ("key", attention.memory, attention.key_scale)):
-        whole: Projection = getattr(attention, name)
-        before, after = (np.stack([each.apply(x, head) for head in range(len(each.weight))])
-                         * (1 if scale is None else scale.transpose(1, 0, 2))
-                         for each in (whole, Projection(sliced(whole.weight), whole.bias)))
-        made[name] = turned(after, before, getattr(layer, name), attention.pairs).astype(np.float32)
-    return replace(layer, query=made["query"], key=made["key"])

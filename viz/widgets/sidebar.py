@@ -147,7 +147,7 @@ def choose_model(page: PageContext, field: str, label: str, names: list[str], of
                  **options: Any) -> None:
     """Draw the choice of a model by id, and pass the chosen one to page.set(field=…). offers: the catalogue by id,
     which explains every other model in the list."""
-    chosen = st.session_state.get(f"ask_{field}")
+    chosen = st.session_state.get(f"ask_{field}", names[options.get("index", 0)])
 
     def line(name: str) -> str:
         about = "" if name == chosen or name not in offers else offers[name].good_for

@@ -1,21 +1,15 @@
-"""Entropy, mutual information, divergences and subspaces compared with scipy and definitions."""
+"""Entropy, mutual information and divergences compared with scipy and definitions."""
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.linalg import orth, subspace_angles
 from scipy.optimize import approx_fprime
 from scipy.spatial import procrustes
 from scipy.spatial.distance import jensenshannon
-from scipy.special import softmax
 
-from clearhead.model import sources
 from clearhead.model.core import heads
-from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import Kind, quiet
 from clearhead.model.lessons import information
 from tests.fabricate import HEADS, LAYERS, record
-from tests.headline import TIRED
-from tests.model.only import ask
 
 N = 13
 
@@ -93,52 +87,6 @@ def test_least_stress_has_no_way_down():
     raw = lambda flat: ((information.between(flat.reshape(-1, 2)) - wanted) ** 2).sum()
     assert raw(points) < raw(information.classical(wanted))
     assert approx_fprime(points.ravel(), raw, 1e-6) == pytest.approx(0, abs=1e-3)
-
-
-@pytest.fixture(scope="module", params=[("minilm", Kind.SELF, 3), ("translator", Kind.CROSS, 1)])
-def traced(request):
-    model, kind, layer = request.param
-    query = sources.open_query(model, TIRED)
-    return (ask(query)[kind].layer(layer), ask(TraceQuery(query)).attention(kind, layer),
-            ask(information.SubspacesQuery(query, kind, layer)))
-
-
-def test_angles_of_model_heads_equal_scipy(traced):
-    _, attention, found = traced
-    weights = attention.query.weight.astype(float)
-    count = len(weights)
-    pairs = [(one, other) for one in range(count) for other in range(one + 1, count)]
-    for place in (0, len(pairs) // 2, -1):
-        wanted = np.sort(subspace_angles(weights[pairs[place][0]], weights[pairs[place][1]]))
-        assert found.ranges["query"].angles[place] == pytest.approx(wanted, abs=1e-6)
-        overlap = np.linalg.norm(orth(weights[pairs[place][0]]).T @ orth(weights[pairs[place][1]])) ** 2
-        assert found.ranges["query"].overlap[place] == pytest.approx(overlap / weights.shape[2])
-    assert found.ranges["query"].together == np.linalg.matrix_rank(np.hstack(weights).astype(np.float32))
-
-
-def test_head_restricted_to_its_slice_is_the_formula(traced):
-    layer, attention, found = traced
-    seen = slice(0, attention.x.shape[1] // layer.heads)
-    query, key = (each[:, seen] @ part.weight[0, seen] + part.bias[0] for each, part in
-                  ((attention.x, attention.query), (attention.memory, attention.key)))
-    rows = softmax((query @ key.T) * layer.scale, -1)
-    assert heads.weights(information.restricted(attention, layer), 0) == pytest.approx(rows, abs=1e-4)
-    assert 0 < found.moved < 1 and 0 <= found.same <= 1
-
-
-def test_slices_are_orthogonal():
-    rng = np.random.default_rng(1)
-    whole = rng.standard_normal((3, 30, 10))
-    cut = np.zeros_like(whole)
-    for head in range(3):
-        cut[head, 10 * head:10 * head + 10] = whole[head, 10 * head:10 * head + 10]
-    assert information.sliced(cut) == pytest.approx(cut)
-    assert information.sliced(whole) == pytest.approx(cut)
-    assert np.degrees(information.ranges(cut).angles) == pytest.approx(90)
-    assert information.ranges(cut).together == 30
-    same = np.stack([whole[0], whole[0] @ rng.standard_normal((10, 10)), 7 * whole[0]])
-    assert information.ranges(same).overlap == pytest.approx(1) and information.ranges(same).together == 10
-    assert information.ranges(whole[:1]).overlap.shape == (0,)
 
 
 def test_pooling_is_the_mean():

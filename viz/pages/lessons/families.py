@@ -187,7 +187,7 @@ def _hidden(page: PageContext, words: Section) -> None:
             with column:
                 st.markdown(f"**{title}**")
                 words.figure(bars, tokens, {words["moved"]: change}, axes=("", words["moved"]), height=280,
-                             angle=UPRIGHT, key=f"families-hidden-{name}")
+                             y_range=(0, max(1.0, float(change.max()))), angle=UPRIGHT, key=f"families-hidden-{name}")
     words.explain(relative_changes)
 
 

@@ -1,5 +1,5 @@
-"""A lesson on the information that heads carry and share: mutual information, a map of heads by divergence, their
-subspaces, and a bound that training raises."""
+"""A lesson on the information that heads carry and share: mutual information, a map of heads by divergence, and a
+bound that training raises."""
 import numpy as np
 import streamlit as st
 
@@ -13,9 +13,8 @@ from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.heads import by_layer, head_map
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.style.format import format_share, format_signed, head_label
+from clearhead.viz.style.format import format_signed, head_label
 from clearhead.viz.style.text import escape_markdown
-from clearhead.viz.widgets.fragment import says_why
 from clearhead.viz.widgets.head_picker import real_head
 from clearhead.viz.widgets.layout import split
 from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, lesson_page, section
@@ -29,8 +28,7 @@ PAGE = Page("head", controls=(
     *QUESTIONS, Choice("toy", "causal", information.TOYS), stepped("size", 8, (2, 4, 8, 16, 32, 64)),
     stepped("sharp", 1.0, np.linspace(0, 1, 11).round(1)), Choice("texts", "one", ("one", "set", "own")),
     Words("own", "", 1200),
-    stepped("bond", 1.5, np.linspace(0, 4, 9)), stepped("learnt", 0.5, SHARES[::5].round(2)),
-    Choice("matrix", "query", information.MATRICES)))
+    stepped("bond", 1.5, np.linspace(0, 4, 9)), stepped("learnt", 0.5, SHARES[::5].round(2))))
 
 
 @lesson_page
@@ -85,7 +83,6 @@ def _heads(page: PageContext, lesson: Lesson) -> None:
     if lesson.open():
         _layers(page, lesson, pool)
     lesson.fragment(_map, pool)
-    lesson.fragment(_subspaces)
 
 
 def _measured(page: PageContext, lesson: Lesson) -> Information | None:
@@ -109,7 +106,7 @@ def _measured(page: PageContext, lesson: Lesson) -> Information | None:
             return None
         pool = information.mean_over_texts(answered)
         st.caption(words("said", texts=pool.texts, tokens=pool.tokens, heads=len(pool.places),
-                         model=escape_markdown(page.model)))
+                         model=escape_markdown(sources.title_of(page.model))))
         return pool
 
 
@@ -157,34 +154,6 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
         words.table([[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"] for each in near],
                     head=labels[here])
     words.explain(information.divergences, information.classical, information.least_stress, information.stress)
-
-
-@section
-@says_why
-def _subspaces(page: PageContext, words: Section) -> None:
-    """Draw the principal angles between the subspaces of a chosen layer's heads, compared with slices."""
-    view, name = page.view(), page["matrix"]
-    words.choice("matrix", "matrices")
-    found = page.ask(information.SubspacesQuery(page.query(), view.kind, view.layer))
-    ranges = found.ranges[name]
-    overlaps = {each: format_share(float(one.overlap.mean()), 0) if len(one.overlap) else "–"
-                for each, one in found.ranges.items()}
-    words.tell(layer=view.layer, matrix=words["matrices"][name], overlap=overlaps[name], heads=ranges.heads,
-               random=np.degrees(ranges.random).mean(), d_model=found.d_model, draws=information.DRAWS,
-               inside=found.inside[name], slice=1 / ranges.heads, chance=ranges.width / found.d_model,
-               together=ranges.together, most=min(found.d_model, ranges.heads * ranges.width), moved=found.moved,
-               same=found.same, **found.own)
-    left, right = split(3, 2)
-    with left:
-        drawn = [Line(words["slices"], np.full(ranges.width, 90.0), None, "dot"),
-                 Line.of_runs(words["apart"], np.degrees(ranges.random), 1, "dash")]
-        drawn += [Line.of_runs(words["pairs"], np.degrees(ranges.angles), 0)] if len(ranges.angles) else []
-        words.figure(lines, np.arange(1, ranges.width + 1), drawn, y_range=(0, 95), height=360)
-    with right:
-        words.table([
-            [words["matrices"][each], overlaps[each], format_share(one.width / found.d_model, 0), "0%"]
-            for each, one in found.ranges.items()])
-    words.explain(information.bases, information.principal_angles, information.restricted)
 
 
 @section
