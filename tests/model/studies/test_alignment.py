@@ -38,6 +38,8 @@ def test_inserted_word_stands_alone_at_its_place():
     short = groups(record("minilm", "the cat"), record("minilm", "the big black and white cat"))
     assert [each.text for each in short if each.both] == ["[CLS]", "the", "cat", "[SEP]"]
     assert found[0].text == "[CLS]" and found[-1].text == "[SEP]" and found[-1].both
+    found = groups(record("minilm", "the cat! sat"), record("minilm", "the cat sat"))
+    assert [each.text for each in found if not each.both] == ["! ⇄ ∅"]
 
 
 def test_pieces_align_where_they_share_characters():
