@@ -53,13 +53,14 @@ function linesOf(pen, words, width) {
 
 /**
  * Return a picture as a PNG file.
- * @param {Element} picture  a component's root
+ * @param {Element} picture  the root of an open head
  * @param {string} caption  the words below it
  * @param {{ink: string, paper: string}} colours
  * @returns {Promise<Blob>}
  */
 export function pngOf(picture, caption, { ink, paper }) {
-  const canvas = node("canvas"), pen = canvas.getContext("2d"), { left, top, width, height } = picture.getBoundingClientRect();
+  const canvas = node("canvas"), pen = canvas.getContext("2d"), { left, bottom, width } = picture.getBoundingClientRect();
+  const { top } = picture.querySelector(".board").getBoundingClientRect(), height = bottom - top;
   pen.font = FONT;
   const lines = linesOf(pen, caption, width);
   canvas.width = SCALE * (width + 2 * EDGE);
