@@ -1,4 +1,5 @@
 // The page's side of the worker: ask the model, and check it against PyTorch.
+import { fill } from "../js/shared.js";
 
 /** @typedef {import("./bodies.js").Shown & {tokens: import("./tokenizer.js").Token[], all: Float32Array,
  *   weights: (layer: number, head: number) => Float32Array, embedding: Float32Array}} Answer
@@ -12,8 +13,9 @@ const furthest = (one, other) => one.reduce((most, each, at) => Math.max(most, M
  * @param {string} code  the worker's script
  * @param {Promise<Uint8Array>} loaded  the model's file
  * @param {number} heads  of a layer
+ * @param {string} tooLong  the error for a text with too many tokens
  */
-export function modelOf(code, loaded, heads) {
+export function modelOf(code, loaded, heads, tooLong) {
   const worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
   const waiting = [];   // the worker answers in the order of the questions
   worker.onmessage = ({ data }) => waiting.shift()(data);
@@ -24,15 +26,15 @@ export function modelOf(code, loaded, heads) {
   const checks = loaded.then((bytes) => send({ bytes }, [bytes.buffer]));
 
   /**
-   * Return the answer to a text, or {count, longest} if it has too many tokens.
+   * Answer a text. Throws an Error that says why there is no answer.
    * @param {string} text
    * @param {import("./encoder.js").Edits} [edits]
-   * @returns {Promise<*>} an Answer
+   * @returns {Promise<Answer>}
    */
   async function ask(text, edits) {
     await checks;
     const { weights: all, ...answer } = await send({ text, edits });
-    if (!all) return answer;
+    if (!all) throw new Error(fill(tooLong, answer));
     const size = answer.tokens.length ** 2, from = (layer, head) => (layer * heads + head) * size;
     return { ...answer, all, weights: (layer, head) => all.subarray(from(layer, head), from(layer, head) + size),
       texts: answer.tokens.map((token) => token.text), flags: answer.tokens.map(({ flags }) => flags),

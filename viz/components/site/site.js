@@ -10,9 +10,9 @@ import { formsOf, REACH, readState, writeState } from "./state.js";
 
 const ALLOWED = 1e-4;   // largest difference from PyTorch
 
-/** @type {(name: string) => any} */
-const at = (name) => document.querySelector(`#${name}`);
-const { words, first, like, layers, heads, twin, file, size, offline } = JSON.parse(at("data").textContent);
+/** @type {Record<string, *>} the page's elements by id */
+const page = Object.fromEntries([...document.querySelectorAll("[id]")].map((element) => [element.id, element]));
+const { words, first, like, layers, heads, twin, file, size, offline } = JSON.parse(page.data.textContent);
 const forms = formsOf(layers, heads), state = readState(location.hash, first, forms), recorded = new Map(), views = {};
 let components, shown, grid, model, turn = 0, computes = false;
 
@@ -42,7 +42,7 @@ function draw(next) {
 }
 
 function update(name, body, own) {
-  views[name] ??= drawn(at(name), components[name], body, own, sends[name]);
+  views[name] ??= drawn(page[name], components[name], body, own, sends[name]);
   if (body) views[name].update(body);
   views[name].update(own);
 }
@@ -50,20 +50,20 @@ function update(name, body, own) {
 // Write what stands around the pictures, and the address.
 function mark() {
   const [layer, head] = state.head.split("."), t = state.temper[state.head] ?? 1, none = state.token === null;
-  at("title").textContent = fill(words.head, { layer, head });
-  at("silence").ariaPressed = String(state.silence.includes(state.head));
-  at("hide").ariaPressed = String(state.hide.includes(state.token));
-  at("hide").textContent = none ? words.hide_none : fill(words.hide, { token: nameOf(state.token) });
-  at("hide").disabled = none;
-  at("temper").value = Math.log2(t);
-  at("temper").ariaValueText = at("t").textContent = t.toFixed(2);
-  at("swap").hidden = !twinOf(state.text);
-  at("changes").replaceChildren(...(edited().length ? [words.edits] : []));
+  page.title.textContent = fill(words.head, { layer, head });
+  page.silence.ariaPressed = String(state.silence.includes(state.head));
+  page.hide.ariaPressed = String(state.hide.includes(state.token));
+  page.hide.textContent = none ? words.hide_none : fill(words.hide, { token: nameOf(state.token) });
+  page.hide.disabled = none;
+  page.temper.value = Math.log2(t);
+  page.temper.ariaValueText = page.t.textContent = t.toFixed(2);
+  page.swap.hidden = !twinOf(state.text);
+  page.changes.replaceChildren(...(edited().length ? [words.edits] : []));
   for (const [edit, undo] of edited()) {
-    button(at("changes"), "", `${edit} ×`, undo).ariaLabel = fill(words.edit_undo, { edit });
+    button(page.changes, "", `${edit} ×`, undo).ariaLabel = fill(words.edit_undo, { edit });
   }
   if (location.protocol !== "about:") history.replaceState(null, "", writeState(state, first));
-  at("link").href = location.href;
+  page.link.href = location.href;
 }
 
 /** @returns {[edit: string, undo: () => void][]} what was changed in the model */
@@ -88,15 +88,18 @@ async function ask() {
   const mine = ++turn, { text, hide, silence, temper } = state, { classList } = document.body;
   let next = computes || edited().length ? undefined : recorded.get(text);
   if (!next) {
-    at("news").textContent = computes ? words.computing : words.waits;
+    page.news.textContent = computes ? words.computing : words.waits;
     classList.add("busy");
-    next = await model.ask(text, { hide, silence, temper }).catch(failed);
+    try {
+      next = await model.ask(text, { hide, silence, temper });
+    } catch (error) {
+      if (mine === turn) page.news.textContent = error.message;
+    }
     if (mine !== turn) return;
     classList.remove("busy");
     if (!next) return;
   }
-  at("news").textContent = next.codes ? words.grid_about : fill(words.too_long, next);
-  if (!next.codes) return;
+  page.news.textContent = words.grid_about;
   const { length } = next.texts;
   if (state.token >= length) state.token = null;
   if (Math.max(...state.pair ?? []) >= length) state.pair = null;
@@ -106,7 +109,7 @@ async function ask() {
 
 function read(text) {
   if (text !== twinOf(state.text)) Object.assign(state, { token: null, pair: null, hide: [] });
-  at("text").value = state.text = text;
+  page.text.value = state.text = text;
   ask();
 }
 
@@ -123,8 +126,8 @@ function temper(head, t) {
 }
 
 async function save() {
-  const picture = at("head").shadowRoot.querySelector(".ch"), changes = edited().map(([edit]) => edit).join(", ");
-  const caption = [`${at("title").textContent}: ${state.text}`, changes, words.source].filter(Boolean).join(" · ");
+  const picture = page.head.shadowRoot.querySelector(".ch"), changes = edited().map(([edit]) => edit).join(", ");
+  const caption = [`${page.title.textContent}: ${state.text}`, changes, words.source].filter(Boolean).join(" · ");
   const href = URL.createObjectURL(await pngOf(picture, caption, palette(picture, like.head.colours)));
   Object.assign(node("a"), { href, download: `clearhead-${state.head}.png` }).click();
   setTimeout(URL.revokeObjectURL, 60_000, href);
@@ -132,12 +135,10 @@ async function save() {
 
 // Say what the page knows about its numbers.
 function verdict(sign, text, sentences = []) {
-  at("verdict").textContent = `${sign} ${text}`;
-  at("why").replaceChildren(...sentences.map((sentence) => node("p", undefined, "", sentence)));
+  page.verdict.textContent = `${sign} ${text}`;
+  page.why.replaceChildren(...sentences.map((sentence) => node("p", undefined, "", sentence)));
   document.body.dataset.verdict = sign;
 }
-
-const failed = (error) => verdict("✗", fill(words.failed, { reason: error.message }));
 
 async function check() {
   const { count, weights, worst, rounding } = await model.check(recorded), fine = worst <= ALLOWED;
@@ -155,31 +156,35 @@ async function load() {
   const mega = (bytes) => (bytes / 2 ** 20).toFixed(0);
   const report = (done) => verdict("◔", fill(words.recorded, { at: mega(done), of: mega(size) }));
   report(0);
-  const bytes = await (at("model") ? bytesIn(at("model")) : fetched(file, size, report));
-  verdict("◔", words.checking);
-  return bytes;
+  try {
+    return await (page.model ? bytesIn(page.model) : fetched(file, size, report));
+  } catch (error) {
+    throw new Error(fill(words.failed, { reason: error.message }), { cause: error });
+  } finally {
+    verdict("◔", words.checking);
+  }
 }
 
 function offerLenses() {
   const offered = { lens: words.lenses, scale: {}, transpose: words.transpose };
-  at("choices").replaceChildren(choices(offered, state, false, () => draw(shown)));
+  page.choices.replaceChildren(choices(offered, state, false, () => draw(shown)));
 }
 
 function listen() {
-  at("ask").onsubmit = (event) => {
+  page.ask.onsubmit = (event) => {
     event.preventDefault();
-    read(at("text").value);
+    read(page.text.value);
   };
-  at("swap").onclick = () => read(twinOf(state.text));
-  at("silence").onclick = () => toggle("silence", state.head);
-  at("hide").onclick = () => toggle("hide", state.token);
-  at("png").onclick = save;
-  Object.assign(at("temper"), { min: -REACH, max: REACH });
-  at("temper").oninput = ({ target }) => { at("t").textContent = (2 ** target.value).toFixed(2); };
-  at("temper").onchange = ({ target }) => temper(state.head, Number((2 ** target.value).toFixed(2)));
+  page.swap.onclick = () => read(twinOf(state.text));
+  page.silence.onclick = () => toggle("silence", state.head);
+  page.hide.onclick = () => toggle("hide", state.token);
+  page.png.onclick = save;
+  Object.assign(page.temper, { min: -REACH, max: REACH });
+  page.temper.oninput = ({ target }) => { page.t.textContent = (2 ** target.value).toFixed(2); };
+  page.temper.onchange = ({ target }) => temper(state.head, Number((2 ** target.value).toFixed(2)));
   addEventListener("hashchange", () => {
     Object.assign(state, readState(location.hash, first, forms));
-    at("text").value = state.text;
+    page.text.value = state.text;
     offerLenses();
     ask();
   });
@@ -194,19 +199,12 @@ export async function start({ token_strip, head_grid, head_view }) {
     recorded.set(text, { text, texts, flags, codes: codes.values });
   }
   components = { strip: token_strip, grid: head_grid, head: head_view };
-  at("text").value = state.text;
+  page.text.value = state.text;
   offerLenses();
   listen();
   draw(recorded.get(state.text) ?? recorded.get(first.text));
-  model = modelOf(at("worker").textContent, load(), heads);
-  Object.assign(window, { clearhead: { ask: asked } });
+  model = modelOf(page.worker.textContent, load(), heads, words.too_long);
+  Object.assign(window, { clearhead: { ask: model.ask } });   // for tests and the curious
   ask();
-  check().then(ask).catch(failed);
-}
-
-// window.clearhead.ask, for tests and the curious.
-async function asked(text, edits) {
-  const answer = await model.ask(text, edits);
-  if (!answer.codes) throw new Error(fill(words.too_long, answer));
-  return answer;
+  check().then(ask).catch((error) => verdict("✗", error.message));
 }
