@@ -33,12 +33,6 @@ def registered(name: str, file: str, function: str, otherwise: str | None = "",
     return st.components.v2.component(f"clearhead_{name}", js=code, isolate_styles=isolate_styles)
 
 
-def copy_button(label: str, text: str, key: str, done: str, about: str) -> None:
-    """Draw a button that copies a text. done: its label once it has. about: its tooltip."""
-    registered("copy", "js/copy.js", "module.copy", isolate_styles=False)(
-        key=key, data=[{"label": label, "text": text, "done": done, "about": about}], width="content")
-
-
 def component_value(key: str, name: str = "event") -> object:
     """Return the value that the component with this key last sent under this name; None if there is none, for example
     after the reader left the page."""

@@ -16,7 +16,7 @@ from clearhead.viz.app.page import Page, PageContext, base_address
 from clearhead.viz.app.page_controls import Words
 from clearhead.viz.app.session import Kept, session
 from clearhead.viz.components.chart import draw_saved
-from clearhead.viz.components.component import component_value, copy_button, registered, show
+from clearhead.viz.components.component import component_value, registered, show
 from clearhead.viz.components.hands import hands
 from clearhead.viz.components.picture import HEAD, Grid, Head, Image
 from clearhead.viz.export.handout import pdf
@@ -100,8 +100,9 @@ def render(frame: PageContext) -> None:
     worksheet_maker(frame)
     for place, item in enumerate(figures.items):
         _card(frame, place, item, taken.get(item.id))
-    registered("order", "js/order.js", "module.order")(
-        key="entries-order", data=[item.id for item in figures.items], on_event_change=_reorder)
+    ids = [item.id for item in figures.items]   # as they are on the page
+    registered("my_lesson", "js/my_lesson.js", "module.myLesson")(
+        key="entries-order", data=[_link(figures), *ids], on_event_change=partial(_reorder, ids))
 
 
 def _say_how_much(figures: Handout) -> None:
@@ -207,11 +208,9 @@ def _out(frame: PageContext, figures: Handout, taken: Photographs, missing: list
     name = name_for(figures.title, "handout")
     st.button(WORDS["present"], key="handout-present", type="primary", help=WORDS["present_help"], on_click=present,
               args=(frame, True))
-    try:
-        copy_button(WORDS["link"], f"{base_address()}handout?list={packed(figures)}", "handout-link",
-                    done=WORDS["copied"], about=WORDS["link_about"])
-    except UserError as error:
-        st.button(WORDS["link"], key="handout-link", disabled=True, help=str(error))
+    link = _link(figures)
+    st.button(WORDS["link"], key="handout-link", disabled=not link, on_click=st.toast, args=(WORDS["copied"],),
+              help=WORDS["link_about" if link else "link_long"])
     formats = [("html", page, "text/html")] + [("pdf", pdf.pdf, "application/pdf")] * bool(pdf.browser())
     for suffix, make, mime in formats:
         if missing:
@@ -223,6 +222,14 @@ def _out(frame: PageContext, figures: Handout, taken: Photographs, missing: list
                        on_click="ignore", key="handout-save", help=WORDS["save_help"])
     with st.popover(WORDS["clear"], key="handout-empty"):
         st.button(WORDS["clear_sure"], key="handout-clear", on_click=_changes, args=(lambda known: Handout(),))
+
+
+def _link(figures: Handout) -> str:
+    """Return a link that opens the list elsewhere, which the browser copies; "" if it would be too long."""
+    try:
+        return f"{base_address()}handout?list={packed(figures)}"
+    except UserError:
+        return ""
 
 
 def _in(figures: Handout) -> None:
@@ -302,11 +309,11 @@ def _edit(which: str, **fields: Any) -> None:
                                                       for item in known.items)))
 
 
-def _reorder() -> None:
-    """Move the entry that was dragged, in a callback."""
-    event = component_value("entries-order")
-    if isinstance(event, dict) and set(event) == {"move", "to"} and type(event["to"]) is int:
-        _changes(_moved(event["move"], max(0, event["to"])))
+def _reorder(ids: list[str]) -> None:
+    """Move the entry that was dragged, in a callback. ids: the entries on the page."""
+    event, places = component_value("entries-order"), range(len(ids))
+    if isinstance(event, list) and len(event) == 2 and all(type(at) is int and at in places for at in event):
+        _changes(_moved(ids[event[0]], event[1]))
 
 
 def _moved(which: str, to: int) -> Callable[[Handout], Handout]:

@@ -59,10 +59,10 @@ function runClock(clock, { planned, text }) {
   if (!planned) return undefined;
   const began = stored("sessionStorage", BEGAN) ?? Date.now();
   store("sessionStorage", BEGAN, began);
+  clock.title = text.clock_about;
   const tick = () => {
     clock.textContent = fill(text.clock, { elapsed: Math.floor((Date.now() - began) / 60_000), planned });
   };
-  clock.title = text.clock_about;
   tick();
   return setInterval(tick, 5000);
 }
