@@ -86,7 +86,7 @@ def revision_of(page: PageContext) -> str:
 def screen_of(item: Item, server: str = "") -> Screen | None:
     """Return what to photograph for an entry, None if its page does not exist here. A lesson without a named screen is
     photographed at its first section. server: the address of its pages, by default of this server's own."""
-    from clearhead.viz.widgets.lesson import screens  # imports what would delay the first page
+    from clearhead.viz.widgets.lesson import prompts, screens  # imports what would delay the first page
 
     name, params = target(item.link)
     if name not in pages():
@@ -97,10 +97,12 @@ def screen_of(item: Item, server: str = "") -> Screen | None:
     shows |= dict.fromkeys(state.absent, "lost")   # no page can state this
     if said["revision"]:
         shows["revision"] = said["revision"]
-    first = {"screen": next(iter(screens(name)), ""), "show": "1"} if name in lessons() else {}
-    wanted = {each: value for each, value in params.items() if each not in ("entry", PASSING)}
-    return Screen(server or _own_server(), name, tuple((first | wanted | {"present": "1"}).items()), said["texts"],
-                  tuple(shows.items()))
+    wanted = {each: value for each, value in params.items() if each not in ("entry", PASSING)} | {"present": "1"}
+    if name in lessons():
+        wanted = {"screen": next(iter(screens(name)), ""), "show": "1"} | wanted
+        if any(prompt.get("screen") == wanted["screen"] for prompt in prompts(strings(f"lessons/{name}")).values()):
+            wanted["screen"] += ".1"   # the picture comes after the question
+    return Screen(server or _own_server(), name, tuple(wanted.items()), said["texts"], tuple(shows.items()))
 
 
 def screen_item(page: PageContext, link: str, title: str) -> Item:

@@ -26,7 +26,7 @@ def test_screen_is_the_presented_page_and_states_what_the_entry_does():
 
 def test_lesson_is_photographed_at_a_section_with_its_answer():
     made = screen_of(entry("softmax", t="0.5", guess="c", entry="3"))
-    assert dict(made.params) == {"screen": "curves", "show": "1", "t": "0.5", "present": "1"} and made.shows == ()
+    assert dict(made.params) == {"screen": "curves.1", "show": "1", "t": "0.5", "present": "1"} and made.shows == ()
     assert screen_of(entry("nowhere")) is None
 
 
