@@ -61,20 +61,21 @@ def test_page_fits_its_window_and_serves_every_reader(visit, window, scheme):
     assert wide <= width and (window == "phone" or high <= height)
 
 
-def test_recorded_heads_come_before_the_model_and_stay_without_it(tabs, host):
+def test_recorded_heads_come_before_the_model_and_stay_without_it(tabs, site):
     page, waiting, wrong = tabs.take(), [], []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.route("**/*.bin*", lambda route: waiting.append(route))
-    page.goto(host)
-    page.wait_for_selector(".view[data-drawn='layer 3 · head 1 matrix']")
-    expect(page.locator("#verdict")).to_contain_text("recorded")
-    page.click("#swap")
-    expect(page.locator(".strip")).to_contain_text("wide")
-    page.fill("#text", "My own sentence.")
-    page.press("#text", "Enter")
-    expect(page.locator("#news")).to_contain_text("as soon as the model is here")
-    waiting[0].fulfill(status=404)
-    expect(page.locator("#verdict")).to_contain_text("could not be loaded (404). Reload the page.")
+    with hosted.served(site) as address:   # another origin, so that no service worker has the model
+        page.goto(address)
+        page.wait_for_selector(".view[data-drawn='layer 3 · head 1 matrix']")
+        expect(page.locator("#verdict")).to_contain_text("recorded")
+        page.click("#swap")
+        expect(page.locator(".strip")).to_contain_text("wide")
+        page.fill("#text", "My own sentence.")
+        page.press("#text", "Enter")
+        expect(page.locator("#news")).to_contain_text("as soon as the model is here")
+        waiting[0].fulfill(status=404)
+        expect(page.locator("#verdict")).to_contain_text("could not be loaded (404). Reload the page.")
     assert wrong == [] and page.locator(".view[data-drawn]").count() == 1
     page.close()
 
