@@ -26,8 +26,7 @@ PLOTLY = "plotly.min.js"
 MOVED = {"atlas": ("corpus", ""), "measures": ("corpus", "over=text"),
          "pronouns": ("coreference", ""), "faithfulness": ("explain", ""),   # titles that are typed as addresses
          "pictures": ("heads", "model=marked-digit"),
-         "next_word": ("heads", "model=stories&lens=text&scale=root&section=next_word&text=The+rabbit+near+the+houses+"
-                       "hears+the+dogs.+It+is+hungry+and+eats+carrots.+Then+the"),
+         "next_word": ("heads", "model=stories&lens=text&scale=root&section=next_word"),
          "translate": ("heads", "model=translator&kind=cross&written=1&section=words")}
 FITTING = {"pictures": "pictures", "next_word": "writes", "translate": "translates"}   # the models of a part
 RENAMED = {"word": "token", "side": "kind", "wrote": "continuation"}   # parameters that have another name now
