@@ -79,12 +79,15 @@ def reads_pictures(folder: Path) -> frozenset[str]:
 def reads_prompts(folder: Path) -> bool:
     """Return whether a folder has a vision–language model, which writes after a text with a picture, and its
     processor."""
-    from transformers import CONFIG_MAPPING, AutoConfig
-
     config = files.read_json(folder / "config.json")
     writes = re.search("ForConditionalGeneration|ForCausalLM|ForVision2Seq", str(config.get("architectures")))
     processor = any((folder / name).is_file() for name in ("preprocessor_config.json", "processor_config.json"))
-    if not (writes and processor and has_vocabulary(folder)) or config["model_type"] not in CONFIG_MAPPING:
+    if not (writes and processor and has_vocabulary(folder)):
+        return False
+    # not before: it takes seconds, and every first page asks this of its model
+    from transformers import CONFIG_MAPPING, AutoConfig
+
+    if config["model_type"] not in CONFIG_MAPPING:
         return False
     try:
         arguments = _arguments(AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False))
