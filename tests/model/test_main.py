@@ -3,7 +3,6 @@ import hashlib
 import json
 
 import numpy as np
-import pytest
 from click.testing import CliRunner
 from PIL import Image
 
@@ -43,20 +42,10 @@ def test_verify_reports_by_its_exit_code(tmp_path):
     assert wrong.exit_code == 1 and wrong.stderr.startswith("Error: ")
 
 
-@pytest.fixture(scope="module")
-def picture_model(tmp_path_factory):
-    return str(tiny_vision.save(tmp_path_factory.mktemp("models") / "registers", "dinov2_registers"))
-
-
-@pytest.fixture
-def photograph(tmp_path):
-    path = tmp_path / "photo.png"
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, (50, 70, 3), np.uint8)).save(path)
-    return path
-
-
-def test_picture_is_asked_about_as_json_and_as_npz(picture_model, photograph, tmp_path):
-    out = tmp_path / "weights.npz"
+def test_picture_is_asked_about_as_json_and_as_npz(tmp_path):
+    picture_model = str(tiny_vision.save(tmp_path / "registers", "dinov2_registers"))
+    photograph, out = tmp_path / "photo.png", tmp_path / "weights.npz"
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (50, 70, 3), np.uint8)).save(photograph)
     ran = run("ask", "--model", picture_model, "--image", str(photograph), "--json", "--npz", str(out))
     answer = json.loads(ran.stdout)
     assert answer["image"] == {"sha256": hashlib.sha256(photograph.read_bytes()).hexdigest(), "width": 70,

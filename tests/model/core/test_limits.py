@@ -103,15 +103,9 @@ def test_arrays_count_at_every_depth():
     assert memory.bytes_of(grown) - memory.bytes_of(plain) == 8 * (2 * 100 + 2 * 50)
 
 
-@pytest.fixture
-def container(monkeypatch, tmp_path):
-    """A container's folder of limits; empty outside of one."""
-    monkeypatch.setattr(memory, "CONTAINER", tmp_path)
-    return tmp_path
-
-
 @pytest.mark.parametrize("limit, free", [("3000000\n", 2_000_000.0), ("max\n", None)])
-def test_memory_free_in_a_container(container, limit, free):
-    (container / "memory.max").write_text(limit, encoding="ascii")
-    (container / "memory.current").write_text("1000000\n", encoding="ascii")
+def test_memory_free_in_a_container(monkeypatch, tmp_path, limit, free):
+    monkeypatch.setattr(memory, "CONTAINER", tmp_path)
+    (tmp_path / "memory.max").write_text(limit, encoding="ascii")
+    (tmp_path / "memory.current").write_text("1000000\n", encoding="ascii")
     assert memory.memory_free() == free or (free is None and memory.memory_free() > 10_000_000)

@@ -38,11 +38,6 @@ def test_counts_are_those_of_the_model():
     assert lesson.blocks() == sum(each.numel() for each in model.parameters()) - others
 
 
-@pytest.fixture
-def short(monkeypatch):
-    monkeypatch.setattr(lesson, "STEPS", 60)
-
-
 def test_training_data_are_never_tested():
     held_out = {tuple(row) for row in digits("test").ink.reshape(-1, 64)}
     for count in COUNTS:
@@ -61,7 +56,8 @@ def test_only_unplaced_patches_may_be_shuffled():
         assert (moved < 1e-4) == (kind == "unplaced"), kind
 
 
-def test_first_loss_is_of_untrained_weights(short):
+def test_first_loss_is_of_untrained_weights(monkeypatch):
+    monkeypatch.setattr(lesson, "STEPS", 60)
     found = lesson.run(DigitRunQuery("convolution", 300, 2))
     model, (ink, labels) = lesson.network("convolution", 2), lesson.lessons(300, 2)
     chosen = torch.randint(300, (lesson.SIZE,), generator=torch.Generator().manual_seed(2))

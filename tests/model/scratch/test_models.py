@@ -31,11 +31,6 @@ def ask(model, text, **rest):
 
 
 @pytest.fixture(scope="module")
-def resolver():
-    return opened("resolver-wide")
-
-
-@pytest.fixture(scope="module")
 def translator():
     return opened("translator")
 
@@ -45,8 +40,8 @@ def induction():
     return opened("induction")
 
 
-def test_resolver_answers_at_every_it(resolver):
-    record = ask(resolver, "It was tired. The dog saw it.")
+def test_resolver_answers_at_every_it():
+    record = ask(opened("resolver-wide"), "It was tired. The dog saw it.")
     assert record.prediction.kind == "label" and record.prediction.positions == (0, 7)
     assert len(record.prediction.texts[0]) == 20 and sum(record.prediction.probabilities[0]) < 1
     assert record.verification.status == "verified"

@@ -89,11 +89,6 @@ def by(found, role, layer):
     return next(each for each in found if (each.role, each.layer) == (role, layer))
 
 
-@pytest.fixture(scope="module")
-def turned(model):
-    return lambda some, layer, where: head_scores.turned(model, some, layer, 0, rows_at(some, where, 26))
-
-
 def test_rows_equal_the_record(model, canvases):
     found = head_scores.row_weights(model, marked_digit.batch(canvases[:4]).inputs,
                                     [1 + canvas.marker for canvas in canvases[:4]])
@@ -109,11 +104,14 @@ def test_marked_digit_reaches_its_stated_accuracy():
     assert scores["twins_validation"] >= 0.94 and scores["twins_test"] >= 0.94
 
 
-def test_marked_digit_circuit(model, canvases, turned):
+def test_marked_digit_circuit(model, canvases):
+    def turned(layer, where):
+        return head_scores.turned(model, canvases, layer, 0, rows_at(canvases, where, 26))
+
     found = looking(model, canvases)
     fetch = by(found, "digit", 1)
     assert fetch.named and fetch.weight > 0.9 and fetch.elsewhere < 0.05
     assert not by(found, "marker", 0).named and not by(found, "digit", 0).named
-    assert turned(canvases, 0, "digits") > 0.9   # through the digits' own patches
-    assert turned(canvases, 0, "cls") < 0.1      # and not through [CLS]
-    assert turned(canvases, 1, "cls") > 0.9 > 0.1 > turned(canvases, 1, "digits")
+    assert turned(0, "digits") > 0.9   # through the digits' own patches
+    assert turned(0, "cls") < 0.1      # and not through [CLS]
+    assert turned(1, "cls") > 0.9 > 0.1 > turned(1, "digits")

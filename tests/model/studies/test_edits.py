@@ -326,13 +326,6 @@ def edits_of(kinds: list[Kind], twin: Query) -> dict[str, frozenset[Edit]]:
     return {name: frozenset(each) for name, each in edits.items()}
 
 
-@pytest.fixture(scope="module")
-def cases(tmp_path_factory) -> dict[tuple[str, str], Case]:
-    """Return a case for each kind of model and each set of edits."""
-    return {(name, edit): case for name, family in FAMILIES.items()
-            for edit, case in cases_of(family, tmp_path_factory.mktemp("edits") / name).items()}
-
-
 def cases_of(family: Family, folder: Path) -> dict[str, Case]:
     """Return a case for each set of edits."""
     sees = family.name in tiny_vision.FAMILIES
@@ -370,7 +363,9 @@ def outcome(study: Callable[[Case], Pairs], case: Case) -> str:
     return "right"
 
 
-def test_every_study_meets_every_edit(cases):
+def test_every_study_meets_every_edit(tmp_path):
+    cases = {(name, edit): case for name, family in FAMILIES.items()
+             for edit, case in cases_of(family, tmp_path / name).items()}
     table, refused = {}, []
     for (name, edit), case in cases.items():
         for study, function in STUDIES.items():

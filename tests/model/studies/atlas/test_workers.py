@@ -15,29 +15,6 @@ from clearhead.model.studies.atlas.workers import summaries
 
 ROOT = Path(__file__).parents[4]
 MODEL = "resolver-narrow"
-TEXTS = [f"The animal number {number} did not cross the street, as it was number {number}." for number in range(70)]
-
-
-def command(corpus: Path, out: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "model", "atlas", "build", str(corpus), "--model", MODEL, "--out", str(out), *more]
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    place = tmp_path_factory.mktemp("corpus") / "mine.txt"
-    place.write_text("\n".join(TEXTS), encoding="utf-8")
-    return place
-
-
-@pytest.fixture(scope="module")
-def here(corpus):
-    """Return the files of one process."""
-    subprocess.run(command(corpus, corpus.with_name("here")), cwd=ROOT, check=True, capture_output=True)
-    return files_of(corpus.with_name("here"))
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
 
 
 def refusing(task: ShardTask) -> ShardWorker:
@@ -72,13 +49,19 @@ def test_refusing_or_dead_worker_gives_one_sentence(opener, sentence):
 
 
 @pytest.mark.rest
-def test_killed_processes_resume_to_the_same_bytes(corpus, here, tmp_path):
-    asked = command(corpus, tmp_path / "out", "--on", "processes", "--workers", "2")
+def test_killed_processes_resume_to_the_same_bytes(tmp_path):
+    texts = (f"The animal number {number} did not cross the street, as it was number {number}." for number in range(70))
+    (tmp_path / "mine.txt").write_text("\n".join(texts), encoding="utf-8")
+    plain = [sys.executable, "-m", "model", "atlas", "build", str(tmp_path / "mine.txt"), "--model", MODEL, "--out"]
+    asked = [*plain, str(tmp_path / "out"), "--on", "processes", "--workers", "2"]
     with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         while len(children := psutil.Process(process.pid).children(recursive=True)) < 2:
             time.sleep(0.05)
         process.kill()
     psutil.wait_procs(children, 60)
     assert not any(child.is_running() for child in children)   # nothing is left behind
-    subprocess.run(asked, cwd=ROOT, check=True, capture_output=True)
-    assert files_of(tmp_path / "out") == here and len(here) == 6
+    for command in ([*plain, str(tmp_path / "here")], asked):
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    one, other = ({path.name: path.read_bytes() for path in (tmp_path / name).glob("*.parquet")}
+                  for name in ("here", "out"))
+    assert one == other and len(one) == 6

@@ -10,11 +10,6 @@ from tests import fabricate
 HEADS = (3, 5, 2)
 
 
-@pytest.fixture(scope="module")
-def overview():
-    return fabricate.overview_of(fabricate.patterned(fabricate.repeating(7), heads=HEADS))
-
-
 @pytest.mark.parametrize("layers, heads, cells", [(6, 12, 64), (30, 9, 64), (6, 12, 13)])
 def test_grid_sends_little(layers, heads, cells):
     overview = Overview(Kind.CAUSAL, tuple(range(layers)), (np.zeros((heads, cells, cells), "u1"),) * layers, (2, 2))
@@ -26,7 +21,8 @@ def test_grid_sends_little(layers, heads, cells):
     assert sent - layers * heads * cells * cells < 21_000
 
 
-def test_state_numbers_heads_as_the_body_does(overview):
+def test_state_numbers_heads_as_the_body_does():
+    overview = fabricate.overview_of(fabricate.patterned(fabricate.repeating(7), heads=HEADS))
     shown = Grid(overview, (1, 4), [(2, 1, 0.0), (0, 0, 0.0)], [(1, 0, 1), (2, 0, 2)], HeadValues({(2, 1): -3.5}))
     header, arrays = unpack(shown.messages(tooltips={"share": {(1, 4): 0.25, (0, 0): 0.75}})[1])
     assert (header["open"], header["order"], header["marks"]) == (7, [9, 0], [[3, 1], [8, 2]])

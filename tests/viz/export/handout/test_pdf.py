@@ -10,18 +10,12 @@ from clearhead.model.core.query import UserError
 from clearhead.viz.export.handout import pdf
 
 
-@pytest.fixture
-def bare(monkeypatch, tmp_path):
-    """Empty this machine's PATH."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("BROWSER_PATH", raising=False)
-    return tmp_path
-
-
 @pytest.mark.parametrize("platform, there", [
     ("win32", r"C:\Somewhere\Microsoft\Edge\Application\msedge.exe"),
     ("darwin", "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge")])
-def test_browser_is_found_among_system_programs(bare, monkeypatch, platform, there):
+def test_browser_is_found_among_system_programs(tmp_path, monkeypatch, platform, there):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("BROWSER_PATH", raising=False)
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setenv("PROGRAMFILES(X86)", r"C:\Somewhere")
     monkeypatch.setattr(pdf.shutil, "which", lambda name: name if name == there else None)
