@@ -172,8 +172,10 @@ def mark(cases: Iterable[RuleCase], find: tuple[Side, Side] | int) -> tuple[Mark
         looking, widest = looking + len(marked[-1].pairs), max([widest, *(len(each) for _, each in marked[-1].pairs)])
         _refuse_many(looking, widest)
     if not any(each.pairs for each in marked):
+        sides = [", ".join(side) if isinstance(side, list) else str(side) for side in (
+            find if isinstance(find, tuple) else ("word", find))]
         raise UserError(f"None of the {len(marked):,} cases has a pair for this rule; check its two sides, "
-                        f"{quoted(repr(find))}.")
+                        f"{quoted(' and '.join(sides))}.")
     return tuple(marked)
 
 

@@ -59,7 +59,8 @@ def select(label: str, options: Mapping[T, str], choose: Callable[..., None], fi
 
 def text_for(page: PageContext, name: str, label: str, longest: int, **look: Any) -> None:
     """Draw a text field. look: as in `st.text_input`."""
-    text_field(label, page[name], lambda text: page.set(**{name: text}), f"view_{name}", longest, **look)
+    choose: Callable[..., None] = page.set
+    text_field(label, page[name], lambda text: choose(**{name: text}), f"view_{name}", longest, **look)
 
 
 def text_field(label: str, text: str, take: Callable[[str], None], key: str, longest: int, needed: bool = False,

@@ -352,9 +352,10 @@ def twin_claims(record: AttentionRecord, twin: AttentionRecord, view: View, exam
     """Return in Markdown what the open head gives both nouns of an example in its sentence and in the twin, and, if one
     of them is the view's pair, sentences on the strongest other head. Empty if a token is missing."""
     texts, words = [(each.query.text, each.query.text_b) for each in (record, twin)], WORDS["claims"]
-    places = [[token_of(each[view.kind].queries, said, word) for word in (*example.pair, example.rival or "")]
+    places = [[token for word in (*example.pair, example.rival or "")
+               if (token := token_of(each[view.kind].queries, said, word)) is not None]
               for each, said in zip((record, twin), texts)]
-    if not example.swap or view.kind.base is Kind.CROSS or None in places[0] + places[1]:
+    if not example.swap or view.kind.base is Kind.CROSS or any(len(found) < 3 for found in places):
         return []
     word = f"*{escape_markdown(example.swap[1 if record.query.text == example.text else 0])}*"
     weights = [heads.pair_weights(each[view.kind], query, noun)
