@@ -113,8 +113,8 @@ def numbers_in_words(found: Finding) -> str:
                                                                     best=f"{found.best:z.3f}")
     interval = said["interval"].format(low=f"{found.low:z.3f}", high=f"{found.high:z.3f}")
     return f"{said['findings'][found.name]['what']}: " + said["numbers"].format(
-        effect=f"{found.effect:z.3f}", interval=interval, baseline=f"{found.baseline:z.3f}", luck=luck, n=found.n,
-        counted=said["counted"][found.counted])
+        effect=f"{found.effect:z.3f}", unit=said["units"][found.unit], interval=interval,
+        baseline=f"{found.baseline:z.3f}", luck=luck, n=found.n, counted=said["counted"][found.counted])
 
 
 def missing(row: Row) -> str:

@@ -44,7 +44,7 @@ def test_claim_is_tested_on_every_model_on_disk():
 
 
 def test_numbers_of_a_finding_are_written_with_its_null():
-    found = Finding("previous", 0.5, 0.25, 0.75, 0.1, 12, "texts", "share", 0.9)
+    found = Finding("previous", 0.5, 0.25, 0.75, 0.1, 12, "texts", "bits", 0.9)
     for luck, said in ((0.3, "; chance 0.300, best head 0.900"), (None, "")):
-        wanted = f"0.500 (0.250 to 0.750); baseline 0.100{said}; 12 texts"
+        wanted = f"0.500 bits (0.250 to 0.750); baseline 0.100{said}; 12 texts"
         assert catalogue.numbers_in_words(replace(found, luck=luck)).endswith(wanted)
