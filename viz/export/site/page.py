@@ -11,7 +11,7 @@ from clearhead.model.core.version import VERSION
 from clearhead.model.core.view import View
 from clearhead.viz.components.bundle import script, stylesheet
 from clearhead.viz.components.component import constants
-from clearhead.viz.components.from_record import picture_of
+from clearhead.viz.components.from_record import grid_of, head_of
 from clearhead.viz.components.messages import pack, root_codes, unpack
 from clearhead.viz.components.token_labels import token_axis
 from clearhead.viz.export.handout.page import as_json, component, controls, packed, policy
@@ -116,7 +116,8 @@ def page_html(opening: Opening, size: int, file: str = "", inside: str = "") -> 
 def _fixed(opening: Opening) -> dict[str, object]:
     """Return what no answer changes: texts, the first state, and the fields of the components' messages."""
     record, view, words = opening.records[0], opening.view, strings("site")
-    head, grid = (picture_of(record, view, whole).messages(height=HEIGHT) for whole in (False, True))
+    head = head_of(record, view).messages(height=HEIGHT)
+    grid = grid_of(record, view).messages(height=HEIGHT, silence=True)
     like = {name: unpack(message)[0] for name, message in
             zip(("head", "state", "grid", "gridState"), (*head, *grid), strict=True)}
     like["strip"] = {"part": "body", **constants("strip")}
