@@ -25,7 +25,7 @@ def test_class_link_keeps_controls_but_no_answers(monkeypatch, name, answered, t
     monkeypatch.setattr(page_contract, "session", lambda: Session(state=state))
     shared = to_params(for_class(PageContext(name, about, {}), show), name, about.controls)
     opened = from_params(shared, name, about.controls)
-    assert opened.controls_of(name) == turned and opened.show == show and not opened.present
+    assert opened.controls_of(name) == turned and (opened.show, opened.guest) == (show, True) and not opened.present
 
 
 @pytest.mark.parametrize(("show", "opened"), [(False, {"predict": "cover"}), (True, {})])
