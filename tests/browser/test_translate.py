@@ -44,6 +44,7 @@ def test_unknown_words_are_named_and_known_ones_offered(watch):
     expect(main.get_by_role("button", name=re.compile(r"Fetch Marian .* MB"))).to_be_visible()
     expect(main.locator("canvas")).to_have_count(0)   # nothing is drawn of words that mean nothing to the model
     seen.rest()
+    main.get_by_test_id("stExpander").locator("summary").click()
     for phrase in ("the dog", "didn't cross", "the river", "because it was too", "tired"):
         main.get_by_test_id("stExpander").get_by_role("radio", name=phrase, exact=True).first.click()
         seen.rest()
