@@ -169,12 +169,15 @@ def _norm(page: PageContext, words: Section, this_block: Block, tokens: Tokens) 
     rows = [("x", norm.input[word]), (words["centred"], steps.centred), (words["normal"], steps.normal),
             (words["scaled"], steps.scaled), (words["output"], steps.output),
             (words("instead", other=instead), other.output)]
-    vector_strips(rows, key="block-norm", alt=words("alt", **words.facts), columns=columns,
-                  bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
+    strips, beside = split() if page.present else [st.container(), st.container()]   # a low screen has no room below
+    with strips:
+        vector_strips(rows, key="block-norm", alt=words("alt", **words.facts), columns=columns,
+                      bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
     # the answer to the question: each token's mean and spread
     x = norm.input[:ROWS].astype(np.float64)
-    words.figure(bars, [token_name(tokens, place) for place in range(len(x))],
-                 {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, angle=UPRIGHT, kind="means")
+    with beside:
+        words.figure(bars, [token_name(tokens, place) for place in range(len(x))],
+                     {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, angle=UPRIGHT, kind="means")
     words.explain(block.layer_norm, block.rms_norm)
 
 

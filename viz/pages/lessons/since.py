@@ -67,7 +67,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
 @section
 def _block(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw the block with its switches, and the question beside it."""
-    left, middle, right = split(5, 4, 6)
+    left, middle, right = split(4, 3, 8) if page.present else split(5, 4, 6)
     with middle:
         _switches(page, words)
     with left:

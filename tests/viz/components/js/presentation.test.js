@@ -51,3 +51,11 @@ export function secondListenerEndsThePresentationOfTheFirst() {
   draw(false);
   equal([seen(), document.querySelectorAll(".clearhead-line").length], [0, 0]);
 }
+
+export function keyPressedBeforeTheListenerWasLoadedCounts() {
+  const told = [];
+  globalThis.clearheadEarly = [new KeyboardEvent("keydown", { key: "x" }), new KeyboardEvent("keydown", { key: "p" })];
+  keys({ data: [{ on: false, letters: true }], setTriggerValue: (_, what) => told.push(what),
+    parentElement: document.body.appendChild(document.createElement("div")) });
+  equal(told, [{ on: true }]);
+}
