@@ -459,9 +459,9 @@ DRAWN = Numbers("drawn", (), 0, 1, 0, PLACES)   # the control that stores a draw
 NONE_DRAWN = (0.0,)   # its value once the real curve was uncovered without drawing
 
 
-def draw_first(page: PageContext, axes: Axes) -> bool:
+def draw_first(page: PageContext, axes: Axes, alone: bool = False) -> bool:
     """Ask the reader to draw the curve first. Return whether the page may show the real one: a curve is drawn, or
-    everything is revealed."""
+    everything is revealed. alone: whether no question beside it uncovers the curve while presenting."""
     values = page[DRAWN.name]
     if page.state.show and not values:
         return True
@@ -470,7 +470,7 @@ def draw_first(page: PageContext, axes: Axes) -> bool:
     sketch(DRAWN, values, axes, key="sketch-drawn", turn=page.set)
     if not values:
         show_me(page, DRAWN.name)
-        if page.present:
+        if alone and page.present:
             reveal(page, DRAWN.name, NONE_DRAWN)
     return len(values) == PLACES
 

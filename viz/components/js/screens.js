@@ -177,7 +177,7 @@ export function present(start, { lesson, only }, tell) {
   // Step through the figure before moving to the next text: by a component that listens, or by a button.
   function stepped(by) {
     const said = texts(screens[place]), first = said.findIndex((text) => !layoutOf(text));
-    if (layoutOf(said[step]) || (by < 0 && step > first)) return false;
+    if (layoutOf(said[step]) || (by < 0 && step > Math.max(first, 0))) return false;
     const free = document.dispatchEvent(new CustomEvent("clearhead-step", { detail: by, cancelable: true }));
     const button = within(screens[place], `.st-key-step-${by > 0 ? "on" : "back"} button:enabled`)
       .find((each) => each.getClientRects().length);

@@ -4,6 +4,7 @@ from typing import Any
 
 from clearhead.viz.components.component import component_value, registered
 
+FILM = "slider-step"   # key of a slider over steps, which the keys of a presentation move
 LATEST = 2**53   # largest integer that JavaScript represents exactly
 
 
@@ -35,7 +36,8 @@ def slider(label: str, options: Sequence[Any], value: object, *, key: str, turn:
            say: Callable[[Any], str] = str, help: str | None = None) -> None:
     """Draw the slider with the thumb at `value`, which must be one of the options. A move calls turn(option) before the
     page reruns; dragging or holding a key sends about twelve moves per second. Arrow keys, Page Up and Page Down, Home
-    and End move the thumb. say: returns an option's label. The key must start with "slider-"."""
+    and End move the thumb. say: returns an option's label. The key must start with "slider-", and is FILM for
+    the steps of a film."""
     words = [say(option) for option in options]
 
     def hand_on() -> None:
@@ -44,5 +46,5 @@ def slider(label: str, options: Sequence[Any], value: object, *, key: str, turn:
             turn(options[at])
 
     # in a list, because Streamlit would search a dict for tables and take half a second to import pandas
-    data = [message(label, words, options.index(value), help, component_value(key, "moved"))]
+    data = [message(label, words, options.index(value), help, component_value(key, "moved")) | {"film": key == FILM}]
     registered("slider", "slider/slider.js", "module.slider()", None)(key=key, data=data, on_moved_change=hand_on)

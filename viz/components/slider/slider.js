@@ -3,9 +3,10 @@ import { telling } from "../js/input.js";
 import { mountOnce, styles } from "../js/lifecycle.js";
 import { button, div, node, span } from "../js/shared.js";
 
+const STOPS = 8;   // places at most at which a presentation stops in a film
 const TOLD = { pause: 80, patience: 20_000 };   // milliseconds: see telling() in input.js
 
-function begin(parent) {
+function begin(parent, _, on) {
   const root = div(parent, "slider"), head = div(root, "head"), label = node("label", head);
   const why = button(head, "why", "?"), about = span(head, "about"), said = span(root, "said");
   const line = Object.assign(node("input", root), { id: "line", type: "range", min: "0", step: "1" });
@@ -33,6 +34,16 @@ function begin(parent) {
     show();
     told.tell();
   };
+
+  // the keys of a presentation step through a film while its slider is visible
+  on(document, "clearhead-step", (event) => {
+    const before = line.value, by = Math.ceil((words.length - 1) / STOPS) * event.detail;
+    if (!data.film || event.defaultPrevented || !root.checkVisibility()) return;
+    line.value = `${+before + by}`;
+    if (line.value === before) return;
+    event.preventDefault();
+    line.oninput(event);
+  });
 
   // Apply the server's message.
   function follow() {

@@ -180,7 +180,8 @@ def _slope(page: PageContext, words: Section, row: Row) -> None:
     left, right = split()
     decades = [(place / 4, f"{10.0 ** (place - 2):g}") for place in range(5)]
     with left:
-        if not draw_first(page, Axes(tuple(words["axes"]), decades, [(0, "0"), (1 / ROOM, words["highest"])])):
+        axes = Axes(tuple(words["axes"]), decades, [(0, "0"), (1 / ROOM, words["highest"])])
+        if not draw_first(page, axes, alone=True):
             return
     norms = softmax.jacobian_norm(row.weights(GRID), GRID)
     most, steepest = float(norms.max()), float(GRID[norms.argmax()])
