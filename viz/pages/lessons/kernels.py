@@ -112,9 +112,11 @@ def _copying(page: PageContext, words: Section) -> None:
         with matrices:
             words.figure(matrix, alignment, wrote, read, height=360, kind="alignment")
     seconds = ", ".join(f"{words['names'][kind]} {sum(each):z.1f} s" for kind, each in part["seconds"].items())
-    st.caption(words("own", steps=SHORT, seconds=seconds) if turned["copy"] else words(
-        "from", date=shipped["date"], command=shipped["command"], machine=shipped["machine"],
-        seeds=len(shipped["copy_seeds"]), steps=shipped["copy_steps"]))
+    if turned["copy"]:
+        st.caption(words("own", steps=SHORT, seconds=seconds))
+    elif not page.present:
+        st.caption(words("from", date=shipped["date"], command=shipped["command"], machine=shipped["machine"],
+                         seeds=len(shipped["copy_seeds"]), steps=shipped["copy_steps"]))
     words.explain(Copier.forward, Copier.weights, notices_in=right)
 
 
