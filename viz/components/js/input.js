@@ -43,6 +43,16 @@ export const onKeys = (on, target, act) =>
   on(target, "keydown", (event) => act(event) === false || event.preventDefault());
 
 /**
+ * Let the keys of a presentation step through an element while it is visible.
+ * @param {import("./shared.js").On} on
+ * @param {Element} root
+ * @param {(by: number) => *} go  moves by one step, or returns a false value at the end
+ */
+export const onSteps = (on, root, go) => on(document, "clearhead-step", (event) => {
+  if (root.checkVisibility() && go(event.detail)) event.preventDefault();
+});
+
+/**
  * Explore a picture whose parts have numbers with the pointer and the keyboard: point at a part, read it out and choose
  * one.
  * @param {import("./shared.js").On} on

@@ -89,7 +89,7 @@ export function present(start, { lesson, only }, tell) {
       within(screen, `[class*='st-key-${part}-']${part === "notices" ? " li" : ""}`));
     const told = all.filter((text) => text.textContent.trim());
     // a picture without any text below it has its empty lead
-    return told.every(layoutOf) ? all.filter((text) => told.includes(text) || !layoutOf(text)) : told;
+    return told.every(layoutOf) ? all : told;
   }
 
   const named = (screen, to) => screen.name === to || within(screen, `.st-key-${to}`).length;
@@ -100,7 +100,8 @@ export function present(start, { lesson, only }, tell) {
     const page = document.querySelector(BLOCK);
     if (page) sizes.observe(page);   // does nothing if it is observed
     screens = !page ? [] : lesson.length ? screensOf(page) : [{ name: TITLE, seen: [] }];
-    if (only && screens.some((screen) => named(screen, only))) screens = screens.filter((screen) => named(screen, only));
+    const chosen = screens.filter((screen) => only && named(screen, only));
+    if (chosen.length) screens = chosen;
     const found = screens.findIndex((screen) => named(screen, name));
     // if the screen does not exist (yet), stay on the current screen
     place = found < 0 ? clamp(place, 0, screens.length - 1) : found;
@@ -179,8 +180,7 @@ export function present(start, { lesson, only }, tell) {
     const said = texts(screens[place]), first = said.findIndex((text) => !layoutOf(text));
     if (layoutOf(said[step]) || (by < 0 && step > Math.max(first, 0))) return false;
     const free = document.dispatchEvent(new CustomEvent("clearhead-step", { detail: by, cancelable: true }));
-    const button = within(screens[place], `.st-key-step-${by > 0 ? "on" : "back"} button:enabled`)
-      .find((each) => each.getClientRects().length);
+    const [button] = within(screens[place], `.st-key-step-${by > 0 ? "on" : "back"} button:enabled`);
     if (free && button) {
       fits.clear();   // the figure will be another one
       button.click();
@@ -192,8 +192,8 @@ export function present(start, { lesson, only }, tell) {
   function move(by) {
     const last = (at) => Math.max(0, texts(screens[at]).filter((text) => !text.matches(CODE)).length - 1), to = step + by;
     if (!screens[place]) return true;
-    const asked = lesson.length ? within(screens[place], REVEAL) : [...document.querySelectorAll(REVEAL)];
-    const reveal = asked.find((button) => button.getClientRects().length);
+    /** @type {NodeListOf<HTMLElement>} */
+    const reveals = document.querySelectorAll(REVEAL), reveal = [...reveals].find((each) => each.checkVisibility());
     if (by > 0 && reveal) reveal.click();
     else if (stepped(by)) return true;
     else if (scrolled(by)) return true;

@@ -1,5 +1,5 @@
 // A slider with its options' labels below. Sends moves while dragging.
-import { telling } from "../js/input.js";
+import { onSteps, telling } from "../js/input.js";
 import { mountOnce, styles } from "../js/lifecycle.js";
 import { button, div, node, span } from "../js/shared.js";
 
@@ -36,13 +36,10 @@ function begin(parent, _, on) {
   };
 
   // the keys of a presentation step through a film while its slider is visible
-  on(document, "clearhead-step", (event) => {
-    const before = line.value, by = Math.ceil((words.length - 1) / STOPS) * event.detail;
-    if (!data.film || event.defaultPrevented || !root.checkVisibility()) return;
-    line.value = `${+before + by}`;
-    if (line.value === before) return;
-    event.preventDefault();
-    line.oninput(event);
+  onSteps(on, root, (by) => {
+    const before = line.value;
+    if (data.film) line.value = `${+before + by * Math.ceil((words.length - 1) / STOPS)}`;
+    return line.value !== before && [show(), told.tell()];
   });
 
   // Apply the server's message.

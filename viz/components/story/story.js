@@ -1,6 +1,6 @@
 // An animation of a text passing through a decoder, step by step. Buttons, arrow keys and clicks on the parts change
 // the step and stop the animation. Choices are sent as {lesson}, {write} or {opened}.
-import { stepped } from "../js/input.js";
+import { onSteps, stepped } from "../js/input.js";
 import { button, div, fill, framed, node, span } from "../js/shared.js";
 import { drawNeurons, drawPaths, panels } from "./parts.js";
 
@@ -95,12 +95,7 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
   });
 
   // the keys of a presentation step through the figure while it is visible
-  on(document, "clearhead-step", (event) => {
-    const to = step + event.detail;
-    if (event.defaultPrevented || !root.checkVisibility() || to < 0 || to > last()) return;
-    event.preventDefault();
-    go(to);
-  });
+  onSteps(on, root, (by) => body.steps[step + by] && [go(step + by)]);
 
   return { build, redraw, leave: () => clearTimeout(later) };
 });
