@@ -166,3 +166,17 @@ def test_clicker_steps_whatever_has_the_focus(watch):
     assert set(seen.rest().params()) == {"t", "guess"}
     expect(seen.main.locator("[data-seen], [data-said]")).to_have_count(0)
     seen.fine()
+
+
+def test_arrow_keys_walk_through_a_story_before_its_screen_is_left(watch):
+    seen = presented(watch, "/story?present=1&guess=c&screen=story.1")
+    titles, at = list(strings("lessons/story")["steps"]["titles"].values()), seen.main.locator(".stop[aria-current]")
+    for title in titles:
+        expect(at).to_have_text(title)
+        step(seen, "ArrowRight")
+    expect(seen.main.locator("[class*=st-key-about-][data-said]")).to_be_visible()
+    step(seen, "ArrowLeft")
+    for title in reversed(titles):
+        expect(at).to_have_text(title)
+        step(seen, "ArrowLeft")
+    expect(seen.main.locator("[class*=st-key-predict-guess][data-said]")).to_be_visible()
