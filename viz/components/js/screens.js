@@ -181,10 +181,7 @@ export function present(start, { lesson, only }, tell) {
     if (layoutOf(said[step]) || (by < 0 && step > Math.max(first, 0))) return false;
     const free = document.dispatchEvent(new CustomEvent("clearhead-step", { detail: by, cancelable: true }));
     const [button] = within(screens[place], `.st-key-step-${by > 0 ? "on" : "back"} button:enabled`);
-    if (free && button) {
-      fits.clear();   // the figure will be another one
-      button.click();
-    }
+    if (free) button?.click();
     return !free || button;
   }
 
@@ -204,7 +201,10 @@ export function present(start, { lesson, only }, tell) {
   }
 
   const sizes = new ResizeObserver(soon), inside = new MutationObserver((changes) => {
-    if (changes.some((/** @type {MutationRecord & {target: Element}} */ { target }) => !target.closest?.(`${CHART}, ${KEYS}`))) soon();
+    if (changes.some((/** @type {MutationRecord & {target: Element}} */ { target }) => !target.closest?.(`${CHART}, ${KEYS}`))) {
+      fits.clear();
+      soon();
+    }
   });
   inside.observe(main, { childList: true, subtree: true });
   addEventListener("resize", soon);
