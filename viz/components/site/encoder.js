@@ -5,8 +5,8 @@
  * @typedef {{gain: Float32Array, bias: Float32Array}} Norm
  * @typedef {{query: Linear, key: Linear, value: Linear, output: Linear, norm: Norm, inner: Linear, outer: Linear,
  *   last: Norm}} Block
- * @typedef {{width: number, heads: number, epsilon: number, embed: (id: number, position: number, into: Float32Array) => void,
- *   norm: Norm, blocks: Block[]}} Encoder
+ * @typedef {{width: number, heads: number, epsilon: number, norm: Norm, blocks: Block[],
+ *   embed: (id: number, position: number, into: Float32Array) => void}} Encoder
  * @typedef {{hide?: number[], silence?: string[], temper?: Record<string, number>}} Edits
  *   hide: tokens that nobody may look at; silence: heads, "layer.head", whose output is 0; temper: the temperature of
  *   heads
@@ -97,7 +97,8 @@ function gelu(x) {
  * @param {Edits} [edits]
  * @returns {{weights: Float32Array, embedding: Float32Array}}
  */
-export function encode({ width, heads, epsilon, embed, norm, blocks }, ids, { hide = [], silence = [], temper = {} } = {}) {
+export function encode(encoder, ids, { hide = [], silence = [], temper = {} } = {}) {
+  const { width, heads, epsilon, embed, norm, blocks } = encoder;
   const n = ids.length, d = width / heads, weights = new Float32Array(blocks.length * heads * n * n);
   let x = new Float32Array(n * width);
   ids.forEach((id, at) => embed(id, at, x.subarray(at * width, (at + 1) * width)));

@@ -49,7 +49,8 @@ export function modelOf(code, loaded, heads, tooLong) {
   async function check(recorded) {
     const found = { count: 0, weights: 0, worst: 0, rounding: 0 };
     for (const { text, weights } of await checks) {
-      const { all } = await ask(text), exact = Float32Array.from(recorded.get(text).codes, (code) => (code / 65535) ** 2);
+      const { all } = await ask(text);
+      const exact = Float32Array.from(recorded.get(text).codes, (code) => (code / 65535) ** 2);
       found.count += 1;
       found.weights += all.length;
       found.worst = Math.max(found.worst, furthest(all, weights));

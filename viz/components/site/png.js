@@ -59,7 +59,8 @@ function linesOf(pen, words, width) {
  * @returns {Promise<Blob>}
  */
 export function pngOf(picture, caption, { ink, paper }) {
-  const canvas = node("canvas"), pen = canvas.getContext("2d"), { left, bottom, width } = picture.getBoundingClientRect();
+  const canvas = node("canvas"), pen = canvas.getContext("2d");
+  const { left, bottom, width } = picture.getBoundingClientRect();
   const { top } = picture.querySelector(".board").getBoundingClientRect(), height = bottom - top;
   pen.font = FONT;
   const lines = linesOf(pen, caption, width);

@@ -9,6 +9,7 @@ import { pngOf } from "./png.js";
 import { formsOf, REACH, readState, writeState } from "./state.js";
 
 const ALLOWED = 1e-4;   // largest difference from PyTorch
+const MANY = 40;   // tokens; the weights of a longer text are too small for a linear scale
 
 /** @type {Record<string, *>} the page's elements by id */
 const page = Object.fromEntries([...document.querySelectorAll("[id]")].map((element) => [element.id, element]));
@@ -34,10 +35,13 @@ function draw(next) {
   if (isNew) grid = gridBody(like.grid, shown);
   const { lens, transpose, token, pair, hide } = state, [layer, head] = state.head.split(".").map(Number);
   const chosen = shown.text === state.text ? { focus: token, pair } : { focus: null, pair: null };
-  const number = layer * heads + head, notes = hide.length ? [fill(words.note_hidden, { tokens: hide.map(nameOf).join(", ") })] : [];
-  update("strip", isNew && stripBody(like.strip, shown), { part: "state", ...chosen, pairs: true, chosen: chosen.focus !== null });
+  const scale = shown.texts.length > MANY ? "root" : "linear";
+  const number = layer * heads + head, hidden = hide.map(nameOf).join(", ");
+  const notes = hidden ? [fill(words.note_hidden, { tokens: hidden })] : [];
+  const own = { ...like.state, lens, transpose, scale, ...chosen };
+  update("strip", isNew && stripBody(like.strip, shown), { ...chosen, pairs: true, chosen: chosen.focus !== null });
   update("grid", grid, { ...like.gridState, open: number });
-  update("head", headBody(like.head, shown, [layer, head], number, notes), { ...like.state, lens, transpose, ...chosen });
+  update("head", headBody(like.head, shown, [layer, head], number, notes), own);
   mark();
 }
 
@@ -66,15 +70,17 @@ function mark() {
   page.link.href = location.href;
 }
 
+/** @type {(name: string, values: *, undo: () => void) => [string, () => void]} */
+const edit = (name, values, undo) => [fill(words[`edit_${name}`], values), undo];
+
 /** @returns {[edit: string, undo: () => void][]} what was changed in the model */
 function edited() {
-  const found = [], add = (edit, undo) => { found.push([edit, undo]); };
-  for (const token of state.hide) add(fill(words.edit_hide, { token: nameOf(token) }), () => toggle("hide", token));
-  for (const head of state.silence) add(fill(words.edit_silence, { head: dotted(head) }), () => toggle("silence", head));
-  for (const [head, t] of Object.entries(state.temper)) {
-    add(fill(words.edit_temper, { head: dotted(head), t: t.toFixed(2) }), () => temper(head, 1));
-  }
-  return found;
+  const { hide, silence, temper: tempered } = state;
+  return [
+    ...hide.map((token) => edit("hide", { token: nameOf(token) }, () => toggle("hide", token))),
+    ...silence.map((head) => edit("silence", { head: dotted(head) }, () => toggle("silence", head))),
+    ...Object.entries(tempered).map(([head, t]) =>
+      edit("temper", { head: dotted(head), t: t.toFixed(2) }, () => temper(head, 1)))];
 }
 
 // Return a text with the first of the two words that it contains exchanged, if it contains one.

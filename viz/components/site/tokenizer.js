@@ -1,6 +1,7 @@
-// WordPiece as BERT's uncased tokenizer does it: clean the text, lower its case, strip accents, split it at white space,
-// punctuation and Chinese characters, and take the longest known pieces of each word from the left. It differs only for
-// some 650 accents and punctuation marks of rare scripts, which are newer than the tokenizer's table of characters.
+// WordPiece as BERT's uncased tokenizer does it: clean the text, lower its case, strip accents, split it at white
+// space, punctuation and Chinese characters, and take the longest known pieces of each word from the left. It differs
+// only for some 650 accents and punctuation marks of rare scripts, which are newer than the tokenizer's table of
+// characters.
 
 /** @typedef {{id: number, start: number, end: number, flags: number, text: string}} Token
  *   start, end: its span in the typed text; flags: sum of 1 (special), 2 (unknown) and 4 (joined to the one before)
@@ -71,7 +72,8 @@ export function tokenize(text, ids) {
         const { start } = part[0], { end } = part.at(-1), typed = text.slice(start, end);
         const joined = start === tokens.at(-1).end && !CHINESE.test(typed) && !CHINESE.test(text[start - 1] ?? "")
           && WORD_BEFORE.test(text.slice(0, start)) && WORD_AFTER.test(text.slice(start));
-        tokens.push({ id, start, end, flags: (known ? 0 : 2) + (joined ? 4 : 0), text: known ? typed : `[UNK] ${typed}` });
+        const flags = (known ? 0 : 2) + (joined ? 4 : 0);
+        tokens.push({ id, start, end, flags, text: known ? typed : `[UNK] ${typed}` });
       }
     }
   }

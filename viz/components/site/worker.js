@@ -36,7 +36,8 @@ function encoderIn(file) {
       norm: norm(part("attention.output.LayerNorm")), inner: linear(part("intermediate.dense")),
       outer: linear(part("output.dense")), last: norm(part("output.LayerNorm")) };
   });
-  return { width: file.width, heads: file.heads, epsilon: file.epsilon, embed, norm: norm("embeddings.LayerNorm"), blocks };
+  const { width, heads, epsilon } = file;
+  return { width, heads, epsilon, embed, norm: norm("embeddings.LayerNorm"), blocks };
 }
 
 /**
