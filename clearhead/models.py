@@ -83,7 +83,8 @@ class Model:
         if text or text_b or (image and "prompt" not in self._place.reads) or (ids is not None and chat is not None):
             raise UserError("A model reads a text, ids= or chat=; give one of them.")
         if image and chat is not None:
-            asked = Query(self.name, self.revision, self.opened.templated(self._messages(chat)))
+            opened: Any = self.opened
+            asked = Query(self.name, self.revision, opened.templated(self._messages(chat)))
         else:
             read = tuple(map(_number, ids)) if chat is None and ids is not None else templated(
                 self._behind.tokenizer, self._messages(chat))

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from clearhead.model.capture.verify import Wiring
     from clearhead.model.pretrained import Network
+    from clearhead.model.pretrained.build import Lent, Probe
     from clearhead.model.pretrained.model import PretrainedModel
     from clearhead.model.pretrained.vision.picture_model import TwoTowers
-    from clearhead.model.pretrained.vision.prompt_model import Reader
 
 LOOK = "open it with clearhead.look(model, inputs)"
 SHOWN = 8            # digits of a fingerprint in a title
@@ -163,15 +163,16 @@ class Given:
     def _build(self) -> "PretrainedModel | TwoTowers":
         from clearhead.model.pretrained import build
         from clearhead.model.pretrained.vision import build as vision
-        from clearhead.model.pretrained.vision.picture_model import TextComparison
+        from clearhead.model.pretrained.vision.picture_model import TextComparison, TwoTowers
 
         network, lent = self.network, partial(self.lend, self.module)
         if not accounting.has_attention(network):
             raise UserError(f"{self.title} has no attention to show; choose a Transformer.")
-        if "image" in self.sides:
-            probe = vision.prompt_probe(self._marked(), lent) if "prompt" in self.sides else vision.picture_probe(
-                network, self.processor, lent)
-            if "text" in self.sides and "prompt" not in self.sides:
+        if "prompt" in self.sides:
+            probe = self._prompt_probe(lent)
+        elif "image" in self.sides:
+            probe = vision.picture_probe(network, self.processor, lent)
+            if "text" in self.sides:
                 probe.tensors |= TextComparison(network, self.tokenizer, lent).encoded(("a",))
         else:
             encode(self.tokenizer, ("a",), 100)
@@ -192,8 +193,8 @@ class Given:
                 opened = replace(opened, reasons=opened.reasons + _left_out(opened))
                 self._wiring = opened.wiring
             elif "prompt" in self.sides:
-                opened = vision.build_prompted(place, network, self.reader, dtype, lent)
-                self._wiring = getattr(opened, "picture", opened).wiring
+                opened = vision.build_prompted(place, network, self.tokenizer, lambda: self.reader, dtype, lent)
+                self._wiring = opened.picture.wiring if isinstance(opened, TwoTowers) else opened.wiring
             elif "text" in self.sides:
                 opened = vision.build_towers(place, network, (self.processor, self.tokenizer), dtype, self.lend)
             else:
@@ -205,14 +206,17 @@ class Given:
                             f"{LOOK}.")
         return opened
 
-    def _marked(self) -> "Reader":
+    def _prompt_probe(self, lent: "Lent") -> "Probe":
+        """Return a probe over a picture and a text, or over a text alone if the model does not run on the first."""
+        from clearhead.model.pretrained import build
+        from clearhead.model.pretrained.vision.build import prompt_probe
         from clearhead.model.pretrained.vision.prompt_model import Reader
 
         try:
-            with self.lend(self.module):
-                return Reader(self.network, self.reader).marked()
-        except Unsupported as error:
-            raise UserError(f"{self.title} is not shown, because {error}; {LOOK}.") from error
+            with lent():
+                return prompt_probe(Reader(self.network, self.reader).marked(), lent)
+        except Unsupported:
+            return build.probe_of(self.network, lent)[0]
 
     def _run(self, probe: Callable[..., Any]) -> "tuple[Any, Tensor]":
         """Return the output of a pass, and its first tensor: logits or states, in its own dtype."""

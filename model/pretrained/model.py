@@ -60,6 +60,7 @@ class Pooling:
     normalise: bool   # whether to scale to length 1
 
 
+UNSEEN = "its pictures are not read"   # starts the clause on why a vision–language model is shown with text only
 WRITERS = ("next", "target")   # predictions that continue a text, or a target
 POOLINGS = {"pooling_mode_mean_tokens": "mean", "mean": "mean", "pooling_mode_cls_token": "first", "cls": "first"}
 
@@ -166,7 +167,9 @@ class PretrainedModel(NetworkModel):
         model cannot read it."""
         report(0.02, "reading the text")
         if query.image is not None:
-            raise text_only(self.card.title)
+            unseen = next((each for each in self.reasons if each.startswith(UNSEEN)), None)
+            raise text_only(self.card.title) if unseen is None else UserError(
+                f"{self.card.title} is shown with text only: {unseen}; leave the picture out.")
         return tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
 
     def write(self, query: Query, most: int, report: Progress = quiet) -> tuple[int, ...]:

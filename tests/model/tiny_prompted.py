@@ -1,5 +1,6 @@
 """Create small vision–language models with random weights, and their processors, without network access."""
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -259,6 +260,10 @@ TYPES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], str, dict[str, 
 }
 
 
+# what attention in a vision tower adds to the stream
+MIXES = re.compile(r"visi.*(out_proj|o_proj|attn\.proj|projection_layer)\.weight")
+
+
 def _ids(settings: Any, known: dict[str, int]) -> Any:
     if isinstance(settings, dict):
         return {name: value if name in ("model_type", "rope_type") else _ids(value, known)
@@ -276,9 +281,11 @@ def made(name: str, seed: int = 3, **pictures: Any) -> tuple[Any, Any]:
     torch.manual_seed(seed)
     network = kind(kind.config_class(**_ids(settings, words.get_vocab()))).eval()
     with torch.no_grad():
-        for parameter in network.parameters():
+        for path, parameter in network.named_parameters():
             if parameter.ndim > 1 or not parameter.any():
-                parameter.normal_(std=0.3 if parameter.ndim == 1 else 1.2 / parameter[0].numel() ** 0.5)
+                mixes = MIXES.search(path) is not None   # little, so that a token changes most with its own patch
+                size = 0.2 if mixes else 1.2
+                parameter.normal_(std=0.3 if parameter.ndim == 1 else size / parameter[0].numel() ** 0.5)
     processor = processor_class(reader)
     given = {"image_processor": getattr(transformers, of_pictures)(**options | pictures), "tokenizer": words, **more}
     given |= {each: None for each in ("video_processor",) if each in processor.__init__.__code__.co_varnames}
@@ -290,7 +297,7 @@ def made(name: str, seed: int = 3, **pictures: Any) -> tuple[Any, Any]:
     if name == "cohere2_vision":   # it derives this from the picture processor that needs torchvision
         read.patch_size = 2
     if name == "got_ocr2":   # 256 by default
-        read.num_image_tokens = 1
+        read.num_image_tokens = 16
     return network, read
 
 

@@ -3,12 +3,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from clearhead.model.capture.forward_pass import Unsupported, names_of
-from clearhead.model.capture.transformers_internals import drawn_anew
+from clearhead.model.capture.transformers_internals import attention_of, drawn_anew, set_attention
 from clearhead.model.core.query import Progress, UserError, first_line
 from clearhead.model.core.record import Card
 from clearhead.model.core.torch_runs import seeded, stop_between_layers
@@ -26,7 +26,7 @@ from clearhead.model.pretrained.build import (
     plan_of,
 )
 from clearhead.model.pretrained.files import blame
-from clearhead.model.pretrained.model import Pooling, PretrainedModel
+from clearhead.model.pretrained.model import UNSEEN, Pooling, PretrainedModel
 from clearhead.model.pretrained.tokens import open_tokenizer, tokenizer_folder
 from clearhead.model.pretrained.vision.patches import Cut, cut_of
 from clearhead.model.pretrained.vision.picture_model import (
@@ -145,25 +145,33 @@ def build_towers(place: "ModelFiles", network: "Network", readers: "tuple[BaseIm
 def open_prompted(place: "ModelFiles", report: Progress) -> PretrainedModel | TwoTowers:
     """Load and verify a folder's vision–language model, to read texts with a picture, and alone."""
     loaded = load_network(place, "input_ids", report)
-    processor = open_reader(place.folder, loaded.network.config)
+    tokenizer = open_tokenizer(tokenizer_folder(place.folders))
     report(0.7, "verifying against the model's own attention")
     with blame(place.folder / "config.json", "the configuration of these weights"):
-        return build_prompted(replace(place, unapplied=place.unapplied + loaded.unapplied), loaded.network, processor,
-                              loaded.dtype)
+        return build_prompted(replace(place, unapplied=place.unapplied + loaded.unapplied), loaded.network, tokenizer,
+                              lambda: open_reader(place.folder, loaded.network.config), loaded.dtype)
 
 
-def build_prompted(place: "ModelFiles", network: "Network", processor: "ProcessorMixin",
-                   dtype: str = "float32", lent: "Lent | None" = None) -> PretrainedModel | TwoTowers:
-    """Build the vision–language model of a network in evaluation mode, verified or at least reported. It also answers
-    texts alone, if the network reads them. Raises UserError if its attention cannot be shown correctly."""
+def build_prompted(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer",
+                   processor: "Callable[[], ProcessorMixin]", dtype: str = "float32",
+                   lent: "Lent | None" = None) -> PretrainedModel | TwoTowers:
+    """Build the vision–language model of a network in evaluation mode, verified or at least reported: to read texts
+    with a picture, and alone, or only one of these. Raises UserError if it can be shown with neither."""
     lent, alone = lent or partial(nullcontext, network), None
     head = "target" if network.config.is_encoder_decoder else "next" if network.can_generate() else "none"
     with suppress(UserError):   # else it does not run without a picture
-        alone = build_model(replace(place, unapplied=place.unapplied + unread(network.config)), network,
-                            processor.tokenizer, head, dtype, lent)
-    seeing = _build_seeing(place, network, processor, head, dtype, lent)
-    # both run in one network, so that either both are captured or neither is
-    return TwoTowers(seeing, alone) if alone and bool(alone.wiring) == bool(seeing.wiring) else seeing
+        alone = build_model(replace(place, unapplied=place.unapplied + unread(network.config)), network, tokenizer,
+                            head, dtype, lent)
+    own = attention_of(network) or "eager"
+    try:
+        seeing = _build_seeing(place, network, processor(), head, dtype, lent)
+    except UserError as error:
+        if alone is None:
+            raise
+        set_attention(network, own)
+        return replace(alone, reasons=(*alone.reasons, f"{UNSEEN}: {first_line(error, 300).rstrip('.')}"))
+    # both run in one network, which has one implementation of attention
+    return TwoTowers(seeing, alone) if alone and own == attention_of(network) else seeing
 
 
 def _build_seeing(place: "ModelFiles", network: "Network", processor: "ProcessorMixin", head: str, dtype: str,
@@ -228,9 +236,9 @@ def untrained_twin(model: PretrainedModel | TwoTowers, place: "ModelFiles") -> P
     network = network.to(place.device, getattr(torch, place.dtype)).eval()
     place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None, unapplied=one.reasons)
     if isinstance(one, PromptModel):
-        return build_prompted(place, network, one.reader.processor, place.dtype)
+        return build_prompted(place, network, one.tokenizer, lambda: one.reader.processor, place.dtype)
     if isinstance(model, TwoTowers):
-        return build_towers(place, network, (model.picture.processor, model.tokenizer), place.dtype)
+        return build_towers(place, network, (cast(PictureModel, model.picture).processor, model.tokenizer), place.dtype)
     if isinstance(model, PictureModel):
         task = "none" if model.pooling else model.task
         return build_picture_model(place, network, model.processor, task, place.dtype)

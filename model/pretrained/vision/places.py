@@ -6,7 +6,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -103,7 +103,7 @@ def coordinates(read: Read, height: int, width: int) -> tuple[str, np.ndarray]:
 class Patches:
     """A picture's numbers, cut into patches that lie in the rows and columns of a few layers."""
 
-    def __init__(self, places: np.ndarray, cell: tuple[int, int]) -> None:
+    def __init__(self, places: np.ndarray, cell: tuple[int, ...]) -> None:
         """Cut them. places: from `coordinates`, (…, colour, y, x, 2); cell: height and width of a patch along y and
         x."""
         *copies, _, high, wide = places.shape[:-1]
@@ -158,7 +158,8 @@ class _Strides(Recorder):
 
     def __init__(self, size: tuple[int, ...]) -> None:
         super().__init__([])
-        self.size, self.step = size, None
+        self.size = size
+        self.step: tuple[int, ...] = ()
 
     def _kept(self, real: Real) -> Real:
         self.bytes += sum(each.numel() * each.element_size() for each in tensors_in([real.sides, real.result]))
@@ -175,8 +176,7 @@ class _Strides(Recorder):
     def record(self, func: Callable, name: str, args: tuple, options: dict, result: Any) -> None:
         """Note what the real pass did."""
         super().record(func, name, args, options, result)
-        given = args[0] if args else options.get("input")
-        if name == "conv2d" and self.step is None and tuple(given.shape[-2:]) == self.size:
+        if name == "conv2d" and not self.step and (args[0] if args else options["input"]).shape[-2:] == self.size:
             step = options.get("stride", args[3] if len(args) > 3 else 1)
             self.step = (step, step) if isinstance(step, int) else tuple(step)
 
@@ -192,15 +192,19 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
     tensors = read(np.random.default_rng(0).integers(0, 256, (*size, 3), np.uint8))
     pixels, count = tensors[name], tensors["input_ids"].shape[1]
 
-    def held(mode: Held, given: "Tensor") -> "Tensor":
+    def held(mode: "Held | AbstractContextManager[None]", given: "Tensor") -> "Tensor":
+        def run() -> object:
+            with mode:
+                return forward(tensors | {name: given})
+
         with torch.no_grad():
-            return embeddings(network, lambda: _within(mode, lambda: forward(tensors | {name: given})), count)
+            return embeddings(network, run, count)
 
     real, start = _Strides(tuple(pixels.shape[-2:])), time.perf_counter()
     whole = held(real, pixels)
     took = time.perf_counter() - start
     real.finish()
-    noise = (held(_Strides(()), pixels) - whole).abs()
+    noise = (held(nullcontext(), pixels) - whole).abs()
     step = real.step or getattr(getattr(network.config, "vision_config", None), "patch_size", None) or 1
     flat = pixels.ndim < 4 or pixels.shape[-3] != 3   # a list of patches
     patches = Patches(np.expand_dims(places, -4), (1, pixels.shape[-1])) if flat else Patches(
@@ -220,6 +224,8 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
         return changed(now, whole, noise if bool(noise.any()) else None).any(-1)[0].cpu().numpy()
 
     try:
+        if moved(np.zeros(len(patches.at), bool)).any():
+            raise Unsupported("a replay of its vision tower gives other embeddings")
         found = [np.array([moved(each[at]) for each in groups])
                  for groups, at in zip(digits, patches.at.T, strict=True)]
         told = [_told(digits, [each[:, token] for each in found]) for token in range(count)]
@@ -232,12 +238,7 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
                 for token, each in enumerate(told)]
     except Lost as error:
         raise Unsupported(str(error)) from error
-    return _placed(patches, told), found[0].any(0)
-
-
-def _within(mode: Held, forward: Callable[[], object]) -> object:
-    with mode:
-        return forward()
+    return _placed(patches, told), np.asarray(found[0].any(0))
 
 
 Interval = tuple[int, int]   # of numbers, its end excluded
@@ -245,39 +246,37 @@ Interval = tuple[int, int]   # of numbers, its end excluded
 
 def _digits(count: int) -> np.ndarray:
     """Return the groups of numbers below `count` that are changed together, bool (group, number): those with one
-    quotient, and those with one remainder, by about the root of the count. They tell intervals apart."""
-    step, numbers = math.ceil(math.sqrt(count)), np.arange(count)
+    quotient, and those with one remainder, by about the root of the count. They tell shorter intervals apart."""
+    step, numbers = math.ceil(math.sqrt(count)) + 1, np.arange(count)
     return np.concatenate([np.equal.outer(np.arange(each.max() + 1), each) for each in (
         numbers // step, numbers % step)])
 
 
-def _told(digits: list[np.ndarray], found: list[np.ndarray]) -> tuple[Interval, ...] | None:
+def _told(digits: list[np.ndarray], found: list[np.ndarray]) -> list[Interval] | None:
     """Return the layers, columns and rows of the patches that a token changes with, from the groups that it changed
     with; None if these are no intervals of one layer, or the whole layer."""
-    told = [_interval(groups.tobytes(), groups.shape[1], moved.tobytes())
-            for groups, moved in zip(digits, found, strict=True)]
-    if None in told or told[0][1] - told[0][0] > 1 or all(
-            each == (0, groups.shape[1]) for each, groups in zip(told[1:], digits[1:], strict=True)):
-        return None
-    return tuple(told)
+    told = [each for groups, moved in zip(digits, found, strict=True)
+            if (each := _interval(groups.tobytes(), groups.shape[1], moved.tobytes()))]
+    whole = [(0, groups.shape[1]) for groups in digits]
+    return told if len(told) == len(digits) and told[0][1] - told[0][0] == 1 and told[1:] != whole[1:] else None
 
 
 @functools.lru_cache(4096)
 def _interval(groups: bytes, count: int, moved: bytes) -> Interval | None:
-    """Return the shortest interval of numbers below `count` that has members in just the groups that moved."""
+    """Return the longest interval of numbers below `count` that has members in just the groups that moved."""
     member = np.frombuffer(groups, bool).reshape(-1, count)
-    return next(((start, start + length) for length in range(1, count + 1) for start in range(count - length + 1)
+    return next(((start, start + length) for length in range(count, 0, -1) for start in range(count - length + 1)
                  if member[:, start:start + length].any(1).tobytes() == moved), None)
 
 
-def _placed(patches: Patches, told: list[tuple[Interval, ...] | None]) -> list[Placed | None]:
+def _placed(patches: Patches, told: list[list[Interval] | None]) -> list[Placed | None]:
     """Return the places, with the rows and columns of tokens numbered from 0 on each layer."""
     starts = [sorted({(each[0], each[axis][0]) for each in told if each}) for axis in (1, 2)]
     rank = lambda each, axis: sum(layer == each[0] and start < each[axis][0] for layer, start in starts[axis - 1])
 
-    def place(each: tuple[Interval, ...]) -> Placed:
+    def place(each: list[Interval]) -> Placed:
         (layer, _), (left, right), (top, bottom) = each
         across, down = (edges.tolist() for edges in patches.edges[layer])
         return Placed(Box(across[left], down[top], across[right], down[bottom]), layer, rank(each, 2), rank(each, 1))
 
-    return [each and place(each) for each in told]
+    return [None if each is None else place(each) for each in told]

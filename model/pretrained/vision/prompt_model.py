@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from clearhead.model.pretrained import Config, Network
 
+AS_PROMPT = "All ids are read as a prompt, which this model reads in another way than its answer."
 PATCH = "▦"   # starts the name of a token that lies in the picture
 
 
@@ -131,10 +132,6 @@ class PromptModel(PretrainedModel):
         return super().spelled([number for place, number in enumerate(ids) if not (
             place and number in marks and ids[place - 1] == number)])
 
-    def templated(self, messages: "Sequence[Mapping[str, Any]]") -> str:
-        """Return messages with a picture as a text, up to the start of the answer."""
-        return self.reader.turn(messages)
-
     def read(self, query: Query, report: Progress) -> ModelInput:
         """Return the picture and the text. Raises UserError if either is missing or cannot be read."""
         report(0.02, "reading the picture and the text")
@@ -144,7 +141,7 @@ class PromptModel(PretrainedModel):
             raise UserError(f"{self.card.title} reads one picture and one text; leave the second text and the target "
                             f"empty.")
         pixels, mark = pictures.find(query.image).pixels(), self.reader.mark
-        prompt = PROBE_TEXT if query.ids else self.templated(
+        prompt = PROBE_TEXT if query.ids else self.reader.turn(
             [{"role": "user", "content": query.text}]) if query.chat else query.text
         tensors = self.reader.tensors(pixels, (mark if mark not in prompt else "") + prompt)
         more = () if self.network.config.is_encoder_decoder else query.continuation
@@ -159,12 +156,12 @@ class PromptModel(PretrainedModel):
         found = self._places(pixels, report)
         typed = prompt.rpartition(mark)[2] if mark else prompt
         source = self._placed(self._tokens(ids, more, "" if query.ids else typed), found, len(ids))
-        notes = (found.note,) if found.note else ()
+        notes = tuple(filter(None, (found.note, AS_PROMPT if query.ids and self.follows else "")))
         return ModelInput(source, None, self.extended(tensors, more), None, notes, pixels)
 
     def _of_ids(self, tensors: "dict[str, Tensor]", ids: Sequence[int]) -> "dict[str, Tensor]":
         """Return a picture's arguments with these ids in place of its text's. Raises UserError if they have no place
-        for the picture."""
+        for the picture, or if a text is also read in another form (as by InstructBLIP)."""
         import torch
 
         known, given = tensors["input_ids"], torch.tensor([[*ids]], device=self.network.device)
@@ -173,8 +170,11 @@ class PromptModel(PretrainedModel):
             if each.shape[:2] == known.shape and not each.is_floating_point():
                 value = dict(zip(known[0].tolist(), each[0], strict=True))
                 made[name] = torch.stack([value.get(number, each[0, -1]) for number in ids])[None]
+        if any(name.endswith("_input_ids") for name in tensors):
+            raise UserError(f"{self.card.title} also reads its text in another form, which ids do not say; give a "
+                            f"text.")
         image = getattr(self.network.config, "image_token_id", None)
-        if [*ids].count(image) != known[0].tolist().count(image):
+        if [number for number in ids if number == image] != [number for number in known[0].tolist() if number == image]:
             raise UserError("These ids do not have the place of the picture; give those of a record of a picture of "
                             "this size, or a text.")
         return made | {"input_ids": given, "attention_mask": torch.ones_like(given)}

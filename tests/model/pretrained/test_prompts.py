@@ -225,3 +225,13 @@ def test_too_long_a_measurement_is_not_made(monkeypatch):
 
 def test_every_type_has_its_expectation():
     assert {*PLACED, *NOWHERE} == {*TYPES} - {"mllama", "fuyu"} and len(TYPES) >= 25
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize(("name", "why"), [("mllama", "cross_attn attends from"), ("fuyu", "from its own processor")])
+def test_pictures_that_cannot_be_shown_leave_the_text(name, why):
+    model, *_ = opened(name)
+    alone = model(TEXT)
+    assert alone.verification.status == "reported" and why in " ".join(alone.verification.reasons)
+    with pytest.raises(UserError, match=f"text only: .*{why}"):
+        model(TEXT, image=Image.fromarray(PICTURE))
