@@ -142,6 +142,9 @@ def mismatched_tensors(loading: dict[str, list]) -> list[tuple[str, tuple, tuple
     return sorted(loading["mismatched_keys"])
 
 
+ATTENTION = "_attn_implementation_internal"   # where a configuration keeps the name of its attention implementation
+
+
 def attention_of(network: object) -> str | None:
     """Return the name of the attention implementation in use, or None for modules that are not from transformers."""
     implementation = getattr(getattr(network, "config", None), "_attn_implementation", None)

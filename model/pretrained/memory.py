@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearhead.model.capture.forward_pass import Unsupported, read_gate, register
 from clearhead.model.capture.signature import settings_in, signature
-from clearhead.model.capture.transformers_internals import attention_of, head_of
+from clearhead.model.capture.transformers_internals import ATTENTION, head_of
 from clearhead.model.core.query import IN_MEMORY, Kind, Progress, UserError, first_line, frozen, quiet
 from clearhead.model.core.torch_runs import stop_between_layers
 from clearhead.model.pretrained import accounting
@@ -94,7 +94,8 @@ class Given:
         self.revision = ""                                       # the fingerprint when it was last built
         self.opened: PretrainedModel | TwoTowers | None = None   # it refers to this model in turn
         self._lock, self._lent, self._volatile = threading.RLock(), False, tuple[str, ...]()
-        self._attention: str | None = None                       # Clearhead's implementation, once it was verified
+        # implementation of attention in each configuration, once it was verified
+        self._attention: list[str | None] = []
         self._wiring: Wiring | None = None                       # says where hooks are needed
         _held[self.id] = self
 
@@ -116,7 +117,7 @@ class Given:
                 if any(each.is_meta for each in (*self.module.parameters(), *self.module.buffers())):
                     raise UserError(f"{self.title} has weights on meta, a device that holds no data; load it "
                                     "without offloading.")
-                self.opened, self._attention, self._wiring = None, None, None
+                self.opened, self._attention, self._wiring = None, [], None
                 self.opened = self._build()
         except (UserError, MemoryError):
             raise
@@ -151,11 +152,11 @@ class Given:
             undo.callback(setattr, module, "training", module.training)
             undo.callback(_remove_new, vars(module)[PRE], {*vars(module)[PRE]})
             module.training = False
-        for settings in settings_in(self.module):
+        for settings, attention in itertools.zip_longest(settings_in(self.module), self._attention):
             undo.callback(_restore, settings, dict(settings))
             settings.update({name: PLAIN[name] for name in PLAIN if name in settings})
-            if self._attention:
-                settings["_attn_implementation_internal"] = self._attention
+            if attention:
+                settings[ATTENTION] = attention
         stop_between_layers(self.network)
         for name in self._wiring.gated if self._wiring else ():
             self.network.get_submodule(name).register_forward_pre_hook(read_gate)
@@ -199,7 +200,7 @@ class Given:
                 opened = vision.build_towers(place, network, (self.processor, self.tokenizer), dtype, self.lend)
             else:
                 opened = vision.build_picture_model(place, network, self.processor, head, dtype, lent=lent)
-            self._attention = attention_of(opened.network)
+            self._attention = [settings.get(ATTENTION) for settings in settings_in(self.module)]
         if not _close(theirs, self._run(probe)[1]):
             raise UserError(f"{self.title} is not shown because two passes over the same input, the second with "
                             f"Clearhead's attention function, return different outputs; switch off what is random, or "

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from clearhead.model.capture.forward_pass import Unsupported, names_of
-from clearhead.model.capture.transformers_internals import attention_of, drawn_anew, set_attention
+from clearhead.model.capture.signature import settings_in
+from clearhead.model.capture.transformers_internals import ATTENTION, drawn_anew
 from clearhead.model.core.query import Progress, UserError, first_line
 from clearhead.model.core.record import Card
 from clearhead.model.core.torch_runs import seeded, stop_between_layers
@@ -162,16 +163,18 @@ def build_prompted(place: "ModelFiles", network: "Network", tokenizer: "Tokenize
     with suppress(UserError):   # else it does not run without a picture
         alone = build_model(replace(place, unapplied=place.unapplied + unread(network.config)), network, tokenizer,
                             head, dtype, lent)
-    own = attention_of(network) or "eager"
+    own = [settings.get(ATTENTION) for settings in settings_in(network)]
     try:
         seeing = _build_seeing(place, network, processor(), head, dtype, lent)
     except UserError as error:
         if alone is None:
             raise
-        set_attention(network, own)
+        for settings, attention in zip(settings_in(network), own, strict=True):
+            settings[ATTENTION] = attention
         return replace(alone, reasons=(*alone.reasons, f"{UNSEEN}: {first_line(error, 300).rstrip('.')}"))
     # both run in one network, which has one implementation of attention
-    return TwoTowers(seeing, alone) if alone and own == attention_of(network) else seeing
+    same = own == [settings.get(ATTENTION) for settings in settings_in(network)]
+    return TwoTowers(seeing, alone) if alone and same else seeing
 
 
 def _build_seeing(place: "ModelFiles", network: "Network", processor: "ProcessorMixin", head: str, dtype: str,

@@ -228,7 +228,7 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
             raise Unsupported("a replay of its vision tower gives other embeddings")
         found = [np.array([moved(each[at]) for each in groups])
                  for groups, at in zip(digits, patches.at.T, strict=True)]
-        told = [_told(digits, [each[:, token] for each in found]) for token in range(count)]
+        told = [_told(patches, digits, [each[:, token] for each in found]) for token in range(count)]
         draw = np.random.default_rng(1)
         for _ in range(PROOFS):
             chosen = draw.random(len(patches.at)) < 0.5
@@ -246,19 +246,22 @@ Interval = tuple[int, int]   # of numbers, its end excluded
 
 def _digits(count: int) -> np.ndarray:
     """Return the groups of numbers below `count` that are changed together, bool (group, number): those with one
-    quotient, and those with one remainder, by about the root of the count. They tell shorter intervals apart."""
-    step, numbers = math.ceil(math.sqrt(count)) + 1, np.arange(count)
+    quotient, and those with one remainder, by about twice the root of the count. They tell shorter intervals apart."""
+    step, numbers = 2 * math.ceil(math.sqrt(count)), np.arange(count)
     return np.concatenate([np.equal.outer(np.arange(each.max() + 1), each) for each in (
         numbers // step, numbers % step)])
 
 
-def _told(digits: list[np.ndarray], found: list[np.ndarray]) -> list[Interval] | None:
-    """Return the layers, columns and rows of the patches that a token changes with, from the groups that it changed
+def _told(patches: Patches, digits: list[np.ndarray], found: list[np.ndarray]) -> list[Interval] | None:
+    """Return the layer, columns and rows of the patches that a token changes with, from the groups that it changed
     with; None if these are no intervals of one layer, or the whole layer."""
-    told = [each for groups, moved in zip(digits, found, strict=True)
-            if (each := _interval(groups.tobytes(), groups.shape[1], moved.tobytes()))]
-    whole = [(0, groups.shape[1]) for groups in digits]
-    return told if len(told) == len(digits) and told[0][1] - told[0][0] == 1 and told[1:] != whole[1:] else None
+    told = [_interval(groups.tobytes(), groups.shape[1], moved.tobytes())
+            for groups, moved in zip(digits, found, strict=True)]
+    if told[0] is None or told[0][1] - told[0][0] > 1:
+        return None
+    whole = [len(edges) - 1 for edges in patches.edges[told[0][0]]]
+    inside = [(each[0], min(each[1], size)) for each, size in zip(told[1:], whole, strict=True) if each]
+    return [told[0], *inside] if len(inside) == 2 and inside != [(0, size) for size in whole] else None
 
 
 @functools.lru_cache(4096)
@@ -271,8 +274,8 @@ def _interval(groups: bytes, count: int, moved: bytes) -> Interval | None:
 
 def _placed(patches: Patches, told: list[list[Interval] | None]) -> list[Placed | None]:
     """Return the places, with the rows and columns of tokens numbered from 0 on each layer."""
-    starts = [sorted({(each[0], each[axis][0]) for each in told if each}) for axis in (1, 2)]
-    rank = lambda each, axis: sum(layer == each[0] and start < each[axis][0] for layer, start in starts[axis - 1])
+    middles = [{(each[0], sum(each[axis])) for each in told if each} for axis in (1, 2)]
+    rank = lambda each, axis: sum(layer == each[0] and middle < sum(each[axis]) for layer, middle in middles[axis - 1])
 
     def place(each: list[Interval]) -> Placed:
         (layer, _), (left, right), (top, bottom) = each
