@@ -21,7 +21,7 @@ QUICK = ("llava_next", "qwen2_5_vl")
 # how many image tokens lie in the picture
 PLACED = {"llava": 16, "vipllava": 16, "llava_next": 48, "llava_onevision": 48, "qwen2_vl": 15, "qwen2_5_vl": 15,
           "qwen3_vl": 15, "gemma3": 4, "paligemma": 16, "internvl": 12, "idefics3": 20, "smolvlm": 20, "pixtral": 40,
-          "mistral3": 12, "aya_vision": 12, "got_ocr2": 16, "janus": 16, "cohere2_vision": 12, "glm4v": 8, "ovis2": 20,
+          "mistral3": 12, "aya_vision": 12, "got_ocr2": 12, "janus": 16, "cohere2_vision": 12, "glm4v": 8, "ovis2": 20,
           "deepseek_vl": 16}
 # each token is a mix of the whole picture: resamplers, vocabularies of pictures, and wide convolutions
 NOWHERE = ("florence2", "blip2", "instructblip", "kosmos2", "aria", "idefics2", "chameleon")
@@ -45,7 +45,7 @@ def opened(name):
 
 def embeddings(model, picture):
     """Return what the language model reads of a picture, with all attention of the network on: (token, d)."""
-    part = model.opened.picture
+    part = getattr(model.opened, "picture", model.opened)
     tensors = part.reader.tensors(picture, part.reader.mark + TEXT)
     with torch.no_grad():
         return places.embeddings(part.network, lambda: part.network(**tensors), tensors["input_ids"].shape[1])[0]
@@ -87,7 +87,7 @@ def test_picture_text_and_answer_are_one_verified_record(name):
     named = [text for text in asked.tokens if text.startswith("▦")]
     assert len(named) == len(boxes) and (len({*named}) == len(named) or name == "got_ocr2")   # its patches overlap
     said = " ".join(asked.data.notes)
-    assert bool(said) == (name in (*NOWHERE, *NEWLINES))
+    assert bool(said) == (name in (*NOWHERE, *NEWLINES, "got_ocr2"))
 
 
 @pytest.mark.parametrize("name", [each for each in SWEPT if each.values[0] in PLACED and each.values[0] != "got_ocr2"])
