@@ -118,6 +118,11 @@ def _arranged(record: AttentionRecord, view: View, layout: Layout,
         overlay, above = (view.overlay, GUTTER) if len(chosen) == 1 else ((), TITLE + GUTTER)
         shown = [picture_of(record, replace(view, layer=layer, head=number, overlay=overlay))
                  for layer, number in chosen]
+        bounds = {each.open.bound for each in shown}
+        if bounds != {None}:   # all heads share the printed bar
+            bound = max(each or 1 for each in bounds)
+            shown = [replace(each, pictures=tuple(replace(one, bound=bound) for one in each.pictures))
+                     for each in shown]
 
         def room(columns: int) -> tuple[float, float]:
             return (across + GUTTER) / columns - GUTTER, free / math.ceil(len(shown) / columns) - above
