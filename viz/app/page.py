@@ -99,7 +99,7 @@ class PageContext:
     @property
     def controls(self) -> dict[str, Any]:
         """This page's own controls by name."""
-        return controls_in(self.state, self.name)
+        return controls_in(self.state, self.name, self.about)
 
     @property
     def model(self) -> str:
@@ -243,7 +243,7 @@ class PageContext:
         """Return the URL of this page for a state, by default the current one. It includes the model and texts only if
         the page uses them; named: even if they are the defaults."""
         state = state or self.state
-        if not self.about.asks_with(controls_in(state, self.name)):
+        if not self.about.asks_with(controls_in(state, self.name, self.about)):
             plain = State(control_values=state.control_values, show=state.show, guest=state.guest)
             return address(own_address(), plain, self.name, self.about.controls, named=False)
         return address(own_address(), state, self.name, self.about.controls, named)
@@ -293,9 +293,9 @@ def state_of(name: str, params: Mapping[str, str], texts: Mapping[str, str]) -> 
     return replace(read, **there)
 
 
-def controls_in(state: State, name: str) -> dict[str, Any]:
+def controls_in(state: State, name: str, page: Page) -> dict[str, Any]:
     """Return the values of a page's controls in a state, by name."""
-    return {control.name: control.start for control in pages()[name][0].controls} | state.controls_of(name)
+    return {control.name: control.start for control in page.controls} | state.controls_of(name)
 
 
 def with_controls(state: State, name: str, page: Page, changes: Mapping[str, object]) -> State:

@@ -115,7 +115,7 @@ def entry_title(item: Item) -> str:
         return " · ".join(parts)
     about, state = pages()[name][0], state_of(name, params, dict(item.said.get("texts", ())))
     parts += [] if title.startswith(about.title) else [about.title if parts else f"**{about.title}**"]
-    if about.asks_with(controls_in(state, name)):
+    if about.asks_with(controls_in(state, name, about)):
         parts += [escape_markdown(title_of(state.model))]
         parts += [head_label(*state.view.head_id)] if "head" in state.user_set and item.kind != "head_grid" else []
         words = state.text.split()

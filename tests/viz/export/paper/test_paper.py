@@ -68,11 +68,12 @@ def test_each_cell_has_the_colour_of_its_weight(scale, transpose, zoom, kind):
 def test_heads_with_numbers_above_one_share_the_printed_scale():
     made = record(WORDS)
     found = made[Kind.SELF]
-    layer = dataclasses.replace(found.layer(0), gate=np.repeat([[3.0], [9], *[[1]] * (HEADS - 2)], len(WORDS), 1).astype(
-        np.float32))
+    gate = np.repeat([[3], [9], *[[1]] * (HEADS - 2)], len(WORDS), 1).astype(np.float32)
+    layer = dataclasses.replace(found.layer(0), gate=gate)
     made = dataclasses.replace(made, maps=(dataclasses.replace(found, layers=(layer, *found.layers[1:])),))
     shown = [displayed_head(made, View(gated=True, head=head)).weights for head in (0, 1)]
-    assert (bound := np.abs(shown[1]).max()) > np.abs(shown[0]).max() > 1
+    bound = np.abs(shown[1]).max()
+    assert bound > np.abs(shown[0]).max() > 1
     with sheet.pen():
         figure = columns.figure(made, View(gated=True), Layout(((0, 0), (0, 1)), 170), raster=True)
     for image, weights in zip(figure.axes[0].images, shown, strict=False):
