@@ -54,7 +54,7 @@ def _toy(page: PageContext, words: Section) -> None:
     numbers = {"mean": of_mean, "rows": of_rows, "mutual": of_mean - of_rows}
     words.tell(name=words["names"][name], n=n, most=np.log2(n), **numbers, **{
         f"of_{toy}": float(information.mutual(information.toy(toy, n))) for toy in ("first", "causal")})
-    left, right = split(2, 3)
+    left, right = words.beside(2, 3)
     with left:
         if words.lesson.open():
             words.slider("size")
