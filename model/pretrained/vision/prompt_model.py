@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from clearhead.model.pretrained import Config, Network
 
 AS_PROMPT = "All ids are read as a prompt, which this model reads in another way than its answer."
+UNPLACED = "The text itself has tokens of pictures, so that it is not known which of them lie in the picture."
 PATCH = "▦"   # starts the name of a token that lies in the picture
 
 
@@ -156,7 +157,8 @@ class PromptModel(PretrainedModel):
         found = self._places(pixels, report)
         typed = prompt.rpartition(mark)[2] if mark else prompt
         source = self._placed(self._tokens(ids, more, "" if query.ids else typed), found, len(ids))
-        notes = tuple(filter(None, (found.note, AS_PROMPT if query.ids and self.follows else "")))
+        where = UNPLACED if any(found.places) and not source.boxes else found.note
+        notes = tuple(filter(None, (where, AS_PROMPT if query.ids and self.follows else "")))
         return ModelInput(source, None, self.extended(tensors, more), None, notes, pixels)
 
     def _of_ids(self, tensors: "dict[str, Tensor]", ids: Sequence[int]) -> "dict[str, Tensor]":
