@@ -142,12 +142,13 @@ def incompleteness(model, query: Query) -> float:
     errors = [0.0]
     for name, slot in slots.items():
         layer = record[slot.kind].layer(slot.index)
-        mixed, found = layer.head_outputs(slice(0, layer.shape[1])).swapaxes(0, 1), (None, None)
+        mixed = layer.head_outputs(slice(0, layer.shape[1])).swapaxes(0, 1)
         for place in (name, blocks[name]):   # BERT's W_O is in a module beside its attention
             inside = [call for path, call in calls.items()
                       if path.startswith(place + ".") and trace.is_leaf(call.module)]
-            found = found if found[0] else trace.reader_of(mixed, inside)
-        reader, gate = found
+            reader, gate = trace.reader_of(mixed, inside)
+            if reader is not None:
+                break
         if reader is None:
             return float("inf")
         heads_out = (mixed if gate is None else mixed * gate).reshape(len(mixed), -1).astype(np.float64)

@@ -7,6 +7,7 @@ from clearhead.model.core.query import HeadId, UserError, frozen
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.viz.components.from_record import grid_of, picture_of
+from clearhead.viz.components.picture import Head
 from clearhead.viz.export.paper.grid import ways
 from clearhead.viz.export.paper.page import TITLES, WORDS, Paper, PicturePlan, bar_at, roomiest
 from clearhead.viz.export.paper.sheet import Sheet, readable, wrap
@@ -118,11 +119,11 @@ def _arranged(record: AttentionRecord, view: View, layout: Layout,
         overlay, above = (view.overlay, GUTTER) if len(chosen) == 1 else ((), TITLE + GUTTER)
         shown = [picture_of(record, replace(view, layer=layer, head=number, overlay=overlay))
                  for layer, number in chosen]
-        bounds = {each.open.bound for each in shown}
-        if bounds != {None}:   # all heads share the printed bar
+        bounds = [each.open.bound for each in shown if isinstance(each, Head)]
+        if any(bounds):   # all heads share the printed bar
             bound = max(each or 1 for each in bounds)
             shown = [replace(each, pictures=tuple(replace(one, bound=bound) for one in each.pictures))
-                     for each in shown]
+                     if isinstance(each, Head) else each for each in shown]
 
         def room(columns: int) -> tuple[float, float]:
             return (across + GUTTER) / columns - GUTTER, free / math.ceil(len(shown) / columns) - above
