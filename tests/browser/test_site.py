@@ -76,6 +76,10 @@ def test_recorded_heads_come_before_the_model_and_stay_without_it(tabs, site):
         expect(page.locator("#news")).to_contain_text("as soon as the model is here")
         waiting[0].fulfill(status=404)
         expect(page.locator("#verdict")).to_contain_text("could not be loaded (404). Reload the page.")
+        page.evaluate("location.hash = 'hide=[2]'")
+        page.locator(".strip button").first.click()
+        expect(page.locator("#changes")).to_contain_text("hidden")
+        assert "hidden" not in page.locator("#head").inner_text()   # nothing is in the recorded head
     assert wrong == [] and page.locator(".view[data-drawn]").count() == 1
     page.close()
 
@@ -102,6 +106,8 @@ def test_link_holds_what_a_reader_changed(visit):
     assert again.locator("[data-drawn$=lines]").count() == 1
     again.locator("#changes button").first.click()
     expect(again.locator("#changes button")).to_have_count(2)
+    again.evaluate("location.hash = 'silence=[\"03.01\", 3.1]&temper={\"1.1\": \"2\"}'")   # names no head and no number
+    expect(again.locator("#changes button")).to_have_count(0)
     with again.expect_download() as saved:
         again.click("#png")
     picture = np.asarray(Image.open(io.BytesIO(saved.value.path().read_bytes())).convert("L"))

@@ -2,7 +2,8 @@
 import { fill } from "../js/shared.js";
 
 /** @typedef {import("./bodies.js").Shown & {tokens: import("./tokenizer.js").Token[], all: Float32Array,
- *   weights: (layer: number, head: number) => Float32Array, embedding: Float32Array}} Answer
+ *   edits: import("./encoder.js").Edits, weights: (layer: number, head: number) => Float32Array,
+ *   embedding: Float32Array}} Answer
  *   weights: of one head, row by row; all: of all heads; embedding: the mean of the last vectors, of length 1
  */
 
@@ -13,17 +14,21 @@ const furthest = (one, other) => one.reduce((most, each, at) => Math.max(most, M
  * @param {string} code  the worker's script
  * @param {Promise<Uint8Array>} loaded  the model's file
  * @param {number} heads  of a layer
- * @param {string} tooLong  the error for a text with too many tokens
+ * @param {{too_long: string, failed: string}} words  the errors for a text with too many tokens and for a file that
+ *   cannot be loaded or read
  */
-export function modelOf(code, loaded, heads, tooLong) {
+export function modelOf(code, loaded, heads, words) {
   const worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
   const waiting = [];   // the worker answers in the order of the questions
-  worker.onmessage = ({ data }) => waiting.shift()(data);
-  const send = (message, moved = []) => new Promise((resolve) => {
-    waiting.push(resolve);
+  worker.onmessage = ({ data }) => waiting.shift()[0](data);
+  worker.onerror = (error) => waiting.shift()[1](error);
+  const send = (message, moved = []) => new Promise((...settle) => {
+    waiting.push(settle);
     worker.postMessage(message, moved);
   });
-  const checks = loaded.then((bytes) => send({ bytes }, [bytes.buffer]));
+  const checks = loaded.then((bytes) => send({ bytes }, [bytes.buffer])).catch((error) => {
+    throw new Error(fill(words.failed, { reason: error.message }), { cause: error });
+  });
 
   /**
    * Answer a text. Throws an Error that says why there is no answer.
@@ -34,9 +39,9 @@ export function modelOf(code, loaded, heads, tooLong) {
   async function ask(text, edits) {
     await checks;
     const { weights: all, ...answer } = await send({ text, edits });
-    if (!all) throw new Error(fill(tooLong, answer));
+    if (!all) throw new Error(fill(words.too_long, answer));
     const size = answer.tokens.length ** 2, from = (layer, head) => (layer * heads + head) * size;
-    return { ...answer, all, weights: (layer, head) => all.subarray(from(layer, head), from(layer, head) + size),
+    return { ...answer, edits, all, weights: (layer, head) => all.subarray(from(layer, head), from(layer, head) + size),
       texts: answer.tokens.map((token) => token.text), flags: answer.tokens.map(({ flags }) => flags),
       codes: Uint16Array.from(all, (weight) => Math.round(65535 * Math.sqrt(weight))) };
   }

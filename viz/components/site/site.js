@@ -17,7 +17,9 @@ const { words, first, like, layers, heads, twin, file, size, offline } = JSON.pa
 const forms = formsOf(layers, heads), state = readState(location.hash, first, forms), recorded = new Map(), views = {};
 let components, shown, grid, model, turn = 0, computes = false;
 
-const nameOf = (token) => isolated(shown.texts[token] ?? ""), dotted = (head) => head.replace(".", "·");
+const dotted = (head) => head.replace(".", "·");
+// the tokens of a text that is not drawn yet are not known
+const nameOf = (token, text) => (text === shown.text ? isolated(shown.texts[token] ?? "") : `(${token})`);
 const headAt = (number) => `${Math.floor(number / heads)}.${number % heads}`;
 const sends = { strip: set, head: set, grid: (event) =>
   (event.silence === undefined ? set({ head: headAt(event) }) : toggle("silence", headAt(event.silence))) };
@@ -33,10 +35,10 @@ function draw(next) {
   const isNew = next !== shown;
   shown = next;
   if (isNew) grid = gridBody(like.grid, shown);
-  const { lens, transpose, token, pair, hide } = state, [layer, head] = state.head.split(".").map(Number);
+  const { lens, transpose, token, pair } = state, [layer, head] = state.head.split(".").map(Number);
   const chosen = shown.text === state.text ? { focus: token, pair } : { focus: null, pair: null };
   const scale = shown.texts.length > MANY ? "root" : "linear";
-  const number = layer * heads + head, hidden = hide.map(nameOf).join(", ");
+  const number = layer * heads + head, hidden = shown.edits.hide.map((each) => nameOf(each, shown.text)).join(", ");
   const notes = hidden ? [fill(words.note_hidden, { tokens: hidden })] : [];
   const own = { ...like.state, lens, transpose, scale, ...chosen };
   update("strip", isNew && stripBody(like.strip, shown), { ...chosen, pairs: true, chosen: chosen.focus !== null });
@@ -57,13 +59,14 @@ function mark() {
   page.title.textContent = fill(words.head, { layer, head });
   page.silence.ariaPressed = String(state.silence.includes(state.head));
   page.hide.ariaPressed = String(state.hide.includes(state.token));
-  page.hide.textContent = none ? words.hide_none : fill(words.hide, { token: nameOf(state.token) });
+  page.hide.textContent = none ? words.hide_none : fill(words.hide, { token: nameOf(state.token, state.text) });
   page.hide.disabled = none;
   page.temper.value = Math.log2(t);
   page.temper.ariaValueText = page.t.textContent = t.toFixed(2);
   page.swap.hidden = !twinOf(state.text);
-  page.changes.replaceChildren(...(edited().length ? [words.edits] : []));
-  for (const [edit, undo] of edited()) {
+  const edits = edited(state, state.text);
+  page.changes.replaceChildren(...(edits.length ? [words.edits] : []));
+  for (const [edit, undo] of edits) {
     button(page.changes, "", `${edit} ×`, undo).ariaLabel = fill(words.edit_undo, { edit });
   }
   if (location.protocol !== "about:") history.replaceState(null, "", writeState(state, first));
@@ -73,11 +76,10 @@ function mark() {
 /** @type {(name: string, values: *, undo: () => void) => [string, () => void]} */
 const edit = (name, values, undo) => [fill(words[`edit_${name}`], values), undo];
 
-/** @returns {[edit: string, undo: () => void][]} what was changed in the model */
-function edited() {
-  const { hide, silence, temper: tempered } = state;
+/** @type {(edits: *, text: string) => [edit: string, undo: () => void][]} what is changed in the model for a text */
+function edited({ hide, silence, temper: tempered }, text) {
   return [
-    ...hide.map((token) => edit("hide", { token: nameOf(token) }, () => toggle("hide", token))),
+    ...hide.map((token) => edit("hide", { token: nameOf(token, text) }, () => toggle("hide", token))),
     ...silence.map((head) => edit("silence", { head: dotted(head) }, () => toggle("silence", head))),
     ...Object.entries(tempered).map(([head, t]) =>
       edit("temper", { head: dotted(head), t: t.toFixed(2) }, () => temper(head, 1)))];
@@ -98,7 +100,7 @@ async function answered(text, edits) {
 // Ask what the state asks for, and draw it unless the state has changed meanwhile.
 async function ask() {
   const mine = ++turn, { text, hide, silence, temper } = state, { classList } = document.body;
-  let next = computes || edited().length ? undefined : recorded.get(text);
+  let next = computes || edited(state, text).length ? undefined : recorded.get(text);
   if (!next) {
     page.news.textContent = computes ? words.computing : words.waits;
     classList.add("busy");
@@ -115,7 +117,7 @@ async function ask() {
   const { length } = next.texts;
   if (state.token >= length) state.token = null;
   if (Math.max(...state.pair ?? []) >= length) state.pair = null;
-  state.hide = hide.filter((token) => token < length);
+  state.hide = next.edits.hide = hide.filter((each) => each < length);
   draw(next);
 }
 
@@ -138,8 +140,9 @@ function temper(head, t) {
 }
 
 async function save() {
-  const picture = page.head.shadowRoot.querySelector(".ch"), changes = edited().map(([edit]) => edit).join(", ");
-  const caption = [`${page.title.textContent}: ${state.text}`, changes, words.source].filter(Boolean).join(" · ");
+  const picture = page.head.shadowRoot.querySelector(".ch"), { text, edits } = shown;   // not what is being computed
+  const changes = edited(edits, text).map(([edit]) => edit).join(", ");
+  const caption = [`${page.title.textContent}: ${text}`, changes, words.source].filter(Boolean).join(" · ");
   const href = URL.createObjectURL(await pngOf(picture, caption, palette(picture, like.head.colours)));
   Object.assign(node("a"), { href, download: `clearhead-${state.head}.png` }).click();
   setTimeout(URL.revokeObjectURL, 60_000, href);
@@ -170,8 +173,6 @@ async function load() {
   report(0);
   try {
     return await (page.model ? bytesIn(page.model) : fetched(file, size, report));
-  } catch (error) {
-    throw new Error(fill(words.failed, { reason: error.message }), { cause: error });
   } finally {
     verdict("◔", words.checking);
   }
@@ -208,14 +209,14 @@ function listen() {
 export async function start({ token_strip, head_grid, head_view }) {
   for (const script of document.querySelectorAll("script.recorded")) {
     const { text, texts, flags, codes } = unpack(await bytesIn(/** @type {HTMLScriptElement} */ (script)));
-    recorded.set(text, { text, texts, flags, codes: codes.values });
+    recorded.set(text, { text, texts, flags, codes: codes.values, edits: { hide: [], silence: [], temper: {} } });
   }
   components = { strip: token_strip, grid: head_grid, head: head_view };
   page.text.value = state.text;
   offerLenses();
   listen();
   draw(recorded.get(state.text) ?? recorded.get(first.text));
-  model = modelOf(page.worker.textContent, load(), heads, words.too_long);
+  model = modelOf(page.worker.textContent, load(), heads, words);
   Object.assign(window, { clearhead: { ask: answered } });
   ask();
   check().then(ask).catch((error) => verdict("✗", error.message));

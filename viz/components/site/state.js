@@ -19,11 +19,9 @@ export const REACH = 3;
  */
 export function formsOf(layers, heads) {
   const token = (value) => Number.isInteger(value) && value >= 0;
-  const head = (value) => {
-    const [, layer, own] = String(value).match(/^(\d\d?)\.(\d\d?)$/) ?? [];
-    return Number(layer) < layers && Number(own) < heads;
-  };
-  const t = ([name, value]) => head(name) && Math.abs(Math.log2(value)) <= REACH;
+  const names = Array.from({ length: layers * heads }, (_, at) => `${Math.floor(at / heads)}.${at % heads}`);
+  const head = (value) => names.includes(value);
+  const t = ([name, value]) => head(name) && typeof value === "number" && Math.abs(Math.log2(value)) <= REACH;
   return { text: () => true, head, lens: (value) => ["matrix", "lines", "text"].includes(value),
     transpose: (value) => typeof value === "boolean", token: (value) => value === null || token(value),
     pair: (value) => value === null || (value.length === 2 && value.every(token)),
