@@ -125,7 +125,7 @@ def _brought(frame: PageContext, figures: Handout) -> None:
     given = _BROUGHT.get(session().id)
     if not given.items:
         return
-    st.info(WORDS("brought", count=len(given.items), title=given.title or WORDS["untitled"]))
+    st.info(WORDS("brought", count=len(given.items), title=escape_markdown(given.title or WORDS["untitled"])))
     ways = {"append": partial(_joined, given=given), "replace": lambda known: given, "leave": None}
     with flex_row():
         for name, how in ways.items():
