@@ -136,7 +136,8 @@ class HandoutStore:
             with suppress(UserError):   # if both together are too large, keep the known one
                 return replace(known, handout=replace(handout, items=handout.items + own), seen=seen)
             return replace(known, seen=seen)
-        return replace(known, handout=handout, seen=seen)
+        before = _remembered((*known.before, known.handout)) if known.seen else known.before
+        return replace(known, handout=handout, seen=seen, before=before)   # so that undoing loses no other change
 
     def _set_aside(self, file: Path, known: Stored, error: Exception, locked: bool) -> Stored:
         """Rename an unreadable file, so that the next change does not overwrite it."""

@@ -79,6 +79,12 @@ def test_two_servers_of_one_person_keep_what_each_adds(folder):
     second.change(NAME, add)
     first.change(NAME, add)
     assert len(first.get(NAME).items) == 3 and first.get(NAME) == second.get(NAME)
+    first.undo(NAME)
+    assert len(first.get(NAME).items) == 2
+    second.change(NAME, add)
+    first.undo(NAME)
+    assert len(first.get(NAME).items) == 2, "what the other server added is the last change"
+    first.change(NAME, add)
     second.change(NAME, lambda known: Handout())
     assert first.get(NAME) == Handout() == first.change(NAME, lambda known: known), "an emptied one does not come back"
     assert len(first.change(NAME, add).items) == 1 == len(second.get(NAME).items)
