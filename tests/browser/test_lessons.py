@@ -4,7 +4,6 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import expect
 
 from clearhead.viz.app.page import lessons
-from clearhead.viz.app.state import State
 from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE, Watch
 
@@ -51,14 +50,13 @@ def a_handle_is_dragged_and_its_link_is_offered(seen: Watch) -> None:
     words, turned = strings("share"), seen.params()
     seen.main.get_by_role("button", name=words["share"]).click()
     link = seen.page.get_by_role("dialog").locator("[data-testid=stCode] code")
-    asked = {"model": [State().model], "text": [State().text]}
-    expect(link).to_be_visible(timeout=PATIENCE)
-    assert parse_qs(urlsplit(link.inner_text()).query, keep_blank_values=True) == asked | turned
-    seen.page.get_by_text(words["whose"]["show"]).click()
-    expect(link).to_contain_text("show=1", timeout=PATIENCE)
-    shared = parse_qs(urlsplit(link.inner_text()).query, keep_blank_values=True)
-    assert shared == asked | {"show": ["1"]} | {name: value for name, value in turned.items() if name != "guess"}
-    expect(seen.page.get_by_role("dialog").get_by_role("img", name=words["code"])).to_be_visible()
+    expect(link).to_contain_text("class=1", timeout=PATIENCE)
+    unanswered = {name: value for name, value in turned.items() if name != "guess"} | {"class": ["1"]}
+    for whose, mark, wanted in (("ask", "class=1", unanswered), ("view", "guess=b", turned),
+                                ("show", "show=1", unanswered | {"show": ["1"]})):
+        seen.page.get_by_role("dialog").get_by_text(words["whose"][whose], exact=True).click()
+        expect(link).to_contain_text(mark, timeout=PATIENCE)
+        assert parse_qs(urlsplit(link.inner_text()).query, keep_blank_values=True) == wanted
     seen.page.keyboard.press("Escape")
 
 
