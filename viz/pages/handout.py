@@ -331,18 +331,25 @@ def _present(frame: PageContext, figures: Handout) -> None:
         st.markdown(escape_markdown(item.caption))
         return
     said, told = item.said, _REVEALED.value == item.id
+    answer = said["answer"].strip()
     with st.container(key="presented-words"):
         if item.kind == "screen":   # a screen of a page that does not exist here
             st.markdown(WORDS("missing", title=escape_markdown(said["title"])))
-        st.html(markdown_html(item.caption))
+        _own_words(item.caption)
         for place, choice in enumerate(said["choices"]):
             text, count = split(4, 1, gap="small", vertical_alignment="center")
-            right = told and choice == said["answer"]
+            right = told and choice == answer
             text.markdown(f"{'✓' if right else f'**{place + 1}**'}  {escape_markdown(choice)}")
             with count:
                 hands(item.id, key=f"hands-{item.id}-{place}", place=place, answers=len(said["choices"]), told=told,
                       right=right)
-        if told and said["answer"] not in said["choices"]:
-            st.html(markdown_html(said["answer"]))
-        if said["answer"] and not told:
+        if told and answer not in said["choices"]:
+            _own_words(answer)
+        if answer and not told:
             st.button(WORDS["answer_show"], key="reveal-answer", on_click=_REVEALED.put, args=(item.id,))
+
+
+def _own_words(text: str) -> None:
+    """Draw the user's own text, if there is any."""
+    if text.strip():
+        st.html(markdown_html(text))

@@ -37,3 +37,22 @@ def test_damaged_file_and_full_disk_are_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "write", full)
     app.run(timeout=30)
     assert not app.exception and "The disk is full; make room." in app.warning[0].value.replace("\\", "")
+
+
+def presented():
+    from types import SimpleNamespace
+
+    from clearhead.viz.export.handout.files import make_words
+    from clearhead.viz.pages import handout
+    from clearhead.viz.widgets import handout_button
+
+    handout_button.NAME.value = "b" * 32
+    entry = make_words("screen", "", title="Gone", link="http://localhost/gone")
+    handout_button.STORE.change("b" * 32, lambda known: handout.Handout("", (entry,)))
+    handout.render(SimpleNamespace(state=SimpleNamespace(present=True, entry=1)))
+
+
+def test_entry_without_words_is_presented(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path))
+    app = AppTest.from_function(presented).run(timeout=30)
+    assert not app.exception and "Gone" in app.markdown[0].value
