@@ -38,8 +38,8 @@ export function gridBody(like, { texts: { length: n }, codes }) {
 /**
  * @param {Message} like
  * @param {Shown} shown
- * @param {[layer: number, head: number]} head
- * @param {number} number  of the head, counted over all layers
+ * @param {number[]} head  its layer and its number there
+ * @param {number} number  its number, counted over all layers
  * @param {string[]} notes  sentences beside the picture
  * @returns {Message}
  */

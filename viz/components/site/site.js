@@ -14,15 +14,15 @@ const MANY = 40;   // tokens; the weights of a longer text are too small for a l
 /** @type {Record<string, *>} the page's elements by id */
 const page = Object.fromEntries([...document.querySelectorAll("[id]")].map((element) => [element.id, element]));
 const { words, first, like, layers, heads, twin, file, size, offline } = JSON.parse(page.data.textContent);
-const forms = formsOf(layers, heads), state = readState(location.hash, first, forms), recorded = new Map(), views = {};
+const names = Array.from({ length: layers * heads }, (_, at) => `${Math.floor(at / heads)}.${at % heads}`);
+const forms = formsOf(names), state = readState(location.hash, first, forms), recorded = new Map(), views = {};
 let components, shown, grid, model, turn = 0, computes = false;
 
 const dotted = (head) => head.replace(".", "·");
 // the tokens of a text that is not drawn yet are not known
 const nameOf = (token, text) => (text === shown.text ? isolated(shown.texts[token] ?? "") : `(${token})`);
-const headAt = (number) => `${Math.floor(number / heads)}.${number % heads}`;
 const sends = { strip: set, head: set, grid: (event) =>
-  (event.silence === undefined ? set({ head: headAt(event) }) : toggle("silence", headAt(event.silence))) };
+  (event.silence === undefined ? set({ head: names[event] }) : toggle("silence", names[event.silence])) };
 
 // Draw what a click has changed.
 function set(change) {
@@ -35,15 +35,15 @@ function draw(next) {
   const isNew = next !== shown;
   shown = next;
   if (isNew) grid = gridBody(like.grid, shown);
-  const { lens, transpose, token, pair } = state, [layer, head] = state.head.split(".").map(Number);
+  const { lens, transpose, token, pair } = state, number = names.indexOf(state.head);
   const chosen = shown.text === state.text ? { focus: token, pair } : { focus: null, pair: null };
   const scale = shown.texts.length > MANY ? "root" : "linear";
-  const number = layer * heads + head, hidden = shown.edits.hide.map((each) => nameOf(each, shown.text)).join(", ");
+  const hidden = shown.edits.hide.map((each) => nameOf(each, shown.text)).join(", ");
   const notes = hidden ? [fill(words.note_hidden, { tokens: hidden })] : [];
   const own = { ...like.state, lens, transpose, scale, ...chosen };
   update("strip", isNew && stripBody(like.strip, shown), { ...chosen, pairs: true, chosen: chosen.focus !== null });
   update("grid", grid, { ...like.gridState, open: number });
-  update("head", headBody(like.head, shown, [layer, head], number, notes), own);
+  update("head", headBody(like.head, shown, state.head.split(".").map(Number), number, notes), own);
   mark();
 }
 

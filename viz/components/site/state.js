@@ -13,14 +13,12 @@ export const REACH = 3;
 
 /**
  * Return what each field of a state may be.
- * @param {number} layers
- * @param {number} heads  of a layer
+ * @param {string[]} heads  all of them
  * @returns {Record<string, (value: *) => boolean>}
  */
-export function formsOf(layers, heads) {
+export function formsOf(heads) {
   const token = (value) => Number.isInteger(value) && value >= 0;
-  const names = Array.from({ length: layers * heads }, (_, at) => `${Math.floor(at / heads)}.${at % heads}`);
-  const head = (value) => names.includes(value);
+  const head = (value) => heads.includes(value);
   const t = ([name, value]) => head(name) && typeof value === "number" && Math.abs(Math.log2(value)) <= REACH;
   return { text: () => true, head, lens: (value) => ["matrix", "lines", "text"].includes(value),
     transpose: (value) => typeof value === "boolean", token: (value) => value === null || token(value),
