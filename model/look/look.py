@@ -125,7 +125,9 @@ def _refuse_steps(name: str, found: "list[Attention]") -> None:
         for one, other in itertools.pairwise(calls):
             (rows, keys), more = other.shape, other.shape[1] - one.shape[1]
             alone = rows == more or rows == 1 < one.shape[0]   # new tokens only, with a cache
-            grown = more > 0 and (other.keys.inputs <= one.keys.inputs and other.queries.inputs <= one.queries.inputs)
+            # no step has more queries than keys
+            grown = more > 0 and one.shape[0] <= one.shape[1] and (
+                other.keys.inputs <= one.keys.inputs and other.queries.inputs <= one.queries.inputs)
             if grown and (alone or (more == 1 and rows == keys)):
                 counts = ", ".join(str(each.shape[1]) for each in calls[:3]) + " …" * (len(calls) > 3)
                 raise UserError(f"{name} runs {module} {len(calls)} times, over {counts} keys, as generate() does step "
