@@ -55,8 +55,8 @@ Times are medians of {times} visits with an empty cache.
 Measured on one core of {cores}, Linux, {day}{load}.
 The model comes from the same machine, so the times contain no network.
 
-The forward pass is our own `encoder.js` of 6 kB. onnxruntime-web 1.30.0 (`npm pack onnxruntime-web`, 2026-11-29) needs at least 14.2 MB
-of WASM besides the model, so it cannot be the smaller one; its speed was not measured.
+The forward pass is our own `encoder.js` of 6 kB. onnxruntime-web 1.30.0 (`npm pack onnxruntime-web`, 2026-11-29)
+needs at least 14.2 MB of WASM besides the model, so it cannot be the smaller one; its speed was not measured.
 """
 
 
