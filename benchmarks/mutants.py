@@ -30,6 +30,8 @@ from typing import Any
 
 import pytest
 
+assert sys.platform != "win32", "This benchmark forks for each fault, which Windows cannot; run it elsewhere."
+
 ROOT = Path(__file__).parent.parent
 FILES = ("model/core/**/*.py", "model/capture/**/*.py", "model/studies/**/*.py", "model/look/**/*.py",
          "clearhead/*.py")

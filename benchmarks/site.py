@@ -7,6 +7,7 @@ findings and console errors. Then compares all attention weights of 200 texts wi
 import argparse
 import os
 import statistics
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from typing import Any
 
 from clearhead.model.core.files import write
 from tests.browser import hosted
+
+assert sys.platform == "linux", "This benchmark binds the browser to one core, which only Linux can; run it there."
 
 TIMES = 5
 MEGA = 1e6
