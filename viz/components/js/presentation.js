@@ -76,7 +76,7 @@ function presented(parent, data, tell) {
   const black = div(parent, "clearhead-black");
   black.hidden = true;
   black.onclick = () => { black.hidden = true; };
-  let told = data.screen || TITLE, later;
+  let told = data.screen || TITLE, waiting = told, later;
   const leave = () => (clearTimeout(later), tell({ on: false }));   // a pending event must not follow
   const acts = { leave, proof: () => screens.prove(), on: () => move(1), back: () => move(-1) };
   const { row, place, proof, clock, arrows } = line(parent, data, (name) => acts[name]());
@@ -86,8 +86,10 @@ function presented(parent, data, tell) {
     place.textContent = data.place || (of > 1 ? `${at} / ${of}` : "");
     proof.hidden = !proves;
     for (const arrow of arrows) arrow.hidden = !place.textContent;   // a single screen has nothing to step to
-    clearTimeout(later);
     if (name) latest = { id: data.id, screen: name };
+    if (name === waiting) return;   // drawn again, such as to fit
+    clearTimeout(later);
+    waiting = name;
     if (name && name !== told) later = setTimeout(() => tell({ screen: (told = name) }), 300);
   });
   const move = (by) => {
