@@ -459,7 +459,7 @@ def _sparse_mask(module: Any, query: "Tensor", key: "Tensor", mask: "Tensor | No
 
     indices, blocks = options.pop("indices", None), options.pop("block_indices", None)
     if blocks is not None:
-        positions = torch.arange(query.shape[2], device=query.device)[None]
+        positions = torch.arange(key.shape[2] - query.shape[2], key.shape[2], device=query.device)[None]
         return module.indexer.build_block_mask(blocks, mask, key.shape[2], query.dtype, query.device, positions)
     if indices is None:
         return mask
