@@ -59,7 +59,9 @@ def difference_of(module: Any) -> "tuple[nn.Module, float] | None":
     half of the values."""
     if not hasattr(module, "lambda_q1"):
         return None
-    one, two = ((query * key).sum().float().exp() for query, key in (
+    import torch
+
+    one, two = ((query * key).sum(dtype=torch.float32).exp().to(query.dtype) for query, key in (
         (module.lambda_q1, module.lambda_k1), (module.lambda_q2, module.lambda_k2)))
     return module.groupnorm, float(one - two + module.lambda_init)
 
