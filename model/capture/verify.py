@@ -32,10 +32,12 @@ def _slack(layer: Layer, rows: np.ndarray | slice, keys: slice, rounding: float)
     """Return how far the rounding of scores, and of weights, can move each weight (head, row, key). A score is rounded
     after the product, the scale and the mask, each time by half of `rounding`; shifts of scores by up to d move a
     weight w by at most w (1 - w) (exp(2 d) - 1)."""
-    weights = layer.weights(slice(None), rows, keys)
+    weights = replace(layer, minus=None).weights(slice(None), rows, keys)
     shift = 2 * rounding * np.abs(layer.scores(slice(None), rows, keys)).max(2, keepdims=True)
     moved = weights * (1 - weights) * np.expm1(2 * np.minimum(shift, 1)) + rounding * weights
-    return np.asarray(np.minimum(moved, MOST_SLACK), np.float32)
+    slack = np.asarray(np.minimum(moved, MOST_SLACK), np.float32)
+    return slack if layer.minus is None else slack + np.float32(abs(layer.minus_factor)) * _slack(
+        layer.minus, rows, keys, rounding)
 
 
 def differences(ours: np.ndarray, theirs: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -72,9 +74,9 @@ class Wiring:
     reasons: tuple[str, ...]                 # clauses on why the capture is wrong; empty if it is correct
     gated: frozenset[str] = frozenset()      # names of the W_O modules that read the heads' outputs after a gate
     same: bool = True                        # whether rounding explains the largest difference from the eager weights
-    # layers without softmax attention in each stack: (number, kind)
     # by module of attention: the Mamba module beside it, and the factors with which the layer adds attention and it
     beside: dict[str, tuple[str, float, float]] = field(default_factory=dict)
+    # layers without softmax attention in each stack: (number, kind)
     others: dict[Kind, tuple[tuple[int, str], ...]] = field(default_factory=dict)
 
     def has(self, kind: Kind) -> bool:
