@@ -223,7 +223,7 @@ def displayed_rows(attention_map: AttentionMap, view: View) -> tuple[np.ndarray,
 
 def _filtered_row(weights: np.ndarray, shown: np.ndarray, view: View) -> np.ndarray:
     kept = _filtered(np.where(shown, weights, np.float32(0)), view)
-    return np.where(shown & ((kept > 0) | (view.keep == 1)), kept, np.float32(np.nan))
+    return np.where(shown & ((kept != 0) | (view.keep == 1)), kept, np.float32(np.nan))
 
 
 def allowed_keys(layer: Layer | Reported, query: int) -> np.ndarray:
@@ -284,7 +284,7 @@ def _filtered(weights: np.ndarray, view: View) -> np.ndarray:
     if view.keep < 1:
         weights = keep_mass(weights, view.keep)
     if view.renormalise:
-        sums = weights.sum(1, keepdims=True)
+        sums = np.abs(weights).sum(1, keepdims=True)   # those of signed rows may be 0
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
     return np.ascontiguousarray(weights, np.float32)
 

@@ -88,6 +88,14 @@ def test_keys_that_are_looked_at_are_those_of_the_models_indexer(family, size):
     assert shown.sparse and "does not look at the others" in shown.notes[0] and not (shown.weights == 0).all()
 
 
+def test_generation_with_a_cache_looks_at_the_chosen_keys():
+    model, record = read("minimax_m3_vl_text")
+    ids = torch.tensor([Record(record).ids])
+    with torch.inference_mode():
+        plain = families_models.build("minimax_m3_vl_text", "eager").generate(ids, do_sample=False, max_new_tokens=4)
+    assert [*model.write(record.query, 4)] == plain[0, ids.shape[1]:].tolist()
+
+
 def test_differential_heads_are_signed_maps_of_pairs(tmp_path):
     """Rows sum to 1 − λ, and the maps times [v₁; v₂] are what the eager module's norm reads."""
     _, record = read("diffllama")
@@ -104,6 +112,8 @@ def test_differential_heads_are_signed_maps_of_pairs(tmp_path):
         assert ours.min() < -0.1 and layer.described == "differential attention"
     shown = Head((displayed_head(record, View(Kind.CAUSAL, 1, 1, keep=0.5)),), View(Kind.CAUSAL, 1, 1))
     assert shown.reach == pytest.approx(np.abs(heads.weights(layers[1], 1)).max()) and "λ = " in shown.open.notes[1]
+    sizes = np.abs(displayed_head(record, View(Kind.CAUSAL, 1, 1, renormalise=True)).weights).sum(1)
+    np.testing.assert_allclose(sizes, 1, rtol=1e-5)
     with pytest.raises(UserError, match="subtract a second softmax"):
         patterns.fit(record[Kind.CAUSAL])
     assert "entropy" not in heads.measure(record[Kind.CAUSAL]).values
