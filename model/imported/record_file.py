@@ -115,14 +115,13 @@ def _check_map(part: AttentionMap) -> None:
             raise ValueError("a token belongs to no text or starts before it")
     for layer in part.layers:
         if isinstance(layer, Layer):
-            if any(each is not None and not np.all(each > 0) for each in (layer.softcap, layer.temperature)):
-                raise ValueError("a temperature and a soft cap must be above 0")
             for each in filter(None, (layer, layer.minus)):
+                if any(given is not None and not np.all(given > 0) for given in (each.softcap, each.temperature)):
+                    raise ValueError("a temperature and a soft cap must be above 0")
                 score, value = (float(np.abs(part).max()) for part in (each.query, each.value))
                 score *= float(np.abs(each.key).max()) * each.query.shape[2] * abs(each.scale)
-                if max(score, value) <= TOO_LARGE:
-                    continue
-                raise ValueError(f"layer {layer.index} has numbers whose products overflow float32")
+                if max(score, value) > TOO_LARGE:
+                    raise ValueError(f"layer {layer.index} has numbers whose products overflow float32")
 
 
 def _checked(made: Prediction | None, maps: tuple[AttentionMap, ...]) -> Prediction | None:

@@ -96,6 +96,8 @@ def test_fabricated_files_are_refused_with_the_reason(good):
     assert "nowhere" in said(about=about | {"maps": [part | {"layers": [loose]}]})
     far = {**part["layers"][0], "scale": 1e29}
     assert "overflow float32" in said(about=about | {"maps": [part | {"layers": [far]}]})
+    capped = {**part["layers"][0], "minus": {**part["layers"][0], "softcap": -1.0}}
+    assert "must be above 0" in said(about=about | {"maps": [part | {"layers": [capped]}]})
     deep = '{"type": "Hidden", "base": ' * 5_000 + "0" + ', "hidden": []}' * 5_000
     layer = json.dumps({**part["layers"][0], "allowed": 0}).replace('"allowed": 0', f'"allowed": {deep}')
     text = json.dumps(about | {"maps": [part | {"layers": ["HERE"]}]}).replace('"HERE"', layer)
