@@ -1,11 +1,11 @@
 """A loaded model of transformers: tokenize a query, call the network and read its answer. Records keep only an answer's
 best candidates, never full logits."""
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -167,10 +167,19 @@ class PretrainedModel(NetworkModel):
         model cannot read it."""
         report(0.02, "reading the text")
         if query.image is not None:
-            unseen = next((each for each in self.reasons if each.startswith(UNSEEN)), None)
-            raise text_only(self.card.title) if unseen is None else UserError(
-                f"{self.card.title} is shown with text only: {unseen}; leave the picture out.")
+            raise self._unseen()
         return tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
+
+    def templated(self, messages: "Sequence[Mapping[str, Any]]") -> str:
+        """Return messages with a picture as a text, up to the start of the answer. Raises UserError if the model cannot
+        read them."""
+        raise self._unseen()
+
+    def _unseen(self) -> UserError:
+        """Return the error for a picture."""
+        unseen = next((each for each in self.reasons if each.startswith(UNSEEN)), None)
+        return text_only(self.card.title) if unseen is None else UserError(
+            f"{self.card.title} is shown with text only: {unseen}; leave the picture out.")
 
     def write(self, query: Query, most: int, report: Progress = quiet) -> tuple[int, ...]:
         """Return the ids of transformers' own greedy generation, without edits. Raises UserError if the text leaves no

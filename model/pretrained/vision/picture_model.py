@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -264,7 +264,7 @@ class TwoTowers:
 
     def templated(self, messages: "Sequence[Mapping[str, Any]]") -> str:
         """Return messages with a picture as a text, up to the start of the answer."""
-        return str(cast(Any, self.picture).reader.turn(messages))
+        return self.picture.templated(messages)
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """Return the record of the query's tower."""

@@ -133,6 +133,10 @@ class PromptModel(PretrainedModel):
         return super().spelled([number for place, number in enumerate(ids) if not (
             place and number in marks and ids[place - 1] == number)])
 
+    def templated(self, messages: "Sequence[Mapping[str, Any]]") -> str:
+        """Return messages with a picture as a text, up to the start of the answer."""
+        return self.reader.turn(messages)
+
     def read(self, query: Query, report: Progress) -> ModelInput:
         """Return the picture and the text. Raises UserError if either is missing or cannot be read."""
         report(0.02, "reading the picture and the text")

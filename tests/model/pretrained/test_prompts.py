@@ -227,6 +227,19 @@ def test_every_type_has_its_expectation():
     assert {*PLACED, *NOWHERE} == {*TYPES} - {"mllama", "fuyu"} and len(TYPES) >= 25
 
 
+def test_messages_with_a_picture_need_no_reading_of_texts_alone():
+    asked = {"chat": [{"role": "user", "content": TEXT}], "image": Image.fromarray(PICTURE)}
+    for name in ("paligemma", "mllama"):
+        network, processor = made(name)
+        processor.chat_template = processor.tokenizer.chat_template = "{{ messages[0].content[1].text }}"
+        model = clearhead.open(network, processor)
+        if name == "paligemma":
+            assert model(**asked).verified
+        else:
+            with pytest.raises(UserError, match="is shown with text only"):
+                model(**asked)
+
+
 @pytest.mark.rest
 @pytest.mark.parametrize(("name", "why"), [("mllama", "cross_attn attends from"), ("fuyu", "from its own processor")])
 def test_pictures_that_cannot_be_shown_leave_the_text(name, why):
