@@ -110,7 +110,10 @@ def _readable(seen: "Observation", called: Inputs, batch: int) -> "tuple[list[At
     which are not separate texts."""
     sizes, found, unread = called.sizes(), [], list(seen.unread)
     for each in seen.found:
-        if each.batch in sizes or each.queries.inputs:   # batch items, or pieces whose rows are known
+        if not {each.queries.item, each.keys.item} & {-1, batch}:
+            unread.append(f"{each.module} (it attends within {each.batch} pieces at once, and piece {batch} is of item "
+                          f"{each.queries.item}; give one text)")
+        elif each.batch in sizes or each.queries.inputs:   # batch items, or pieces whose rows are known
             found.append(each)
         else:
             unread.append(f"{each.module} (it attends within {each.batch} pieces at once, which are not the items of "

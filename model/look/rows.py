@@ -68,6 +68,7 @@ class Side(NamedTuple):
     rows: tuple[tuple[int, int], ...] = ()
     axis: int = -1                          # along which axis of the input the positions are
     lengths: tuple[tuple[int, int], ...] = ()   # the number of positions of each input that rows come from
+    item: int = -1                # which of several texts all rows come from, if it is known
     about: tuple[str, ...] = ()   # for each row, the several positions that it depends on, in words, or ""
 
     @property
@@ -88,7 +89,6 @@ class Rows:
     elements: list[tuple[int, int, Elements]] = field(default_factory=list)   # first number, input, elements
     several: list[tuple[int, ...]] = field(default_factory=list)   # numbers of elements that one row depends on
     passes: int = 0
-    seconds: float = 0.0
     reason: str = ""   # why they were not measured
 
     def inputs(self) -> list[frozenset[int]]:
@@ -113,7 +113,7 @@ class Rows:
     def _side(self, labels: Tensor) -> Side:
         rows: list[tuple[int, int]] = [(UNCLEAR if each == MASKED else each, 0) for each in labels.tolist()]
         lengths: list[tuple[int, int]] = []
-        axis = -1
+        axis, texts = -1, set[int]()
         for first, place, elements in self.elements:
             mine = [row for row, each in enumerate(labels.tolist()) if first <= each < first + elements.count]
             if not mine:
@@ -124,8 +124,10 @@ class Rows:
             if size == 1 or elements.shape[0] == 1 or (len(positions.unique()) > 1 == len(items.unique())):
                 along, length = (items, elements.shape[0]) if size == 1 else (positions, size)
                 axis = int(size > 1)
+                texts |= {*items.tolist()} if min(size, elements.shape[0]) > 1 else set()
             elif len(items.unique()) > 1 == len(positions.unique()):
                 along, length, axis = items, elements.shape[0], 0
+                texts |= {*positions.tolist()}
             else:   # of several texts, or it is not known along which axis
                 along, length = torch.full_like(at, -1), 0
             places = [(place if each >= 0 else UNCLEAR, max(each, 0)) for each in along.tolist()]
@@ -134,7 +136,8 @@ class Rows:
                 rows[row] = each
         unknown = sum(place == UNCLEAR for place, _ in rows)
         about = tuple(self._words(KNOWN - each) if each <= KNOWN else "" for each in labels.tolist())
-        return NOT_MEASURED if unknown * 2 > len(rows) else Side(tuple(rows), axis, tuple(lengths), about)
+        return NOT_MEASURED if unknown * 2 > len(rows) else Side(
+            tuple(rows), axis, tuple(lengths), texts.pop() if len(texts) == 1 else -1, about)
 
     def _words(self, number: int) -> str:
         """Name the positions of several elements of one text: "3, 5–7"."""
@@ -222,7 +225,6 @@ class _Measuring:
                 for each in deciding:
                     doubted |= unclear(each[site][side]).to(labels.device)
                 labels[(labels == NOTHING) & doubted] = UNCLEAR
-        self.rows.seconds = time.perf_counter() - start
 
     def _record(self) -> Recorder:
         given = [each.clone() if is_ids(each) else each for each in self.inputs]

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from clearhead.model.core.query import Kind
+from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.look.look import look
 
@@ -140,6 +140,9 @@ def test_windows_latents_and_global_rows(form):
     found = [look(Doing(windows), torch.randn(1, 3, 16, 16), tokens=places, batch=piece).maps[0].queries.texts
              for piece in (0, 3)]
     assert found == [("1.1", "1.2", "2.1", "2.2"), ("3.3", "3.0", "0.3", "0.0")]
+
+    with pytest.raises(UserError, match="piece 1 is of item 0; give one text"):
+        look(Doing(windows), torch.randn(2, 3, 16, 16), batch=1)
 
     perceiver = Doing(lambda x: attention(attention(latents.expand(len(x), -1, -1), x)))
     record = look(perceiver, torch.randn(1, 5, 16), tokens=WORDS[:5])
