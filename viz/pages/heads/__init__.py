@@ -217,7 +217,8 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw one-click actions: predict the head, or repeat the question with this head silenced or taken from the twin,
     or with another word."""
     example = _example(page)
-    asks = _runs(record)
+    # Compare measures no difference of signed heads
+    asks = _runs(record) and not record[view.kind].signed
     ways: dict[str, dict] = {"silenced": edited("zero")} if asks else {}
     if asks and of_picture(record, view) and record[view.kind].keys.place(view.token or 0) is not None:
         ways["hidden"] = edited("hide") | {"hidden": view.token}

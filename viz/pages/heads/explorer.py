@@ -154,7 +154,7 @@ def grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadM
     shown = replace(grid_of(record, replace(view, order=order), overview, measures),
                     values=_colours(page, view.kind, measures)[1], behind=behind)
     head_grid(shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1, tooltips=said, figure=view.overlay,
-              silence=record.verification.status in ("verified", "computed"), key="grid",
+              silence=record.verification.status in ("verified", "computed") and not attention_map.signed, key="grid",
               on_event=lambda event: _take(page, event, view))
     offer_picture("grid", shown, (record,), view)
 
