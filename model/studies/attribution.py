@@ -207,6 +207,7 @@ class SwapQuery:
         explained = self.attribution.explained(models, report)
         record = models.record(explained.query, report)
         kind, size = kind_of(record), (len(explained.rows), len(explained.tokens))
+        record[kind].check_unsigned("the entropy of a row")
         layer = record[kind].captured(self.layer, "they cannot be changed")
         weights = heads.weights(layer, self.head)[:size[0], :size[1]].astype(np.float64)
         may = heads.allowed_cells(layer.allowed, slice(0, size[0]), slice(0, size[1]), self.head)

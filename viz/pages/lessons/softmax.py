@@ -156,6 +156,7 @@ def _real_row(page: PageContext, words: Section) -> Row:
     """Return a head's row of scores before the softmax. For a model that exposes only its weights, return their
     logarithms, which have the same softmax."""
     record, view = real_head(page)
+    record[view.kind].check_unsigned("the softmax of a row")
     layer, token = record[view.kind].layer(view.layer), view.token or 0
     names, here = list(record[view.kind].keys.texts), slice(token, token + 1)
     scores = heads.scores(layer, view.head, here)
