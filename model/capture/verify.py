@@ -32,7 +32,8 @@ def _slack(layer: Layer, rows: np.ndarray | slice, keys: slice, rounding: float)
     """Return how far the rounding of scores, and of weights, can move each weight (head, row, key). A score is rounded
     after the product, the scale and the mask, each time by half of `rounding`; shifts of scores by up to d move a
     weight w by at most w (1 - w) (exp(2 d) - 1)."""
-    weights = replace(layer, minus=None).weights(slice(None), rows, keys)
+    first = layer if layer.minus is None else replace(layer, minus=None)
+    weights = first.weights(slice(None), rows, keys)
     shift = 2 * rounding * np.abs(layer.scores(slice(None), rows, keys)).max(2, keepdims=True)
     moved = weights * (1 - weights) * np.expm1(2 * np.minimum(shift, 1)) + rounding * weights
     slack = np.asarray(np.minimum(moved, MOST_SLACK), np.float32)
