@@ -4,12 +4,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+from clearhead.model.core.query import UserError, need
+
+try:   # a plain install has the command, but not what it needs
+    need("click")
+except UserError as error:
+    raise SystemExit(f"Error: {error}") from None
+
 import click
 
 from clearhead.model.__main__ import main as model_commands
 from clearhead.model.cli.commands import Commands, run
 from clearhead.model.core.files import app_folder
-from clearhead.model.core.query import need
 from clearhead.model.core.version import VERSION
 from clearhead.viz.__main__ import main as viz_commands
 
