@@ -21,7 +21,7 @@ export function tellHeight(name) {
 
 /**
  * @param {HTMLScriptElement} script
- * @returns {Promise<Uint8Array>}
+ * @returns {Promise<Uint8Array<ArrayBuffer>>}
  */
 export async function bytesIn(script) {
   const text = atob(script.textContent);

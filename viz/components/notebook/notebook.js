@@ -53,6 +53,6 @@ export async function start(components) {
     if (CSS.supports("color", data.paper)) root.style.setProperty("--page", data.paper);
     redraw.forEach((draw) => draw());
   });
-  tellHeight(root.dataset.frame);
+  tellHeight(words.frame);
   redraw = await Promise.all(sections.map((section) => kindOf(section, components, words)));
 }

@@ -11,7 +11,7 @@ const furthest = (one, other) => one.reduce((most, each, at) => Math.max(most, M
 
 /**
  * Start the worker.
- * @param {string} code  the worker's script
+ * @param {Uint8Array<ArrayBuffer>} code  the worker's script
  * @param {Promise<Uint8Array>} loaded  the model's file
  * @param {number} heads  of a layer
  * @param {{too_long: string, failed: string}} words  the errors for a text with too many tokens and for a file that

@@ -216,7 +216,7 @@ export async function start({ token_strip, head_grid, head_view }) {
   offerLenses();
   listen();
   draw(recorded.get(state.text) ?? recorded.get(first.text));
-  model = modelOf(page.worker.textContent, load(), heads, words);
+  model = modelOf(await bytesIn(page.worker), load(), heads, words);
   Object.assign(window, { clearhead: { ask: answered } });
   ask();
   check().then(ask).catch((error) => verdict("✗", error.message));

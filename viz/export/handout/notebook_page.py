@@ -1,6 +1,6 @@
 """Create a record's output in a notebook: all heads with the clicked one beside them, or a single head.
 
-Like a handout (page.py), it is a self-contained page that includes the heads' numbers, so it stays interactive when the
+Like a handout (page.py), it is a page that includes the heads' numbers, so it stays interactive when the
 notebook is saved, sent or converted.
 """
 import html
@@ -10,12 +10,13 @@ from clearhead.model.core import heads
 from clearhead.model.core.query import Kind
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
-from clearhead.viz.components.bundle import script, stylesheet
+from clearhead.viz.components.bundle import stylesheet
 from clearhead.viz.components.from_record import head_of
 from clearhead.viz.components.picture import Grid, head_ids
 from clearhead.viz.export import provenance
+from clearhead.viz.export.document import as_json, document, module_script, packed
 from clearhead.viz.export.handout.build import record_item
-from clearhead.viz.export.handout.page import as_json, component, controls, packed, policy, visible_lines
+from clearhead.viz.export.handout.page import controls, visible_lines
 from clearhead.viz.style.text import show_invisibles, strings
 
 COMPONENTS = ("head_grid", "head_view")
@@ -26,7 +27,7 @@ def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: st
     """Return the page for an iframe with this name. whole: show all heads of all kinds, the view's kind first, instead
     of only the view's head. Raises UserError if the view cannot be shown."""
     words = strings("handout")["notebook"]
-    named = controls() | {name: words[name] for name in ("head", "too_large")}
+    named = controls() | {"frame": frame} | {name: words[name] for name in ("head", "too_large")}
     about = [" · ".join(provenance.sentences(record)[1]), *record.verification.reasons, *record.notes]
     kinds = [view.kind, *(kind for kind in record.kinds if kind != view.kind)] if whole else [view.kind]
     room = _numbers_a_cell(record, kinds) if whole else 2
@@ -34,25 +35,12 @@ def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: st
     if len(kinds) > 1:
         sections = [f'<details name="kind"{"" if at else " open"}><summary>{kind.label(words["kinds"])}</summary>\n'
                     f"{section}</details>" for at, (kind, section) in enumerate(zip(kinds, sections, strict=True))]
-    code = script("notebook/notebook.js", *(f"{name}/{name}.js" for name in COMPONENTS))
-    code += f'modules["notebook/notebook.js"].start({{{", ".join(map(component, COMPONENTS))}}});\n'
-    scripts = [(' type="module"', code)]
-    return f"""<!doctype html>
-<html lang="en" data-frame="{html.escape(frame, quote=True)}">
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">
-<meta name="generator" content="Clearhead">
-<title>{html.escape(show_invisibles(record.card.title))}</title>
-<style>{stylesheet("notebook/notebook.css")}</style>
-<body>
-{"".join(sections)}
+    body = f"""{"".join(sections)}
 {"".join(f'<p class="from">{html.escape(show_invisibles(line))}</p>' for line in about)}
 <script type="application/json" id="words">{as_json(named)}</script>
-<script type="application/json" class="source">{as_json(provenance.describe(record, view))}</script>
-<script type="module">{code}</script>
-</body>
-</html>
-""".encode("utf-8", "replace")
+<script type="application/json" class="source">{as_json(provenance.describe(record, view))}</script>"""
+    return document(show_invisibles(record.card.title), stylesheet("notebook/notebook.css"), body,
+                    [module_script("notebook/notebook.js", COMPONENTS)])
 
 
 def _numbers_a_cell(record: AttentionRecord, kinds: list[Kind]) -> int:

@@ -1,8 +1,5 @@
-"""Export a handout as one HTML file that contains the components' code and messages and needs no external resources.
-
-Texts of figures are never treated as markup; messages are zlib-compressed base64, and JSON is written without "<". The
-page's content security policy only allows scripts with listed hashes and forbids all requests, so even an escaping
-error could not run code.
+"""Export a handout as one HTML file that contains the components' code and messages. Texts of figures are never
+treated as markup.
 """
 import base64
 import hashlib
@@ -11,15 +8,15 @@ import itertools
 import json
 import math
 import re
-import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from clearhead.model.core.query import UserError, need
 from clearhead.model.core.view import LENSES
-from clearhead.viz.components.bundle import component_style, script, stylesheet
+from clearhead.viz.components.bundle import component_style, stylesheet
 from clearhead.viz.components.picture import Grid, Head, Image
+from clearhead.viz.export.document import Script, as_json, document, module_script, packed
 from clearhead.viz.export.handout.files import Handout, Item
 from clearhead.viz.export.handout.values import SPOKEN, Chart, Table, Value
 from clearhead.viz.export.paper.page import Paper, whole_page
@@ -31,7 +28,8 @@ if TYPE_CHECKING:
     from clearhead.viz.export.handout.photograph import Photograph
 
 STYLE = component_style("handout") + stylesheet("chart/numbers.css")
-UNSCRIPTED = "figure.inked .live { display: none; } .paper { display: block; max-width: 100%; }"
+UNSCRIPTED = """<noscript><style>
+figure.inked .live { display: none; } .paper { display: block; max-width: 100%; }</style></noscript>"""
 LINE = '<p class="line"></p>'   # a line for handwriting in print
 PRINTED = Paper(handout=True)
 SMALL = 300    # largest height in points of a figure printed beside its caption, so that three fill a page
@@ -47,7 +45,6 @@ def page(handout: Handout, photographs: Photographs = NONE) -> bytes:
     words = strings("handout")["page"]
     if not handout.items:
         raise UserError(strings("handout")["empty"])
-    scripts = _scripts(handout, words)
     title = show_invisibles(handout.title) or words["untitled"]
     numbers = itertools.accumulate(int(item.kind not in SPOKEN) for item in handout.items)
     figures = "\n".join(_words(item, words, photographs.get(item.id, words["no_photograph"]))
@@ -55,26 +52,13 @@ def page(handout: Handout, photographs: Photographs = NONE) -> bytes:
                         for item, number in zip(handout.items, numbers, strict=True))
     labels = controls() | {"place": words["place"]}
     made = words("made", count=len(handout.items))
-    return f"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="Clearhead">
-<title>{html.escape(title)}</title>
-<style>{STYLE}</style>
-<noscript><style>{UNSCRIPTED}</style></noscript>
-<body>
-<header><h1>{html.escape(title)}</h1><p>{html.escape(made)}</p>
+    body = f"""<header><h1>{html.escape(title)}</h1><p>{html.escape(made)}</p>
 <p class="keys">{html.escape(words["keys"])} <button id="present">{words["present"]}</button></p></header>
 <main>
 {figures}
 </main>
-<script type="application/json" id="words">{as_json(labels)}</script>
-{"".join(f'<script{kind}>{text}</script>' for kind, text in scripts)}
-</body>
-</html>
-""".encode("utf-8", "replace")
+<script type="application/json" id="words">{as_json(labels)}</script>"""
+    return document(title, STYLE, body, _scripts(handout), head=UNSCRIPTED)
 
 
 def controls() -> dict[str, object]:
@@ -84,40 +68,16 @@ def controls() -> dict[str, object]:
             "transpose": words["transpose"]}
 
 
-def _scripts(handout: Handout, words: Texts) -> list[tuple[str, str]]:
-    """Return (attributes, text) of each script: plotly if there is a chart, and the components that are used, with the
-    code that mounts them."""
+def _scripts(handout: Handout) -> list[Script]:
+    """Return plotly if there is a chart, and the components that are used."""
     kinds = {item.kind for item in handout.items}
-    components = sorted(kinds - {"chart", "table", *SPOKEN})
-    scripts = [(' type="module"', script("handout/handout.js", *(f"{name}/{name}.js" for name in components))
-                + f'modules["handout/handout.js"].start({{{", ".join(map(component, components))}}});\n')]
+    scripts = [module_script("handout/handout.js", sorted(kinds - {"chart", "table", *SPOKEN}))]
     if "chart" in kinds:
         need("plotly")
         from plotly.offline import get_plotlyjs
 
         scripts.insert(0, ("", get_plotlyjs()))
-    for _, text in scripts:
-        if re.search(r"</script|<!--", text, re.IGNORECASE):
-            raise ValueError("a script that would end its own element: escape what it quotes")
     return scripts
-
-
-def component(name: str) -> str:
-    """Return the JavaScript property that describes a component to handout.js."""
-    return f'{name}: {{ ...modules["{name}/{name}.js"], css: {as_json(component_style(name))} }}'
-
-
-def policy(scripts: list[tuple[str, str]]) -> str:
-    """Return a content security policy that allows these scripts and no requests."""
-    digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-                       for _, text in scripts)
-    return (f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; img-src data: blob:; "
-            "base-uri 'none'; form-action 'none'")
-
-
-def as_json(value: object) -> str:
-    """Return JSON that can be embedded in an HTML element, because it cannot end the element."""
-    return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _figure(item: Item, number: int, words: Texts) -> str:
@@ -144,11 +104,6 @@ def _figure(item: Item, number: int, words: Texts) -> str:
 <p class="from">{html.escape(" · ".join(about))}{link}</p>
 {messages}<script type="application/json" class="source">{source}</script>
 </figure>"""
-
-
-def packed(message: bytes) -> str:
-    """Return a message as a page contains it: compressed, in base64."""
-    return base64.b64encode(zlib.compress(message)).decode()
 
 
 def paper_svg(value: Value, paper: Paper = PRINTED) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.query import frozen, need
+from clearhead.viz.export.document import document
 from clearhead.viz.export.provenance import opens_elsewhere, state_in_words
 from clearhead.viz.style.text import FOLDER, strings
 
@@ -109,20 +110,12 @@ def page(copy: Sheet, base: str) -> bytes:
         token.children = _children(token.children or [], base, notes)
     title, body = parser.renderer.render(tokens, parser.options, {}).split("\n", 1)
     listed = "".join(f"<li>{note}</li>" for note in notes)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"/><meta name="generator" content="Clearhead"/><title>{html.escape(copy.title)}</title>
-<style>{STYLE}</style></head>
-<body>
-{title}
+    return document(copy.title, STYLE, f"""{title}
 <p class="copy">{html.escape(WORDS["of_teachers" if copy.teacher else "of_students"])}</p>
 {body}
 <h2>{html.escape(WORDS["links"])}</h2>
 <ol class="links">{listed}</ol>
-<p class="made">{html.escape(WORDS["made"])}</p>
-</body>
-</html>
-""".encode()
+<p class="made">{html.escape(WORDS["made"])}</p>""")
 
 
 def _children(tokens: list["Token"], base: str, notes: list[str]) -> list["Token"]:

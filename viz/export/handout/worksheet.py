@@ -12,6 +12,7 @@ from clearhead.model.core.query import HeadId
 from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.viz.export import provenance
+from clearhead.viz.export.document import document
 from clearhead.viz.export.handout.build import record_item
 from clearhead.viz.export.handout.page import paper_svg, visible_lines
 from clearhead.viz.export.handout.sheet import LINE, STYLE
@@ -76,12 +77,8 @@ def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *,
         "figure", head=head_label(*view.head_id)))
     items = "".join(f"<li>{_shown(ask)}{LINE * (3 if len(asked) < 4 else 2)}</li>" for ask, _ in asked)
     answers = "".join(f"<li>{_shown(ask)}<p class=\"answer\">{_shown(answer)}</p></li>" for ask, answer in asked)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"/><meta name="generator" content="Clearhead"/><title>{_shown(WORDS["title"])}</title>
-<style>{STYLE}{MORE}:root {{ --figure: {144 - 12 * len(asked)}mm; }}</style></head>
-<body>
-<h1>{_shown(WORDS["title"])}</h1>
+    style = f"{STYLE}{MORE}:root {{ --figure: {144 - 12 * len(asked)}mm; }}"
+    return document(visible_lines(WORDS["title"]), style, f"""<h1>{_shown(WORDS["title"])}</h1>
 <p class="name">{_shown(WORDS["name"])}</p>
 <blockquote><p>{"<br/>".join(map(_shown, texts))}</p></blockquote>
 <figure><img alt="{_shown(made.caption)}" src="data:image/svg+xml;base64,{drawn}"/>
@@ -89,10 +86,7 @@ def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *,
 <ol>{items}</ol>
 <section class="teacher-page"><h1>{_shown(WORDS["answers"])}</h1>
 <ol>{answers}</ol>
-<p class="made">{_shown(" · ".join(about))}</p></section>
-</body>
-</html>
-""".encode()
+<p class="made">{_shown(" · ".join(about))}</p></section>""")
 
 
 def _shown(text: str) -> str:

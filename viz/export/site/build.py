@@ -36,7 +36,7 @@ class Site:
 
     def single(self) -> bytes:
         """Return the page as one HTML file."""
-        return page.single_page(self.opening, self.model)
+        return page.page_html(self.opening, self.model)
 
 
 def site_of(ask: Ask) -> Site:

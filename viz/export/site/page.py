@@ -14,7 +14,8 @@ from clearhead.viz.components.component import constants
 from clearhead.viz.components.from_record import grid_of, head_of
 from clearhead.viz.components.messages import pack, root_codes, unpack
 from clearhead.viz.components.token_labels import token_axis
-from clearhead.viz.export.handout.page import as_json, component, controls, packed, policy
+from clearhead.viz.export.document import as_json, document, module_script, packed
+from clearhead.viz.export.handout.page import controls
 from clearhead.viz.export.site.rounding import all_weights
 from clearhead.viz.style.text import strings
 
@@ -36,46 +37,30 @@ class Opening:
 def folder_files(opening: Opening, model: bytes) -> dict[str, bytes]:
     """Return the folder's files by name, without licences. model: the rounded one."""
     file = f"{MODEL}?{hashlib.sha256(model).hexdigest()[:8]}"   # so that no cache gives an older one
-    page = page_html(opening, len(model), file)
+    page = page_html(opening, model, file)
     digest = hashlib.sha256(page).hexdigest()[:16]
     offline = script("site/offline.js") + f'modules["site/offline.js"].start(self, "{digest}", ["./", "{file}"]);\n'
     return {"index.html": page, MODEL: model, OFFLINE: offline.encode()}
 
 
-def single_page(opening: Opening, model: bytes) -> bytes:
-    """Return the page with its model inside, which also opens from a disk."""
-    return page_html(opening, len(model), inside=f'<script type="text/plain" id="model">{packed(model)}</script>')
-
-
-def page_html(opening: Opening, size: int, file: str = "", inside: str = "") -> bytes:
-    """Return the HTML page. size: of the model's file, in bytes. file: its address, or inside: a script with it."""
+def page_html(opening: Opening, model: bytes, file: str = "") -> bytes:
+    """Return the HTML page. file: the address of the model's file; without one, the page contains the model, and also
+    opens from a disk."""
     words, records = strings("site"), opening.records
     told = {name: html.escape(text) for name, text in words.items() if isinstance(text, str)}
-    code = script("site/site.js", *(f"{name}/{name}.js" for name in COMPONENTS))
-    code += f'modules["site/site.js"].start({{{", ".join(map(component, COMPONENTS))}}});\n'
     worker = script("site/worker.js") + 'modules["site/worker.js"].start(self);\n'
-    if any(re.search(r"</script|<!--", text, re.IGNORECASE) for text in (code, worker)):
-        raise ValueError("a script that would end its own element: escape what it quotes")
     mark = "".join(re.findall(r"<(?:path|rect) [^>]*stroke[^>]*/>|<rect [^>]*/>",
                               (ASSETS / "images" / "logo-light.svg").read_text(encoding="utf-8")))
     icon = quote(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 27 30">{mark}</svg>')
     recorded = "\n".join(f'<script type="text/plain" class="recorded">{packed(_recorded(record))}</script>'
                          for record in records)
-    rules = f"{policy([('', code)])}; connect-src 'self'; worker-src 'self' blob:"
     count = sum(layer.heads for layer in records[0].maps[0].layers)
-    fixed = _fixed(opening) | {"size": size, "file": file, "offline": OFFLINE if file else ""}
-    return f"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{rules}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="Clearhead {VERSION}">
-<meta name="description" content="{told["about"]}">
-<title>{told["title"]}</title>
-<link rel="icon" href="data:image/svg+xml,{icon}">
-<style>{stylesheet("site/site.css")}</style>
-<body>
-<header><h1>{LOGO.format(mark)}{told["title"]}</h1>
+    fixed = _fixed(opening) | {"size": len(model), "file": file, "offline": OFFLINE if file else ""}
+    inside = "" if file else f'<script type="text/plain" id="model">{packed(model)}</script>'
+    head = f"""<meta name="description" content="{told["about"]}"/>
+<link rel="icon" href="data:image/svg+xml,{icon}"/>
+"""
+    body = f"""<header><h1>{LOGO.format(mark)}{told["title"]}</h1>
 <details><summary id="verdict"></summary><div id="why"></div></details>
 <button id="png" title="{told["png_about"]}">{told["png"]}</button>
 <a class="button" id="link" target="_blank" title="{told["link_about"]}">{told["link"]}</a>
@@ -105,12 +90,10 @@ def page_html(opening: Opening, size: int, file: str = "", inside: str = "") -> 
 <footer id="below">{html.escape(words("source", version=VERSION))}</footer>
 <script type="application/json" id="data">{as_json(fixed)}</script>
 {recorded}
-<script type="text/plain" id="worker">{worker}</script>
-<script type="module">{code}</script>
-{inside}
-</body>
-</html>
-""".encode()
+<script type="text/plain" id="worker">{packed(worker.encode())}</script>
+{inside}"""
+    return document(words["title"], stylesheet("site/site.css"), body, [module_script("site/site.js", COMPONENTS)],
+                    head=head, rules="; connect-src 'self'; worker-src 'self' blob:")
 
 
 def _fixed(opening: Opening) -> dict[str, object]:
