@@ -3,12 +3,13 @@
 // only for some 650 accents and punctuation marks of rare scripts, which are newer than the tokenizer's table of
 // characters.
 
-/** @typedef {{id: number, start: number, end: number, flags: number, text: string}} Token
- *   start, end: its span in the typed text; flags: sum of 1 (special), 2 (unknown) and 4 (joined to the one before)
+/** @typedef {{id: number, end: number, flags: number, text: string}} Token
+ *   end: in the typed text; flags: sum of 1 (special), 2 (unknown) and 4 (joined to the one before)
  */
 
 const LONGEST = 100;   // characters; a longer word is [UNK]
 const MARKERS = /\[(?:PAD|UNK|CLS|SEP|MASK)\]/g;   // read as tokens where somebody types them
+const SPECIAL = ["[CLS]", "[SEP]", "[PAD]"];
 const SPACE = /\p{White_Space}/u, DROPPED = /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\ufffd]/u, ACCENT = /\p{Mn}/u;
 const PUNCTUATION = /[\p{P}$+<=>^`|~]/u;
 const CHINESE = new RegExp("[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b81f}" +
@@ -61,19 +62,18 @@ function piecesOf(word, ids) {
  * @returns {Token[]}
  */
 export function tokenize(text, ids) {
-  const unknown = ids.get("[UNK]"), marker = (raw, start, end, special) =>
-    ({ id: ids.get(raw), start, end, flags: special ? 1 : 0, text: raw });
-  const tokens = [marker("[CLS]", 0, 0, true)];
+  const marker = (raw, end) => ({ id: ids.get(raw), end, flags: Number(SPECIAL.includes(raw)), text: raw });
+  const tokens = [marker("[CLS]", 0)];
 
   function read(from, to) {
     for (const word of wordsOf(text.slice(from, to), from)) {
       const known = word.length > LONGEST ? undefined : piecesOf(word, ids);
-      for (const { id, part } of known ?? [{ id: unknown, part: word }]) {
+      for (const { id, part } of known ?? [{ id: ids.get("[UNK]"), part: word }]) {
         const { start } = part[0], { end } = part.at(-1), typed = text.slice(start, end);
         const joined = start === tokens.at(-1).end && !CHINESE.test(typed) && !CHINESE.test(text[start - 1] ?? "")
           && WORD_BEFORE.test(text.slice(0, start)) && WORD_AFTER.test(text.slice(start));
         const flags = (known ? 0 : 2) + (joined ? 4 : 0);
-        tokens.push({ id, start, end, flags, text: known ? typed : `[UNK] ${typed}` });
+        tokens.push({ id, end, flags, text: known ? typed : `[UNK] ${typed}` });
       }
     }
   }
@@ -82,8 +82,8 @@ export function tokenize(text, ids) {
   for (const { 0: raw, index } of text.matchAll(MARKERS)) {
     read(at, index);
     at = index + raw.length;
-    tokens.push(marker(raw, index, at, raw === "[CLS]" || raw === "[SEP]" || raw === "[PAD]"));
+    tokens.push(marker(raw, at));
   }
   read(at, text.length);
-  return [...tokens, marker("[SEP]", text.length, text.length, true)];
+  return [...tokens, marker("[SEP]", text.length)];
 }
