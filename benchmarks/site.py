@@ -108,7 +108,7 @@ def measure(folder: Path, address: str) -> dict[str, Any]:
         return figures | {
             "browser": f"Chromium {browser.version}", "axe": len(Axe().run(page).response["violations"]),
             "errors": sum(len(each["errors"]) for each in visits), "texts": len(found),
-            "longest": max(count for _, count, *_ in found), "worst": max(worst for *_, worst, _ in found),
+            "longest": max(count for _, count, *_ in found), "worst": max(worst for *_, worst in found),
             "before": sizes["index.html"], "single": sizes[hosted.SINGLE],
             "total": sum(sizes[name] for name in ("index.html", "minilm-8bit.bin", "offline.js"))}
 

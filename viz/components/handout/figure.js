@@ -47,8 +47,8 @@ export function drawn(parent, { mount, css }, body, state, send) {
 }
 
 /**
- * Draw the controls of an open head: lens, scale and transpose.
- * @param {Record<string, Record<string, string> | string>} words  labels of each control
+ * Draw the controls of an open head: transpose, and lens and scale if they have labels.
+ * @param {{lens?: Record<string, string>, scale?: Record<string, string>, transpose: string}} words  their labels
  * @param {import("../js/messages.js").Message} state  changed in place
  * @param {boolean} signed  whether a difference is shown, which has only one lens
  * @param {(change: object) => void} update  called with the part of a state message that a choice changes
@@ -65,7 +65,7 @@ export function choices(words, state, signed, update) {
     offered.push([made, field, value]);
   };
   for (const field of signed ? [] : ["lens", "scale"]) {
-    for (const [value, text] of Object.entries(words[field])) offer(field, value, text);
+    for (const [value, text] of Object.entries(words[field] ?? {})) offer(field, value, text);
   }
   offer("transpose", true, words.transpose);
   const mark = () => offered.forEach(([made, field, value]) => { made.ariaPressed = state[field] === value; });

@@ -2,20 +2,12 @@
 import { fill } from "../js/shared.js";
 
 /** @typedef {import("../js/messages.js").Message} Message
- * @typedef {{text: string, texts: string[], flags: number[], codes: Uint16Array}} Shown
+ * @typedef {import("./encoder.js").Edits & {text: string, codes: {values: Uint16Array},
+ *   tokens: {texts: string[], flags: number[], tokens: number[], segments: number[]}}} Shown
  *   codes: the weights of all heads as viz/components/messages.py encodes them, (layer · head, query, key)
  */
 
 const THUMBNAIL = 64;   // cells
-
-const axis = ({ texts, flags }) => ({ texts, flags, tokens: texts.map((_, at) => at) });
-
-/**
- * @param {Message} like  the fields that no answer changes
- * @param {Shown} shown
- * @returns {Message}
- */
-export const stripBody = (like, shown) => ({ ...like, tokens: { ...axis(shown), segments: shown.flags.map(() => 0) } });
 
 /**
  * Return the thumbnails of all heads. A cell of a long text is the largest of several weights.
@@ -23,7 +15,7 @@ export const stripBody = (like, shown) => ({ ...like, tokens: { ...axis(shown), 
  * @param {Shown} shown
  * @returns {Message}
  */
-export function gridBody(like, { texts: { length: n }, codes }) {
+export function gridBody(like, { tokens: { texts: { length: n } }, codes: { values: codes } }) {
   const pool = Math.ceil(n / THUMBNAIL), side = Math.ceil(n / pool), heads = codes.length / n ** 2;
   const values = new Uint8Array(heads * side * side);
   codes.forEach((code, at) => {
@@ -43,7 +35,7 @@ export function gridBody(like, { texts: { length: n }, codes }) {
  * @param {string[]} notes  sentences beside the picture
  * @returns {Message}
  */
-export function headBody(like, shown, head, number, notes) {
-  const n = shown.texts.length, values = shown.codes.subarray(number * n * n, (number + 1) * n * n);
-  return { ...like, rows: axis(shown), columns: null, heads: [head], notes, weights: { values, shape: [1, n, n] } };
+export function headBody(like, { tokens, codes }, head, number, notes) {
+  const n = tokens.texts.length, values = codes.values.subarray(number * n * n, (number + 1) * n * n);
+  return { ...like, rows: tokens, columns: null, heads: [head], notes, weights: { values, shape: [1, n, n] } };
 }

@@ -91,11 +91,11 @@ function gelu(x) {
 }
 
 /**
- * Read tokens: return every head's weights, (layer, head, query, key), and the mean of the last vectors, of length 1.
+ * Read tokens and return every head's weights, (layer, head, query, key).
  * @param {Encoder} encoder
  * @param {number[]} ids
  * @param {Edits} [edits]
- * @returns {{weights: Float32Array, embedding: Float32Array}}
+ * @returns {Float32Array}
  */
 export function encode(encoder, ids, { hide = [], silence = [], temper = {} } = {}) {
   const { width, heads, epsilon, embed, norm, blocks } = encoder;
@@ -111,15 +111,9 @@ export function encode(encoder, ids, { hide = [], silence = [], temper = {} } = 
       attention(qkv, { n, width, at, d }, hide, temper[name] ?? 1, weights.subarray(from, from + n * n), mixed);
       if (silence.includes(name)) for (let i = 0; i < n; i++) mixed.fill(0, i * width + at, i * width + at + d);
     }
+    if (layer === blocks.length - 1) return;   // no weights depend on the rest
     x = addAndNorm(x, linear(mixed, block.output, n), block.norm, epsilon);
     x = addAndNorm(x, linear(linear(x, block.inner, n).map(gelu), block.outer, n), block.last, epsilon);
   });
-  return { weights, embedding: pooled(x, n, width) };
-}
-
-function pooled(x, n, width) {
-  const mean = new Float32Array(width);
-  x.forEach((each, at) => { mean[at % width] += each / n; });
-  const length = Math.hypot(...mean);
-  return mean.map((each) => each / length);
+  return weights;
 }

@@ -4,10 +4,10 @@ import { node } from "../js/shared.js";
 const EDGE = 16, LINE = 18, SCALE = 2;   // pixels around the picture and per line of its caption; pixels per pixel
 const FONT = "12px system-ui, sans-serif", LEFT_OUT = ".unseen, .tip, .say, [hidden]";
 
-// Draw an element's own box and texts. The origin is at `left` and `top`.
-function drawElement(pen, element, left, top) {
-  const look = getComputedStyle(element), box = element.getBoundingClientRect(), { width, height } = box;
-  const x = box.left - left, y = box.top - top, border = parseFloat(look.borderLeftWidth);
+// Draw an element's own box and texts where they are in the window.
+function drawElement(pen, element) {
+  const look = getComputedStyle(element), { x, y, width, height } = element.getBoundingClientRect();
+  const border = parseFloat(look.borderLeftWidth);
   if (look.visibility === "hidden" || !width) return;
   pen.globalAlpha = Number(look.opacity);
   pen.fillStyle = colourBar(pen, look.backgroundImage, x, width) ?? look.backgroundColor;
@@ -16,7 +16,7 @@ function drawElement(pen, element, left, top) {
   pen.strokeStyle = look.borderLeftColor;
   pen.lineWidth = border;
   if (border) pen.strokeRect(x + border / 2, y + border / 2, width - border, height - border);
-  for (const part of element.childNodes) if (part instanceof Text) drawText(pen, part, look, left, top);
+  for (const part of element.childNodes) if (part instanceof Text) drawText(pen, part, look);
 }
 
 // Return the gradient from left to right of a colour bar.
@@ -27,14 +27,14 @@ function colourBar(pen, image, x, width) {
 }
 
 // Draw a text of one line, turned as the names above a matrix are.
-function drawText(pen, text, look, left, top) {
+function drawText(pen, text, look) {
   const range = document.createRange(), turned = new DOMMatrix(look.transform).b < 0;
   range.selectNodeContents(text);
-  const box = range.getBoundingClientRect();
+  const { x, y, width, height } = range.getBoundingClientRect();
   pen.font = `${look.fontWeight} ${look.fontSize} ${look.fontFamily}`;
   pen.fillStyle = look.color;
   pen.save();
-  pen.translate(box.left - left + (turned ? box.width / 2 : 0), box.top - top + box.height / (turned ? 1 : 2));
+  pen.translate(x + (turned ? width / 2 : 0), y + height / (turned ? 1 : 2));
   if (turned) pen.rotate(-Math.PI / 2);
   pen.fillText(text.data, 0, 0);
   pen.restore();
@@ -55,11 +55,10 @@ function linesOf(pen, words, width) {
  * Return a picture as a PNG file.
  * @param {Element} picture  the root of an open head
  * @param {string} caption  the words below it
- * @param {{ink: string, paper: string}} colours
  * @returns {Promise<Blob>}
  */
-export function pngOf(picture, caption, { ink, paper }) {
-  const canvas = node("canvas"), pen = canvas.getContext("2d");
+export function pngOf(picture, caption) {
+  const canvas = node("canvas"), pen = canvas.getContext("2d"), look = getComputedStyle(picture);
   const { left, bottom, width } = picture.getBoundingClientRect();
   const { top } = picture.querySelector(".board").getBoundingClientRect(), height = bottom - top;
   pen.font = FONT;
@@ -68,14 +67,15 @@ export function pngOf(picture, caption, { ink, paper }) {
   canvas.height = SCALE * (height + 3 * EDGE + LINE * lines.length);
   pen.scale(SCALE, SCALE);
   pen.textBaseline = "middle";
-  pen.fillStyle = paper;
+  pen.fillStyle = look.getPropertyValue("--paper");
   pen.fillRect(0, 0, canvas.width, canvas.height);
+  pen.translate(EDGE - left, EDGE - top);
   for (const element of picture.querySelectorAll("*")) {
-    if (!element.closest(LEFT_OUT)) drawElement(pen, element, left - EDGE, top - EDGE);
+    if (!element.closest(LEFT_OUT)) drawElement(pen, element);
   }
   pen.globalAlpha = 1;
-  pen.fillStyle = ink;
+  pen.fillStyle = look.getPropertyValue("--ink");
   pen.font = FONT;
-  lines.forEach((line, at) => pen.fillText(line, EDGE, height + 2 * EDGE + LINE * (at + 0.5)));
+  lines.forEach((line, at) => pen.fillText(line, left, bottom + EDGE + LINE * (at + 0.5)));
   return new Promise((resolve) => canvas.toBlob(resolve));
 }

@@ -1,9 +1,10 @@
 // Clearhead in the browser: a sentence, all heads and the open one, first as recorded and then as this browser computes
 // them. The page, which viz/export/site/page.py writes, contains the recorded answers and the fixed texts.
 import { bytesIn, choices, drawn } from "../handout/figure.js";
+import { headsOf } from "../head_grid/layout.js";
 import { unpack } from "../js/messages.js";
-import { button, fill, isolated, node, palette } from "../js/shared.js";
-import { gridBody, headBody, stripBody } from "./bodies.js";
+import { button, fill, isolated, node } from "../js/shared.js";
+import { gridBody, headBody } from "./bodies.js";
 import { fetched, modelOf } from "./model.js";
 import { pngOf } from "./png.js";
 import { formsOf, REACH, readState, writeState } from "./state.js";
@@ -13,14 +14,14 @@ const MANY = 40;   // tokens; the weights of a longer text are too small for a l
 
 /** @type {Record<string, *>} the page's elements by id */
 const page = Object.fromEntries([...document.querySelectorAll("[id]")].map((element) => [element.id, element]));
-const { words, first, like, layers, heads, twin, file, size, offline } = JSON.parse(page.data.textContent);
-const names = Array.from({ length: layers * heads }, (_, at) => `${Math.floor(at / heads)}.${at % heads}`);
+const { words, first, like, twin, file, size, offline } = JSON.parse(page.data.textContent);
+const names = headsOf(like.grid).map((head) => head.join("."));
 const forms = formsOf(names), state = readState(location.hash, first, forms), recorded = new Map(), views = {};
-let components, shown, grid, model, turn = 0, computes = false;
+let components, shown, model, turn = 0, computes = false;
 
 const dotted = (head) => head.replace(".", "·");
 // the tokens of a text that is not drawn yet are not known
-const nameOf = (token, text) => (text === shown.text ? isolated(shown.texts[token] ?? "") : `(${token})`);
+const nameOf = (token, text) => (text === shown.text ? isolated(shown.tokens.texts[token] ?? "") : `(${token})`);
 const sends = { strip: set, head: set, grid: (event) =>
   (event.silence === undefined ? set({ head: names[event] }) : toggle("silence", names[event.silence])) };
 
@@ -34,15 +35,14 @@ function set(change) {
 function draw(next) {
   const isNew = next !== shown;
   shown = next;
-  if (isNew) grid = gridBody(like.grid, shown);
   const { lens, transpose, token, pair } = state, number = names.indexOf(state.head);
   const chosen = shown.text === state.text ? { focus: token, pair } : { focus: null, pair: null };
-  const scale = shown.texts.length > MANY ? "root" : "linear";
-  const hidden = shown.edits.hide.map((each) => nameOf(each, shown.text)).join(", ");
+  const scale = shown.tokens.texts.length > MANY ? "root" : "linear";
+  const hidden = shown.hide.map((each) => nameOf(each, shown.text)).join(", ");
   const notes = hidden ? [fill(words.note_hidden, { tokens: hidden })] : [];
   const own = { ...like.state, lens, transpose, scale, ...chosen };
-  update("strip", isNew && stripBody(like.strip, shown), { ...chosen, pairs: true, chosen: chosen.focus !== null });
-  update("grid", grid, { ...like.gridState, open: number });
+  update("strip", isNew && { ...like.strip, tokens: shown.tokens }, { ...chosen, pairs: true, chosen: chosen.focus !== null });
+  update("grid", isNew && gridBody(like.grid, shown), { ...like.gridState, open: number });
   update("head", headBody(like.head, shown, state.head.split(".").map(Number), number, notes), own);
   mark();
 }
@@ -64,7 +64,7 @@ function mark() {
   page.temper.value = Math.log2(t);
   page.temper.ariaValueText = page.t.textContent = t.toFixed(2);
   page.swap.hidden = !twinOf(state.text);
-  const edits = edited(state, state.text);
+  const edits = edited(state);
   page.changes.replaceChildren(...(edits.length ? [words.edits] : []));
   for (const [edit, undo] of edits) {
     button(page.changes, "", `${edit} ×`, undo).ariaLabel = fill(words.edit_undo, { edit });
@@ -76,8 +76,8 @@ function mark() {
 /** @type {(name: string, values: *, undo: () => void) => [string, () => void]} */
 const edit = (name, values, undo) => [fill(words[`edit_${name}`], values), undo];
 
-/** @type {(edits: *, text: string) => [edit: string, undo: () => void][]} what is changed in the model for a text */
-function edited({ hide, silence, temper: tempered }, text) {
+/** @type {(question: *) => [edit: string, undo: () => void][]} what is changed in the model */
+function edited({ text, hide, silence, temper: tempered }) {
   return [
     ...hide.map((token) => edit("hide", { token: nameOf(token, text) }, () => toggle("hide", token))),
     ...silence.map((head) => edit("silence", { head: dotted(head) }, () => toggle("silence", head))),
@@ -93,19 +93,20 @@ function twinOf(text) {
 
 // Answer a text with its tokens, their ids and each head's weights, row by row: for tests and the curious.
 async function answered(text, edits) {
-  const answer = await model.ask(text, edits), of = (name) => answer.tokens.map((token) => token[name]);
-  return { tokens: of("text"), ids: of("id"), weights: answer.weights, embedding: answer.embedding };
+  const { tokens: { texts: tokens }, ids, weights: all } = await model.ask({ text, ...edits }), size = tokens.length ** 2;
+  const from = (layer, head) => names.indexOf(`${layer}.${head}`) * size;
+  return { tokens, ids, weights: (layer, head) => all.subarray(from(layer, head), from(layer, head) + size) };
 }
 
 // Ask what the state asks for, and draw it unless the state has changed meanwhile.
 async function ask() {
   const mine = ++turn, { text, hide, silence, temper } = state, { classList } = document.body;
-  let next = computes || edited(state, text).length ? undefined : recorded.get(text);
+  let next = computes || edited(state).length ? undefined : recorded.get(text);
   if (!next) {
     page.news.textContent = computes ? words.computing : words.waits;
     classList.add("busy");
     try {
-      next = await model.ask(text, { hide, silence, temper });
+      next = await model.ask({ text, hide, silence, temper });
     } catch (error) {
       if (mine === turn) page.news.textContent = error.message;
     }
@@ -114,10 +115,10 @@ async function ask() {
     if (!next) return;
   }
   page.news.textContent = words.grid_about;
-  const { length } = next.texts;
+  const { length } = next.tokens.texts;
   if (state.token >= length) state.token = null;
   if (Math.max(...state.pair ?? []) >= length) state.pair = null;
-  state.hide = next.edits.hide = hide.filter((each) => each < length);
+  state.hide = next.hide = hide.filter((each) => each < length);
   draw(next);
 }
 
@@ -140,10 +141,10 @@ function temper(head, t) {
 }
 
 async function save() {
-  const picture = page.head.shadowRoot.querySelector(".ch"), { text, edits } = shown;   // not what is being computed
-  const changes = edited(edits, text).map(([edit]) => edit).join(", ");
-  const caption = [`${page.title.textContent}: ${text}`, changes, words.source].filter(Boolean).join(" · ");
-  const href = URL.createObjectURL(await pngOf(picture, caption, palette(picture, like.head.colours)));
+  const picture = page.head.shadowRoot.querySelector(".ch");
+  const changes = edited(shown).map(([edit]) => edit).join(", ");   // not what is being computed
+  const caption = [`${page.title.textContent}: ${shown.text}`, changes, words.source].filter(Boolean).join(" · ");
+  const href = URL.createObjectURL(await pngOf(picture, caption));
   Object.assign(node("a"), { href, download: `clearhead-${state.head}.png` }).click();
   setTimeout(URL.revokeObjectURL, 60_000, href);
 }
@@ -156,12 +157,11 @@ function verdict(sign, text, sentences = []) {
 }
 
 async function check() {
-  const { count, weights, worst, rounding } = await model.check(recorded), fine = worst <= ALLOWED;
+  const { count, compared, worst } = await model.checked, fine = worst <= ALLOWED;
   const error = worst.toExponential(0), allowed = ALLOWED.toExponential(0);
   computes = true;
   verdict(fine ? "✓" : "✗", fill(fine ? words.verified : words.refused, { error }), [
-    fill(words.checked, { count, weights: weights.toLocaleString("en"), error, allowed }),
-    fill(words.rounding, { most: rounding.toFixed(3) })]);
+    fill(words.checked, { count, compared: compared.toLocaleString("en"), error, allowed }), words.rounding]);
   // a page in a frame may not be allowed to keep files; it then works as long as there is a network
   if (offline) navigator.serviceWorker?.register(offline).catch(() => {});
 }
@@ -171,16 +171,16 @@ async function load() {
   const mega = (bytes) => (bytes / 2 ** 20).toFixed(0);
   const report = (done) => verdict("◔", fill(words.recorded, { at: mega(done), of: mega(size) }));
   report(0);
-  try {
-    return await (page.model ? bytesIn(page.model) : fetched(file, size, report));
-  } finally {
-    verdict("◔", words.checking);
-  }
+  const bytes = await (page.model ? bytesIn(page.model) : fetched(file, size, report));
+  verdict("◔", words.checking);
+  return bytes;
 }
 
-function offerLenses() {
-  const offered = { lens: words.lenses, scale: {}, transpose: words.transpose };
-  page.choices.replaceChildren(choices(offered, state, false, () => draw(shown)));
+// Show the sentence and the lens of the state, and ask.
+function follow() {
+  page.text.value = state.text;
+  page.choices.replaceChildren(choices(words.choices, state, false, () => draw(shown)));
+  ask();
 }
 
 function listen() {
@@ -197,9 +197,7 @@ function listen() {
   page.temper.onchange = ({ target }) => temper(state.head, Number((2 ** target.value).toFixed(2)));
   addEventListener("hashchange", () => {
     Object.assign(state, readState(location.hash, first, forms));
-    page.text.value = state.text;
-    offerLenses();
-    ask();
+    follow();
   });
 }
 
@@ -208,16 +206,14 @@ function listen() {
  */
 export async function start({ token_strip, head_grid, head_view }) {
   for (const script of document.querySelectorAll("script.recorded")) {
-    const { text, texts, flags, codes } = unpack(await bytesIn(/** @type {HTMLScriptElement} */ (script)));
-    recorded.set(text, { text, texts, flags, codes: codes.values, edits: { hide: [], silence: [], temper: {} } });
+    const answer = unpack(await bytesIn(/** @type {HTMLScriptElement} */ (script)));
+    recorded.set(answer.text, answer);
   }
   components = { strip: token_strip, grid: head_grid, head: head_view };
-  page.text.value = state.text;
-  offerLenses();
-  listen();
   draw(recorded.get(state.text) ?? recorded.get(first.text));
-  model = modelOf(await bytesIn(page.worker), load(), heads, words);
+  model = modelOf(await bytesIn(page.worker), load(), words);
   Object.assign(window, { clearhead: { ask: answered } });
-  ask();
+  listen();
+  follow();
   check().then(ask).catch((error) => verdict("✗", error.message));
 }

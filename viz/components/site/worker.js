@@ -41,27 +41,40 @@ function encoderIn(file) {
 }
 
 /**
- * Answer messages: {bytes} opens a model and returns its check records, and {text, edits} asks it.
+ * What the check of a model compared with PyTorch, and the largest difference.
+ * @typedef {{count: number, compared: number, worst: number}} Checked  count: sentences; compared: weights
+ */
+/**
+ * Answer messages: {bytes} opens a model and checks it, and a question asks it.
  * @param {Worker} scope  the worker's own side
  */
 export function start(scope) {
   let file, encoder, ids;
 
+  function ask(question) {
+    const found = tokenize(question.text, ids), of = (name) => found.map((token) => token[name]);
+    if (found.length > file.longest) return { count: found.length, longest: file.longest };
+    const tokens = { texts: of("text"), flags: of("flags"), tokens: [...found.keys()], segments: found.map(() => 0) };
+    const weights = encode(encoder, of("id"), question);
+    const values = Uint16Array.from(weights, (weight) => Math.round(65535 * Math.sqrt(weight)));
+    return { ...question, ids: of("id"), tokens, codes: { values }, weights };
+  }
+
   function open(bytes) {
     file = unpack(bytes);
     encoder = encoderIn(file);
     ids = new Map(file.vocabulary.map((piece, at) => [piece, at]));
-    return file.checks.map((text, at) => ({ text, weights: file[`check.${at}`].values }));
+    const found = { count: file.checks.length, compared: 0, worst: 0 };
+    file.checks.forEach((text, at) => {
+      const { weights } = ask({ text }), { values } = file[`check.${at}`];
+      weights.forEach((weight, cell) => { found.worst = Math.max(found.worst, Math.abs(weight - values[cell])); });
+      found.compared += weights.length;
+    });
+    return found;
   }
 
-  function ask(text, edits) {
-    const tokens = tokenize(text, ids);
-    if (tokens.length > file.longest) return { count: tokens.length, longest: file.longest };
-    return { text, tokens, ...encode(encoder, tokens.map(({ id }) => id), edits) };
-  }
-
-  scope.onmessage = ({ data: { bytes, text, edits } }) => {
-    const answer = bytes ? open(bytes) : ask(text, edits);
-    scope.postMessage(answer, answer.weights ? [answer.weights.buffer] : []);
+  scope.onmessage = ({ data }) => {
+    const answer = data.bytes ? open(data.bytes) : ask(data);
+    scope.postMessage(answer, answer.codes ? [answer.weights.buffer, answer.codes.values.buffer] : []);
   };
 }

@@ -5,6 +5,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from clearhead.model import sources
 from clearhead.model.core.files import ASSETS, make_folder, write
 from clearhead.model.core.query import UserError, frozen, quiet
@@ -51,7 +53,10 @@ def site_of(ask: Ask) -> Site:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     token = token_of(records[0].maps[0].keys, (example.text,), example.pair[0])
     view = View(layer=HEAD[0], head=HEAD[1], token=token)
-    return Site(page.Opening(records, view, example.swap or ("", "")), rounding.packed_model(folder, config, checks),
+    away = max(float(np.abs(rounding.all_weights(record) - rounding.all_weights(checks[text])).max())
+               for text, record in zip(texts, records, strict=True))
+    return Site(page.Opening(records, view, example.swap or ("", ""), away),
+                rounding.packed_model(folder, config, checks),
                 hashlib.sha256((folder / rounding.WEIGHTS).read_bytes()).hexdigest())
 
 

@@ -22,6 +22,7 @@ from clearhead.viz.style.text import strings
 COMPONENTS = ("head_grid", "head_view", "token_strip")
 HEIGHT = 400   # pixels: of a picture on a telephone
 MODEL, OFFLINE = "minilm-8bit.bin", "offline.js"
+UNCHANGED: dict[str, object] = {"hide": [], "silence": [], "temper": {}}   # what a reader changes in the model
 LOGO = '<svg viewBox="0 0 27 30" aria-hidden="true">{}</svg>'
 
 
@@ -32,6 +33,7 @@ class Opening:
     records: tuple[AttentionRecord, ...]   # of the exact model; the first one is drawn
     view: View                             # its head and token
     swap: tuple[str, str]                  # two words that a button exchanges
+    rounding: float                        # how far the rounded model's weights of attention are from these records'
 
 
 def folder_files(opening: Opening, model: bytes) -> dict[str, bytes]:
@@ -105,15 +107,13 @@ def _fixed(opening: Opening) -> dict[str, object]:
             zip(("head", "state", "grid", "gridState"), (*head, *grid), strict=True)}
     like["strip"] = {"part": "body", **constants("strip")}
     first = {"text": record.asked.text, "head": f"{view.layer}.{view.head}", "lens": view.lens, "transpose": False,
-             "token": view.token, "pair": None, "hide": [], "silence": [], "temper": {}}
-    named = {**words, "source": words("source", version=VERSION), "lenses": controls()["lens"],
-             "transpose": controls()["transpose"]}
-    return {"words": named, "first": first, "like": like, "layers": len(record.maps[0].layers),
-            "heads": record.maps[0].layers[0].heads, "twin": opening.swap}
+             "token": view.token, "pair": None, **UNCHANGED}
+    named = {**words, "source": words("source", version=VERSION), "rounding": words("rounding", most=opening.rounding),
+             "choices": {name: controls()[name] for name in ("lens", "transpose")}}
+    return {"words": named, "first": first, "like": like, "twin": opening.swap}
 
 
 def _recorded(record: AttentionRecord) -> bytes:
     """Return a message with a record's tokens and the codes of all its weights."""
-    axis = token_axis(record.maps[0].keys)
-    return pack({"text": record.asked.text, "texts": axis["texts"], "flags": axis["flags"]},
+    return pack({"text": record.asked.text, "tokens": token_axis(record.maps[0].keys), **UNCHANGED},
                 {"codes": root_codes(all_weights(record))})
