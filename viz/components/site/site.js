@@ -7,7 +7,7 @@ import { button, fill, isolated, node } from "../js/shared.js";
 import { gridBody, headBody } from "./bodies.js";
 import { fetched, modelOf } from "./model.js";
 import { pngOf } from "./png.js";
-import { formsOf, REACH, readState, writeState } from "./state.js";
+import { formsOf, readState, writeState } from "./state.js";
 
 const ALLOWED = 1e-4;   // largest difference from PyTorch
 const MANY = 40;   // tokens; the weights of a longer text are too small for a linear scale
@@ -16,7 +16,7 @@ const MANY = 40;   // tokens; the weights of a longer text are too small for a l
 const page = Object.fromEntries([...document.querySelectorAll("[id]")].map((element) => [element.id, element]));
 const { words, first, like, twin, file, size, offline } = JSON.parse(page.data.textContent);
 const names = headsOf(like.grid).map((head) => head.join("."));
-const forms = formsOf(names), state = readState(location.hash, first, forms), recorded = new Map(), views = {};
+const forms = formsOf(names, Number(page.temper.max)), state = readState(location.hash, first, forms), recorded = new Map(), views = {};
 let components, shown, model, turn = 0, computes = false;
 
 const dotted = (head) => head.replace(".", "·");
@@ -41,7 +41,8 @@ function draw(next) {
   const hidden = shown.hide.map((each) => nameOf(each, shown.text)).join(", ");
   const notes = hidden ? [fill(words.note_hidden, { tokens: hidden })] : [];
   const own = { ...like.state, lens, transpose, scale, ...chosen };
-  update("strip", isNew && { ...like.strip, tokens: shown.tokens }, { ...chosen, pairs: true, chosen: chosen.focus !== null });
+  const strip = { ...chosen, pairs: true, chosen: chosen.focus !== null };
+  update("strip", isNew && { ...like.strip, tokens: shown.tokens }, strip);
   update("grid", isNew && gridBody(like.grid, shown), { ...like.gridState, open: number });
   update("head", headBody(like.head, shown, state.head.split(".").map(Number), number, notes), own);
   mark();
@@ -93,9 +94,9 @@ function twinOf(text) {
 
 // Answer a text with its tokens, their ids and each head's weights, row by row: for tests and the curious.
 async function answered(text, edits) {
-  const { tokens: { texts: tokens }, ids, weights: all } = await model.ask({ text, ...edits }), size = tokens.length ** 2;
+  const { tokens: { texts: tokens }, ids, weights } = await model.ask({ text, ...edits }), size = tokens.length ** 2;
   const from = (layer, head) => names.indexOf(`${layer}.${head}`) * size;
-  return { tokens, ids, weights: (layer, head) => all.subarray(from(layer, head), from(layer, head) + size) };
+  return { tokens, ids, weights: (...head) => weights.subarray(from(...head), from(...head) + size) };
 }
 
 // Ask what the state asks for, and draw it unless the state has changed meanwhile.
@@ -192,7 +193,6 @@ function listen() {
   page.silence.onclick = () => toggle("silence", state.head);
   page.hide.onclick = () => toggle("hide", state.token);
   page.png.onclick = save;
-  Object.assign(page.temper, { min: -REACH, max: REACH });
   page.temper.oninput = ({ target }) => { page.t.textContent = (2 ** target.value).toFixed(2); };
   page.temper.onchange = ({ target }) => temper(state.head, Number((2 ** target.value).toFixed(2)));
   addEventListener("hashchange", () => {

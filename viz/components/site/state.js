@@ -6,20 +6,15 @@
  */
 
 /**
- * Largest temperature, and one over the smallest, as an exponent of 2.
- * @type {number}
- */
-export const REACH = 3;
-
-/**
  * Return what each field of a state may be.
  * @param {string[]} heads  all of them
+ * @param {number} reach  largest temperature, and one over the smallest, as an exponent of 2
  * @returns {Record<string, (value: *) => boolean>}
  */
-export function formsOf(heads) {
+export function formsOf(heads, reach) {
   const token = (value) => Number.isInteger(value) && value >= 0;
   const head = (value) => heads.includes(value);
-  const t = ([name, value]) => head(name) && typeof value === "number" && Math.abs(Math.log2(value)) <= REACH;
+  const t = ([name, value]) => head(name) && typeof value === "number" && Math.abs(Math.log2(value)) <= reach;
   return { text: () => true, head, lens: (value) => ["matrix", "lines", "text"].includes(value),
     transpose: (value) => typeof value === "boolean", token: (value) => value === null || token(value),
     pair: (value) => value === null || (value.length === 2 && value.every(token)),

@@ -20,6 +20,7 @@ from clearhead.viz.export.site.rounding import all_weights
 from clearhead.viz.style.text import strings
 
 COMPONENTS = ("head_grid", "head_view", "token_strip")
+REACH = 3      # largest temperature, and one over the smallest, as an exponent of 2
 HEIGHT = 400   # pixels: of a picture on a telephone
 MODEL, OFFLINE = "minilm-8bit.bin", "offline.js"
 UNCHANGED: dict[str, object] = {"hide": [], "silence": [], "temper": {}}   # what a reader changes in the model
@@ -85,7 +86,7 @@ def page_html(opening: Opening, model: bytes, file: str = "") -> bytes:
 <button id="silence" title="{told["silence_about"]}">{told["silence"]}</button>
 <button id="hide" title="{told["hide_about"]}">{told["hide_none"]}</button>
 <label title="{told["temper_about"]}">{told["temper"]}
-<input type="range" id="temper" step="0.05"><span id="t"></span></label>
+<input type="range" id="temper" min="-{REACH}" max="{REACH}" step="0.05"><span id="t"></span></label>
 <div id="changes"></div></section>
 </div>
 </main>
