@@ -13,6 +13,8 @@ from clearhead.model.core.query import frozen
 
 _FLOAT = r"-?\d{1,9}(\.\d{1,9})?(e[+-]?\d{1,3})?"
 _WHOLE = r"-?\d{1,9}"
+# names of the controls that store a reader's answers: letters, a drawn curve, marked cells
+ANSWER = re.compile(r"guess(_\w+)?|check_\d+|drawn|marks")
 
 
 class Control:

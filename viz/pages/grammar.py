@@ -52,7 +52,7 @@ TENTH = Decimal("0.1")                # unit of the rounded shares
 SHARES = ["held_out", "offset", "luck", "accuracy", *(f"possible_{side}" for side in DIRECTIONS)]
 PAGE = Page("record", own_texts=True, controls=(
     Choice("treebank", "en", ("en", "zh", "own")), Choice("relation", "", RELATIONS),
-    position("tree", 99_999), Choice("drawn", "best", ("best", "open"))))
+    position("tree", 99_999), Choice("whose", "best", ("best", "open"))))
 
 
 def render(page: PageContext) -> None:
@@ -167,7 +167,7 @@ def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
         offered = {name: WORDS["relation_names"].get(name, name) for name in names
                    if name in RELATIONS or name == relation}
         select(WORDS["relation"], offered, page.set, "relation", relation, width=280)
-        choice_for(page, "drawn", WORDS["drawn"], WORDS["drawn_names"])
+        choice_for(page, "whose", WORDS["whose"], WORDS["whose_names"])
     if not places:
         st.info(WORDS("no_sentence", words=LONGEST))
         return
@@ -189,7 +189,7 @@ def _first(report: SyntaxReport) -> RelationScore:
 def _choice(page: PageContext, report: SyntaxReport, relation: str) -> HeadChoice:
     """Return the head to draw, in its more accurate direction."""
     heads = report.counts.heads
-    if page["drawn"] == "open" and ((view := page.view()).layer, view.head) in heads:
+    if page["whose"] == "open" and ((view := page.view()).layer, view.head) in heads:
         shares = test.accuracies(report.counts, report.counts.names.index(relation))
         head = heads.index(view.head_id)
         return HeadChoice(DIRECTIONS[int(shares[:, head].argmax())], view.layer, view.head)

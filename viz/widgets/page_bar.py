@@ -14,7 +14,7 @@ import streamlit as st
 
 from clearhead.viz.app.link import SCREEN, left_out
 from clearhead.viz.app.page import PageContext
-from clearhead.viz.app.page_controls import Control, Numbers
+from clearhead.viz.app.page_controls import ANSWER
 from clearhead.viz.app.session import Kept
 from clearhead.viz.app.state import State
 from clearhead.viz.app.streamlit_patch import went_back
@@ -117,21 +117,15 @@ def qr_code(link: str) -> str | None:
     return code.svg_inline(omitsize=True, border=4, light="#fff") if int(code.version) <= FINEST else None
 
 
-def is_answer(control: Control) -> bool:
-    """Return whether a control stores a reader's answer: a letter, a drawn curve, marked cells."""
-    return (control.name.startswith(("guess", "check_")) or control.name == "marks"
-            or (control.name == "drawn" and isinstance(control, Numbers)))
-
-
 def asks(page: PageContext) -> bool:
     """Return whether the page currently has questions: lessons always, Heads while a head is to be predicted."""
-    return any(is_answer(control) for control in page.about.controls) and page.controls.get("predict") != ""
+    return any(map(ANSWER.fullmatch, page.controls)) and page.controls.get("predict") != ""
 
 
 def for_class(page: PageContext, show: bool) -> State:
     """Return the state without answers, not presented, and without the teacher's tools. show: reveal every answer, else
     cover them; a predicted head is revealed or covered accordingly."""
-    answers: dict[str, str | None] = {control.name: None for control in page.about.controls if is_answer(control)}
+    answers: dict[str, str | None] = dict.fromkeys(filter(ANSWER.fullmatch, page.controls))
     if page.controls.get("predict"):
         answers |= {"predict": None if show else "cover"}
     state = page.state.with_control_values(page.name, **answers)

@@ -18,7 +18,7 @@ from clearhead.viz.widgets.page_bar import for_class, qr_code
 @pytest.mark.parametrize(("name", "answered", "turned"), [
     ("softmax", {"guess": "c", "check_1": "a", "drawn": (0.5,) * 17}, {"t": 0.2}),
     ("positions", {"guess": "a", "guess_far": "b"}, {"scheme": "rotary"}),
-    ("grammar", {}, {"drawn": "open", "relation": "obj"})])
+    ("grammar", {}, {"whose": "open", "relation": "obj"})])
 def test_class_link_keeps_controls_but_no_answers(monkeypatch, name, answered, turned, show):
     about = pages()[name][0]
     state = with_controls(State(present=True, screen="curves"), name, about, answered | turned)

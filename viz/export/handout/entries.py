@@ -1,7 +1,6 @@
 """Encode My lesson in a link: each entry's text and the URL of its state, without figures and answers. Ready-made lists
 use the same format."""
 import json
-import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,12 +10,12 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from clearhead.model.core.limits import LIMITS, parse_json
 from clearhead.model.core.query import UserError
 from clearhead.viz.app.link import MOST_PACKED, pack, unpack
+from clearhead.viz.app.page_controls import ANSWER
 from clearhead.viz.components.picture import require
 from clearhead.viz.export.handout.files import Handout, Item, make_words
 from clearhead.viz.export.handout.values import SPOKEN
 from clearhead.viz.style.text import FOLDER, addresses, page_at, strings
 
-ANSWER = re.compile(r"guess(_\w+)?|check_\d+|drawn(_\w+)?|predict|marks")   # controls that store answers
 FIELDS = ("kind", "at", "caption", "title", "minutes", "answer", "choices")   # an entry's fields in order
 DRAWN = ("head_view", "head_grid")   # figures that can be redrawn from the state
 Draw = Callable[[str, str, str], Item | None]   # draw(kind, link, caption) returns one of DRAWN, or None
@@ -27,7 +26,7 @@ def target(link: str) -> tuple[str, dict[str, str]]:
     address = urlsplit(link)
     params = dict(parse_qsl(address.query, keep_blank_values=True))
     return (page_at(address.path.rstrip("/").rsplit("/", 1)[-1] or "heads"),
-            {name: value for name, value in params.items() if not ANSWER.fullmatch(name)})
+            {name: value for name, value in params.items() if name != "predict" and not ANSWER.fullmatch(name)})
 
 
 def without_answers(link: str, **more: str) -> str:
