@@ -302,8 +302,12 @@ class Recorder(Held):
 
     def _kept(self, real: Real) -> Real:
         self.bytes += sum(each.numel() * each.element_size() for each in tensors_in([real.sides, real.result]))
-        LIMITS.refuse_above("import_bytes", self.bytes, "the attention of all texts", "give fewer or shorter inputs")
+        self.check_size()
         return real
+
+    def check_size(self) -> None:
+        """Raise UserError if what is kept exceeds its limit."""
+        LIMITS.refuse_above("import_bytes", self.bytes, "the attention of all texts", "give fewer or shorter inputs")
 
     def _multiply(self, args: tuple, options: dict, result: Tensor) -> None:
         factors = list(tensors_in((*args, *options.values())))
@@ -323,7 +327,8 @@ class Recorder(Held):
     def _convolve(self, name: str, args: tuple, options: dict) -> None:
         given = args[0] if args else options["input"]
         for place, each in enumerate(self.inputs):
-            same = given.shape == each.shape and (name == "conv2d" or given.data_ptr() == each.data_ptr())
+            same = given.shape[-3:] == each.shape[-3:] if name == "conv2d" else (   # perhaps of several pictures
+                given.shape == each.shape and given.data_ptr() == each.data_ptr())
             if same and place not in self.strides:
                 stride = options.get("stride", args[3] if len(args) > 3 else 1)
                 axes = given.ndim - 2

@@ -1,9 +1,9 @@
 """Find the patch of each token. This is measured when a model is opened: changing a patch's pixels must change its own
 token's input to the first layer and no other token's."""
 import itertools
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -80,7 +80,27 @@ CHANGED = 1e-6   # smallest change that counts, as a fraction of the largest num
 
 
 class _Seen(Exception):
-    """Raised at the first layer to skip the rest of the pass."""
+    """Raised with what was looked for, to skip the rest of the pass."""
+
+
+def stop_at(modules: "Iterable[Module]", forward: Callable[[], object], read: Callable[[tuple, dict], Any]) -> Any:
+    """Run a pass until read(arguments, keywords) of a call of these modules is not None, and return that; None if it
+    never is."""
+    import torch
+
+    def watch(_module: "Module", arguments: tuple, keywords: dict[str, Any]) -> None:
+        found = read(arguments, keywords)
+        if found is not None:
+            raise _Seen(found)
+
+    with ExitStack() as hooks, torch.no_grad():
+        for module in modules:
+            hooks.enter_context(module.register_forward_pre_hook(for_this_thread(watch), with_kwargs=True))
+        try:
+            forward()
+        except _Seen as seen:
+            return seen.args[0]
+    return None
 
 
 @frozen
@@ -178,17 +198,9 @@ def entering(network: "Module", forward: Callable[[], object]) -> "Tensor":
     import torch
     from torch import nn
 
-    found: list[Tensor | None] = []
-
-    def watch(_layer: "Module", arguments: tuple, keywords: "dict[str, Tensor]") -> None:
-        found.append(arguments[0] if arguments else keywords.get("hidden_states"))
-        raise _Seen
-
-    with suppress(_Seen), ExitStack() as hooks, torch.no_grad():
-        for layer in itertools.chain(*(stack for stack in network.modules()
-                                       if isinstance(stack, nn.ModuleList) or _is_repeated(stack))):
-            hooks.enter_context(layer.register_forward_pre_hook(for_this_thread(watch), with_kwargs=True))
-        forward()
+    stacks = (stack for stack in network.modules() if isinstance(stack, nn.ModuleList) or _is_repeated(stack))
+    found = stop_at(itertools.chain(*stacks), forward, lambda arguments, keywords: (
+        arguments[0] if arguments else keywords.get("hidden_states"),))   # of the first layer, whatever it reads
     states = found[0] if found else None
     if not isinstance(states, torch.Tensor) or states.ndim != 3 or len(states) != 1:
         shape = f" but numbers of shape {tuple(states.shape)}" if isinstance(states, torch.Tensor) else ""

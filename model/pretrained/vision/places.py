@@ -1,12 +1,11 @@
 """Measure where in a picture each token lies that a language model reads of it, in two steps. The processor alone,
-given a ramp, says where each number of its output lies. The network, with all attention of its vision tower held fixed,
-says which of these numbers a token changes with. See `model.look.replay`."""
-import functools
+given ramps, shows where each number of its output lies. The network, with all attention of its vision tower held fixed,
+shows which of these numbers a token changes with. See `model.look.replay`."""
 import itertools
 import math
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,20 +13,19 @@ import numpy as np
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.core.memory import memory_free
 from clearhead.model.core.query import Box, Progress
-from clearhead.model.core.torch_runs import for_this_thread
 from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.replay import Held, Lost, Real, Recorder, changed, nudged, share_of
+from clearhead.model.look.replay import Elements, Held, Lost, Recorder, changed
 from clearhead.model.pretrained.build import language_part
+from clearhead.model.pretrained.vision.patches import stop_at
 
 if TYPE_CHECKING:
     from torch import Tensor
-    from torch.nn import Module
 
     from clearhead.model.pretrained import Network
 
-Read = Callable[[np.ndarray], "dict[str, Tensor]"]   # what a processor makes of a picture, uint8 (height, width, 3)
+Read = Callable[[np.ndarray], "dict[str, Tensor]"]   # turns a picture, uint8 (height, width, 3), into arguments
 Forward = Callable[["dict[str, Tensor]"], object]
-LONGEST = 300    # seconds of measuring that are not exceeded
+LONGEST = 300    # longest time to measure, in seconds
 OUTSIDE = 0.05   # how far outside the picture a resized number may seem to lie
 OVERLAP = 0.2    # share of the smaller of two cuts of a picture up to which they lie side by side
 PROOFS = 2       # passes that check what was found, each with random patches changed
@@ -42,109 +40,88 @@ class Placed(NamedTuple):
     column: int
 
 
-class _Seen(Exception):
-    """Raised where the language model begins, to skip it."""
+class Measured(NamedTuple):
+    """Where the image tokens of pictures of one size lie."""
+
+    ids: frozenset[int] = frozenset()         # of the tokens that depend on the picture
+    places: tuple[Placed | None, ...] = ()    # of each token with such an id, in order
+    note: str = ""                            # a sentence on tokens without a place
 
 
 def embeddings(network: "Network", forward: Callable[[], object], count: int) -> "Tensor":
     """Return the embeddings of `count` tokens, (1, token, d), that the network hands to its language model in a pass,
     which ends there. Raises Unsupported if it does not."""
-    found: list[Tensor] = []
-
-    def watch(_module: "Module", _arguments: tuple, options: dict[str, Any]) -> None:
+    def read(_arguments: tuple, options: dict[str, Any]) -> "Tensor | None":
         given = options.get("inputs_embeds")
-        if given is not None and tuple(given.shape[:2]) == (1, count):
-            found.append(given.detach().clone())
-            raise _Seen
+        return None if given is None or tuple(given.shape[:2]) != (1, count) else given.detach().clone()
 
-    with suppress(_Seen), ExitStack() as hooks:
-        for each in network.get_submodule(language_part(network)).modules():
-            if each is not network:
-                hooks.enter_context(each.register_forward_pre_hook(for_this_thread(watch), with_kwargs=True))
-        forward()
-    if not found:
+    part = network.get_submodule(language_part(network)).modules()
+    found = stop_at((each for each in part if each is not network), forward, read)
+    if found is None:
         raise Unsupported("it does not hand its picture to a language model as embeddings of tokens")
-    return found[0]
-
-
-def picture_tensor(one: "Mapping[str, Tensor]", other: "Mapping[str, Tensor]") -> str:
-    """Return the name of the tensor that differs between what a processor makes of two pictures of one size. Raises
-    Unsupported if there is none, or more than one."""
-    import torch
-
-    if one.keys() != other.keys() or any(one[name].shape != other[name].shape for name in one):
-        raise Unsupported("its processor cuts pictures by what is on them")
-    found = [name for name in one if not torch.equal(one[name], other[name])]
-    if len(found) != 1 or one[found[0]].ndim < 2:
-        raise Unsupported(f"its processor hands over a picture as {' and '.join(found) or 'nothing'}")
-    return found[0]
+    return found
 
 
 def coordinates(read: Read, height: int, width: int) -> tuple[str, np.ndarray]:
     """Return the name of the tensor with a picture's numbers, and where each lies, (…, x and y) from 0 to 1; NaN where
-    it is padding."""
+    it is padding. Raises Unsupported if ramps do not show it."""
+    import torch
+
     ramps = np.meshgrid(np.arange(width) / max(width - 1, 1), np.arange(height) / max(height - 1, 1))
-    as_picture = lambda tones: np.repeat(np.rint(255 * tones).astype(np.uint8)[..., None], 3, -1)
-    black, white, *others = (read(as_picture(tones)) for tones in (
-        np.zeros((height, width)), np.ones((height, width)), *ramps))
-    name = picture_tensor(black, white)
-    low, high, *seen = (each[name].double().cpu().numpy() for each in (black, white, *others))
-    seen_of = np.abs(high - low)
-    padding = seen_of <= 1e-3 * seen_of.max()
+    made = [read(np.repeat(np.rint(255 * tones).astype(np.uint8)[..., None], 3, -1))
+            for tones in (np.zeros((height, width)), np.ones((height, width)), *ramps)]
+    black, white = made[:2]
+    if len({tuple((name, each.shape) for name, each in tensors.items()) for tensors in made}) > 1:
+        raise Unsupported("its processor cuts pictures by what is on them")
+    names = [name for name in black if not torch.equal(black[name], white[name])]
+    if len(names) != 1 or black[names[0]].ndim < 2:
+        raise Unsupported(f"its processor hands over a picture as {' and '.join(names) or 'nothing'}")
+    low, high, *seen = (each[names[0]].double().cpu().numpy() for each in made)
+    padding = np.abs(high - low) <= 1e-3 * np.abs(high - low).max()
     # the middle of the first pixel lies half a pixel inside
     found = np.stack([((each - low) / np.where(padding, 1, high - low) * (size - 1) + 0.5) / size
                       for each, size in zip(seen, (width, height), strict=True)], -1)
-    if not np.isfinite(found).all() or np.abs(found[~padding] - 0.5).max(initial=0) > 0.5 + OUTSIDE:
+    if not np.abs(found[~padding] - 0.5).max(initial=0) <= 0.5 + OUTSIDE:   # NaN included
         raise Unsupported("where the numbers of its input lie in the picture cannot be told from ramps")
     found[padding] = np.nan
-    return name, found.clip(0, 1)
+    return names[0], found.clip(0, 1)
 
 
-class Patches:
-    """A picture's numbers, cut into patches that lie in the rows and columns of a few layers."""
+class Patches(NamedTuple):
+    """A picture's numbers, cut into patches that lie in the columns and rows of a few layers."""
 
-    def __init__(self, places: np.ndarray, cell: tuple[int, ...]) -> None:
-        """Cut them. places: from `coordinates`, (…, colour, y, x, 2); cell: height and width of a patch along y and
-        x."""
-        *copies, _, high, wide = places.shape[:-1]
-        rows, columns = -(-high // cell[0]), -(-wide // cell[1])
-        numbers = np.arange(math.prod(copies)).reshape(*copies, 1, 1, 1)
-        numbers = (numbers * rows + np.arange(high)[:, None] // cell[0]) * columns + np.arange(wide) // cell[1]
-        inside = np.isfinite(places[..., 0])
-        self.numbers = np.where(inside, numbers, -1)   # of the patch of each number, −1 for padding
-        self.ends = np.full((2, int(numbers.max()) + 1, 2), np.inf)   # low and high, patch, x and y
-        self.ends[1] = -np.inf
-        for ufunc, ends in zip((np.minimum, np.maximum), self.ends, strict=True):
-            ufunc.at(ends, np.broadcast_to(numbers, inside.shape)[inside], places[inside])
-        # the layer, column and row of each patch, −1 for padding
-        self.at = np.full((self.ends.shape[1], 3), -1)
-        self._stack(rows * columns)
-        self.edges = [[self._cut(layer, axis) for axis in (0, 1)] for layer in range(self.at[:, 0].max() + 1)]
+    numbers: np.ndarray   # the patch of each number, −1 for padding
+    at: np.ndarray        # int (patch, 3): its layer, column and row
+    edges: list[list[np.ndarray]]   # by layer: of its columns, and of its rows
 
-    def _stack(self, size: int) -> None:
-        """Put cuts of the picture, each of `size` patches, that overlap on layers of their own."""
-        layers: list[list[np.ndarray]] = []
-        for start in range(0, len(self.at), size):
-            mine = start + np.flatnonzero(np.isfinite(self.ends[0, start:start + size, 0]))
-            if len(mine):
-                cut = np.stack([self.ends[0, mine].min(0), self.ends[1, mine].max(0)])
-                layer = next((number for number, cuts in enumerate(layers)
-                              if not any(_overlap(cut, other) for other in cuts)), len(layers))
-                layers += [[]] * (layer == len(layers))
-                layers[layer] = [*layers[layer], cut]
-                self.at[mine, 0] = layer
 
-    def _cut(self, layer: int, axis: int) -> np.ndarray:
-        """Number the columns or rows of a layer, and return their edges."""
-        mine = np.flatnonzero(self.at[:, 0] == layer)
-        low, high = self.ends[:, mine, axis]
-        order = np.argsort(low + high, kind="stable")
-        apart = np.diff((low + high)[order]) / 2 > max(0.3 * np.median(high - low), 1e-3)
-        self.at[mine[order], axis + 1] = ranks = np.concatenate([[0], np.cumsum(apart)])
-        low, high = (np.array([np.median(ends[order][ranks == rank]) for rank in range(ranks[-1] + 1)])
-                     for ends in (low, high))
-        half = (low[1:] - high[:-1]).mean() / 2 if len(low) > 1 else 0
-        return np.concatenate([[low[0] - half], (high[:-1] + low[1:]) / 2, [high[-1] + half]]).clip(0, 1)
+def patches_of(places: np.ndarray, cell: tuple[int, ...]) -> Patches:
+    """Cut a picture's numbers into patches. places: from `coordinates`, (…, colour, y, x, 2); cell: height and width of
+    a patch along y and x."""
+    *copies, _, high, wide = places.shape[:-1]
+    rows, columns = -(-high // cell[0]), -(-wide // cell[1])
+    cuts = np.arange(math.prod(copies)).reshape(*copies, 1, 1, 1)
+    numbers = (cuts * rows + np.arange(high)[:, None] // cell[0]) * columns + np.arange(wide) // cell[1]
+    inside = np.isfinite(places[..., 0])
+    numbers = np.where(inside, numbers, -1)
+    known, numbers[inside] = np.unique(numbers[inside], return_inverse=True)
+    ends = [np.full((len(known), 2), start) for start in (np.inf, -np.inf)]   # low and high: (patch, x and y)
+    for ufunc, found in zip((np.minimum, np.maximum), ends, strict=True):
+        ufunc.at(found, numbers[inside], places[inside])
+    at, taken = np.zeros((len(known), 3), int), list[tuple[int, np.ndarray]]()
+    for cut in np.unique(known // (rows * columns)):
+        mine = known // (rows * columns) == cut
+        area = np.stack([ends[0][mine].min(0), ends[1][mine].max(0)])
+        layer = next(number for number in itertools.count() if not any(
+            number == own and _overlap(area, other) for own, other in taken))
+        taken.append((layer, area))
+        at[mine, 0] = layer
+    edges: list[list[np.ndarray]] = [[] for _ in range(at[:, 0].max() + 1)]
+    for layer, axis in itertools.product(range(len(edges)), (0, 1)):
+        mine = at[:, 0] == layer
+        at[mine, axis + 1], found = _lines(*(each[mine, axis] for each in ends))
+        edges[layer].append(found)
+    return Patches(numbers, at, edges)
 
 
 def _overlap(one: np.ndarray, other: np.ndarray) -> bool:
@@ -153,19 +130,25 @@ def _overlap(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(shared > OVERLAP * min((each[1] - each[0]).prod() for each in (one, other)))
 
 
-class _Strides(Recorder):
-    """A real pass, and the step of the first convolution over a picture of this height and width."""
+def _lines(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number the columns, or rows, of patches that lie from `low` to `high`, and return the number of each patch, and
+    the edges between them."""
+    order = np.argsort(low + high, kind="stable")
+    apart = np.diff((low + high)[order]) / 2 > max(0.3 * np.median(high - low), 1e-3)
+    ranks = np.zeros(len(low), int)
+    ranks[order[1:]] = np.cumsum(apart)
+    low, high = (np.array([np.median(ends[ranks == rank]) for rank in range(ranks.max() + 1)]) for ends in (low, high))
+    half = (low[1:] - high[:-1]).mean() / 2 if len(low) > 1 else 0
+    return ranks, np.concatenate([[low[0] - half], (high[:-1] + low[1:]) / 2, [high[-1] + half]]).clip(0, 1)
 
-    def __init__(self, size: tuple[int, ...]) -> None:
-        super().__init__([])
-        self.size = size
-        self.step: tuple[int, ...] = ()
 
-    def _kept(self, real: Real) -> Real:
-        self.bytes += sum(each.numel() * each.element_size() for each in tensors_in([real.sides, real.result]))
+class _Tower(Recorder):
+    """Record the real pass of a vision tower."""
+
+    def check_size(self) -> None:
+        """Raise Unsupported if what is kept takes too much memory."""
         if self.bytes > memory_free() / 4:
             raise Unsupported(f"the attention of its vision tower takes {self.bytes / 1e9:.2g} GB")
-        return real
 
     def _multiply(self, args: tuple, options: dict, result: "Tensor") -> None:
         from torch import nn
@@ -173,43 +156,32 @@ class _Strides(Recorder):
         if not any(isinstance(each, nn.Parameter) for each in tensors_in((*args, *options.values()))):
             super()._multiply(args, options, result)   # else a softmax over a vocabulary of its own, as in Ovis 2
 
-    def record(self, func: Callable, name: str, args: tuple, options: dict, result: Any) -> None:
-        """Note what the real pass did."""
-        super().record(func, name, args, options, result)
-        if name == "conv2d" and not self.step and (args[0] if args else options["input"]).shape[-2:] == self.size:
-            step = options.get("stride", args[3] if len(args) > 3 else 1)
-            self.step = (step, step) if isinstance(step, int) else tuple(step)
 
-
-def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, int],
-            report: Progress) -> "tuple[list[Placed | None], np.ndarray]":
-    """Return the place of each token, None if it has none, and which tokens depend on the picture at all. forward: runs
-    the network on tensors; read: returns those of a picture; size: its height and width. Raises Unsupported, with the
-    reason, if they cannot be measured."""
+def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, int], report: Progress) -> Measured:
+    """Return where the image tokens of pictures lie. forward: runs the network on tensors; read: returns those of a
+    picture; size: its height and width. Raises Unsupported, with the reason, if this cannot be measured."""
     import torch
 
     name, places = coordinates(read, *size)
     tensors = read(np.random.default_rng(0).integers(0, 256, (*size, 3), np.uint8))
-    pixels, count = tensors[name], tensors["input_ids"].shape[1]
+    pixels, ids = tensors[name], tensors["input_ids"][0].tolist()
 
     def held(mode: "Held | AbstractContextManager[None]", given: "Tensor") -> "Tensor":
-        def run() -> object:
-            with mode:
-                return forward(tensors | {name: given})
+        with mode:
+            return embeddings(network, lambda: forward(tensors | {name: given}), len(ids))
 
-        with torch.no_grad():
-            return embeddings(network, run, count)
-
-    real, start = _Strides(tuple(pixels.shape[-2:])), time.perf_counter()
+    real, start = _Tower([pixels]), time.perf_counter()
     whole = held(real, pixels)
     took = time.perf_counter() - start
     real.finish()
     noise = (held(nullcontext(), pixels) - whole).abs()
-    step = real.step or getattr(getattr(network.config, "vision_config", None), "patch_size", None) or 1
-    flat = pixels.ndim < 4 or pixels.shape[-3] != 3   # a list of patches
-    patches = Patches(np.expand_dims(places, -4), (1, pixels.shape[-1])) if flat else Patches(
-        places, (step, step) if isinstance(step, int) else step)
-    numbers = torch.from_numpy(patches.numbers.reshape(pixels.shape)).to(pixels.device)
+    if pixels.ndim < 4 or pixels.shape[-3] != 3:   # a list of patches
+        patches = patches_of(np.expand_dims(places, -4), (1, pixels.shape[-1]))
+    else:
+        own = getattr(getattr(network.config, "vision_config", None), "patch_size", None) or 1
+        _, step = real.strides.get(0, ("", (own, own) if isinstance(own, int) else own))
+        patches = patches_of(places, step)
+    elements = Elements((len(patches.at),), torch.from_numpy(patches.numbers.reshape(pixels.shape)).to(pixels.device))
     digits = [_digits(int(each.max()) + 1) for each in patches.at.T]
     passes = sum(map(len, digits)) + PROOFS
     if passes * took > LONGEST:
@@ -219,16 +191,17 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
     def moved(chosen: np.ndarray) -> np.ndarray:
         """Return which tokens change with these patches, bool (token)."""
         report(0.05 + 0.5 * next(done) / passes, "measuring where the picture's tokens lie")
-        picked = torch.from_numpy(chosen & (patches.at[:, 0] >= 0)).to(pixels.device)[numbers.clamp(min=0)]
-        now = held(Held(real), nudged(pixels, picked & (numbers >= 0), share_of(pixels)))
-        return changed(now, whole, noise if bool(noise.any()) else None).any(-1)[0].cpu().numpy()
+        mode = Held(real, elements, torch.from_numpy(chosen).to(pixels.device))
+        return changed(held(mode, mode.input(pixels)), whole, noise).any(-1)[0].cpu().numpy()
 
     try:
         if moved(np.zeros(len(patches.at), bool)).any():
             raise Unsupported("a replay of its vision tower gives other embeddings")
         found = [np.array([moved(each[at]) for each in groups])
                  for groups, at in zip(digits, patches.at.T, strict=True)]
-        told = [_told(patches, digits, [each[:, token] for each in found]) for token in range(count)]
+        intervals = [_intervals(groups) for groups in digits]
+        told = [_told(patches, [known.get(each[:, token].tobytes()) for known, each in zip(
+            intervals, found, strict=True)]) for token in range(len(ids))]
         draw = np.random.default_rng(1)
         for _ in range(PROOFS):
             chosen = draw.random(len(patches.at)) < 0.5
@@ -238,7 +211,11 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
                 for token, each in enumerate(told)]
     except Lost as error:
         raise Unsupported(str(error)) from error
-    return _placed(patches, told), np.asarray(found[0].any(0))
+    image = frozenset(number for number, depends in zip(ids, found[0].any(0), strict=True) if depends)
+    placed = tuple(each for each, number in zip(_placed(patches, told), ids, strict=True) if number in image)
+    lost = f"{placed.count(None)} of the {len(placed)} image tokens have no place in the picture."
+    none = "No image token has a place in the picture."
+    return Measured(image, placed, none if not any(placed) else lost if None in placed else "")
 
 
 Interval = tuple[int, int]   # of numbers, its end excluded
@@ -252,24 +229,20 @@ def _digits(count: int) -> np.ndarray:
         numbers // step, numbers % step)])
 
 
-def _told(patches: Patches, digits: list[np.ndarray], found: list[np.ndarray]) -> list[Interval] | None:
-    """Return the layer, columns and rows of the patches that a token changes with, from the groups that it changed
-    with; None if these are no intervals of one layer, or the whole layer."""
-    told = [_interval(groups.tobytes(), groups.shape[1], moved.tobytes())
-            for groups, moved in zip(digits, found, strict=True)]
-    if told[0] is None or told[0][1] - told[0][0] > 1:
-        return None
-    whole = [len(edges) - 1 for edges in patches.edges[told[0][0]]]
-    inside = [(each[0], min(each[1], size)) for each, size in zip(told[1:], whole, strict=True) if each]
-    return [told[0], *inside] if len(inside) == 2 and inside != [(0, size) for size in whole] else None
+def _intervals(groups: np.ndarray) -> dict[bytes, Interval]:
+    """Return the longest interval of numbers for each set of groups, bool (group, number), that it has members in."""
+    count = groups.shape[1]
+    return {groups[:, start:start + length].any(1).tobytes(): (start, start + length)
+            for length in range(1, count + 1) for start in reversed(range(count - length + 1))}
 
 
-@functools.lru_cache(4096)
-def _interval(groups: bytes, count: int, moved: bytes) -> Interval | None:
-    """Return the longest interval of numbers below `count` that has members in just the groups that moved."""
-    member = np.frombuffer(groups, bool).reshape(-1, count)
-    return next(((start, start + length) for length in range(count, 0, -1) for start in range(count - length + 1)
-                 if member[:, start:start + length].any(1).tobytes() == moved), None)
+def _told(patches: Patches, found: list[Interval | None]) -> list[Interval] | None:
+    """Return the layer, columns and rows of the patches that a token changes with; None if these are no intervals of
+    one layer, or the whole layer."""
+    layer, *lines = (each or (0, 0) for each in found)
+    whole = [(0, len(edges) - 1) for edges in patches.edges[layer[0]]]
+    inside = [(start, min(end, size)) for (start, end), (_, size) in zip(lines, whole, strict=True)]
+    return None if None in found or layer[1] - layer[0] > 1 or inside == whole else [layer, *inside]
 
 
 def _placed(patches: Patches, told: list[list[Interval] | None]) -> list[Placed | None]:

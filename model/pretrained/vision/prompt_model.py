@@ -24,7 +24,7 @@ from clearhead.model.pretrained.tokens import (
     readable,
 )
 from clearhead.model.pretrained.vision.picture_model import FILES, open_processor
-from clearhead.model.pretrained.vision.places import Placed, measure
+from clearhead.model.pretrained.vision.places import Measured, measure
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,14 +51,6 @@ def open_reader(folder: Path, config: "Config") -> "ProcessorMixin":
                 else open_tokenizer(folder / each) if has_vocabulary(folder / each) else None
                 for each in kind.get_attributes()]
         return kind.from_args_and_dict(made, kind.get_processor_dict(folder, **LOAD_OPTIONS)[0])
-
-
-class Measured(NamedTuple):
-    """Where the image tokens of pictures of one size lie."""
-
-    ids: frozenset[int]                  # of the tokens that depend on the picture
-    places: tuple[Placed | None, ...]    # of each token with such an id, in order
-    note: str                            # a sentence on tokens without a place, or ""
 
 
 class Reader(NamedTuple):
@@ -230,21 +222,14 @@ class PromptModel(PretrainedModel):
 
     def _places(self, pixels: np.ndarray, report: Progress) -> Measured:
         """Return where the image tokens of pictures of this size lie, measured once."""
-        size, title = (pixels.shape[0], pixels.shape[1]), self.card.title
+        size = pixels.shape[0], pixels.shape[1]
         if size not in self.measured:
-            read = lambda picture: self.reader.tensors(picture, self.reader.mark + PROBE_TEXT)
-            ids = read(pixels)["input_ids"][0].tolist()
             try:
                 with self.lent() as network:
-                    places, depends = measure(self.network, lambda given: network(**given), read, size, report)
+                    self.measured[size] = measure(
+                        self.network, lambda given: network(**given),
+                        lambda picture: self.reader.tensors(picture, self.reader.mark + PROBE_TEXT), size, report)
             except Unsupported as error:
-                places, depends = [], np.zeros(len(ids), bool)
-                note = f"Where the image tokens of {title} lie in the picture is not measured: {error}."
-            else:
-                image = {ids[token] for token in np.flatnonzero(depends)}
-                places = [place for place, number in zip(places, ids, strict=True) if number in image]
-                lost = places.count(None)
-                note = f"{lost} of the {len(places)} image tokens have no place in the picture." if lost else ""
-                note = note if any(places) else f"The image tokens of {title} have no place in the picture."
-            self.measured[size] = Measured(frozenset(ids[token] for token in np.flatnonzero(depends)), (*places,), note)
+                self.measured[size] = Measured(note=f"Where the image tokens of {self.card.title} lie in the picture "
+                                                    f"is not measured: {error}.")
         return self.measured[size]
