@@ -92,20 +92,25 @@ def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
     own tokens are special and belong to no text. Raises UserError if the template alters the text."""
     write = functools.partial(tokenizer.apply_chat_template, tokenize=False, add_generation_prompt=True)
     with reading():
-        whole, frame = (write([{"role": "user", "content": each}]) for each in (text, TURN))
-    before, _, after = frame.partition(TURN)
+        whole, empty = (write([{"role": "user", "content": each}]) for each in (text, TURN))
+    before, _, after = empty.partition(TURN)
     kept = whole[len(before):len(whole) - len(after)]
     if whole != before + kept + after or kept not in text or not kept.strip():
         raise UserError("The model's chat template changes this text, so its tokens cannot be aligned with it; turn "
                         "chat off.")
     found = encode(tokenizer, (whole,), limit, special=False)
-    moved = text.index(kept) - len(before)
-    inside = lambda span: span[0] < len(before) + len(kept) and span[1] > len(before)
-    pieces = [replace(each, span=(max(each.span[0] + moved, 0), min(each.span[1] + moved, len(text))))
-              if inside(each.span) else replace(each, raw=whole[slice(*each.span)].removeprefix(" ") or each.raw,
-                                                span=(0, 0), text=-1, special=True, unknown=False)
-              for each in found.pieces]
-    return Encoding(pieces, found.arguments, found.omitted)
+    frame = slice(len(before), len(before) + len(kept))
+    return replace(found, pieces=framed(found.pieces, whole, frame, text, text.index(kept)))
+
+
+def framed(pieces: list[Piece], whole: str, inside: slice, text: str, start: int) -> list[Piece]:
+    """Return the pieces of a whole text with a typed one inside, whose character `start` is the first one there. Those
+    around it are special and belong to no text."""
+    moved = start - inside.start
+    return [replace(each, span=(max(each.span[0] + moved, 0), min(each.span[1] + moved, len(text))))
+            if each.span[0] < inside.stop and each.span[1] > inside.start
+            else replace(each, raw=whole[slice(*each.span)].removeprefix(" ") or each.raw, span=(0, 0), text=-1,
+                         special=True, unknown=False) for each in pieces]
 
 
 def templated(tokenizer: "Tokenizer", messages: "list[Mapping[str, str]]") -> tuple[int, ...]:

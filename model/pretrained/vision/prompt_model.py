@@ -14,7 +14,7 @@ from clearhead.model.core.models import ModelInput
 from clearhead.model.core.query import Progress, Query, UserError, first_line, with_arrays
 from clearhead.model.core.tokens import Tokens
 from clearhead.model.pretrained.files import blame, read_json
-from clearhead.model.pretrained.inputs import check_ids, numbered, reading
+from clearhead.model.pretrained.inputs import check_ids, framed, numbered, reading
 from clearhead.model.pretrained.model import PretrainedModel
 from clearhead.model.pretrained.tokens import (
     LOAD_OPTIONS,
@@ -61,13 +61,14 @@ class Reader(NamedTuple):
     mark: str = ""           # what stands for the picture in front of a text; "" if the processor puts it there
 
     def tensors(self, pixels: np.ndarray, text: str) -> "dict[str, Tensor]":
-        """Return the network's arguments for a picture, uint8 (height, width, 3), and a text that has its mark. Raises
-        UserError if the processor cannot read them."""
+        """Return the network's arguments for a picture, uint8 (height, width, 3), and a text, which the picture's mark
+        precedes unless it has one. Raises UserError if the processor cannot read them."""
         import torch
         from PIL import Image
 
+        marked = text if self.mark in text else self.mark + text
         with reading():
-            made = self.processor(images=Image.fromarray(pixels), text=text, return_tensors="pt")
+            made = self.processor(images=Image.fromarray(pixels), text=marked, return_tensors="pt")
         to = lambda each: each.to(self.network.device, self.network.dtype if each.is_floating_point() else each.dtype)
         return {name: to(each) for name, each in made.items() if isinstance(each, torch.Tensor) and name != "labels"}
 
@@ -90,7 +91,7 @@ class Reader(NamedTuple):
     def probe(self) -> "dict[str, Tensor]":
         """Return the arguments for a random picture and a short text."""
         noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIDES, 3), np.uint8)
-        return self.tensors(noise, self.mark + PROBE_TEXT)
+        return self.tensors(noise, PROBE_TEXT)
 
     def turn(self, messages: "Sequence[Mapping[str, Any]]") -> str:
         """Return messages in the chat template up to the start of the answer, with the picture in the first one of the
@@ -117,14 +118,6 @@ class PromptModel(PretrainedModel):
     follows: dict[str, int]   # arguments with a number for each token, and that of tokens behind the prompt
     measured: dict[tuple[int, int], Measured] = field(default_factory=dict)   # by height and width of pictures
 
-    def spelled(self, ids: Sequence[int]) -> str:
-        """Return the text of token ids, with one of equal special tokens in a row. Raises UserError for an id that does
-        not exist."""
-        check_ids(self.network, ids)
-        marks = {*self.tokenizer.all_special_ids}
-        return super().spelled([number for place, number in enumerate(ids) if not (
-            place and number in marks and ids[place - 1] == number)])
-
     def templated(self, messages: "Sequence[Mapping[str, Any]]") -> str:
         """Return messages with a picture as a text, up to the start of the answer."""
         return self.reader.turn(messages)
@@ -138,59 +131,44 @@ class PromptModel(PretrainedModel):
             raise UserError(f"{self.card.title} reads one picture and one text; leave the second text and the target "
                             f"empty.")
         pixels, mark = pictures.find(query.image).pixels(), self.reader.mark
-        prompt = PROBE_TEXT if query.ids else self.reader.turn(
+        prompt = PROBE_TEXT if query.ids else self.templated(
             [{"role": "user", "content": query.text}]) if query.chat else query.text
-        tensors = self.reader.tensors(pixels, (mark if mark not in prompt else "") + prompt)
+        tensors = self.reader.tensors(pixels, prompt)
+        ids = query.ids or tuple(tensors["input_ids"][0].tolist())
         more = () if self.network.config.is_encoder_decoder else query.continuation
-        if query.ids:
-            check_ids(self.network, query.ids)
-            tensors = self._of_ids(tensors, query.ids)
-        ids = tuple(tensors["input_ids"][0].tolist())
         if len(ids) + len(more) > self.card.max_tokens:
             raise UserError(f"The picture and the text have {len(ids) + len(more):,} tokens, and {self.card.title} "
                             f"reads at most {self.card.max_tokens:,}; choose a smaller picture or shorten the text.")
         check_ids(self.network, (*ids, *more))
+        if query.ids:
+            tensors = self._of_ids(tensors, ids)
         found = self._places(pixels, report)
-        typed = prompt.rpartition(mark)[2] if mark else prompt
-        source = self._placed(self._tokens(ids, more, "" if query.ids else typed), found, len(ids))
+        typed = "" if query.ids else prompt.rpartition(mark)[2] if mark else prompt
+        source = _placed(self._tokens(ids, more, typed), found, len(ids))
         where = UNPLACED if any(found.places) and not source.boxes else found.note
         notes = tuple(filter(None, (where, AS_PROMPT if query.ids and self.follows else "")))
         return ModelInput(source, None, self.extended(tensors, more), None, notes, pixels)
 
-    def _of_ids(self, tensors: "dict[str, Tensor]", ids: Sequence[int]) -> "dict[str, Tensor]":
+    def _of_ids(self, tensors: "dict[str, Tensor]", ids: tuple[int, ...]) -> "dict[str, Tensor]":
         """Return a picture's arguments with these ids in place of its text's. Raises UserError if they have no place
         for the picture, or if a text is also read in another form (as by InstructBLIP)."""
-        import torch
-
-        known, given = tensors["input_ids"], torch.tensor([[*ids]], device=self.network.device)
-        made = dict(tensors)
-        for name, each in tensors.items():
-            if each.shape[:2] == known.shape and not each.is_floating_point():
-                value = dict(zip(known[0].tolist(), each[0], strict=True))
-                made[name] = torch.stack([value.get(number, each[0, -1]) for number in ids])[None]
         if any(name.endswith("_input_ids") for name in tensors):
             raise UserError(f"{self.card.title} also reads its text in another form, which ids do not say; give a "
                             f"text.")
-        image = getattr(self.network.config, "image_token_id", None)
-        if [number for number in ids if number == image] != [number for number in known[0].tolist() if number == image]:
+        known, image = tensors["input_ids"][0].tolist(), getattr(self.network.config, "image_token_id", None)
+        if ids.count(image) != known.count(image):
             raise UserError("These ids do not have the place of the picture; give those of a record of a picture of "
                             "this size, or a text.")
-        return made | {"input_ids": given, "attention_mask": torch.ones_like(given)}
+        places = {number: place for place, number in enumerate(known)}
+        return _with_ids(tensors, ids, [places.get(number, -1) for number in ids])
 
     def extended(self, tensors: "dict[str, Tensor]", ids: Sequence[int]) -> "dict[str, Tensor]":
         """Return the arguments with more tokens behind the prompt."""
-        import torch
-
-        if not ids:
-            return tensors
-        known, made = tensors["input_ids"], dict(tensors)
-        for name, each in tensors.items():
-            if each.shape[:2] == known.shape:
-                last = each[:, -1:].repeat(1, len(ids), *[1] * (each.ndim - 2))
-                made[name] = torch.cat((each, torch.full_like(last, self.follows[name])
-                                        if name in self.follows else last), 1)
-        given = torch.tensor([[*ids]], device=known.device)
-        return made | {"input_ids": torch.cat((known, given), 1)}
+        known = tensors["input_ids"][0].tolist()
+        made = _with_ids(tensors, (*known, *ids), [*range(len(known)), *[-1] * len(ids)])
+        for name, value in self.follows.items():
+            made[name][:, len(known):] = value
+        return made
 
     def _tokens(self, ids: tuple[int, ...], more: tuple[int, ...], typed: str) -> Tokens:
         """Return the tokens of a prompt and what follows. Those of a text as typed have its spans; what a processor or
@@ -200,25 +178,9 @@ class PromptModel(PretrainedModel):
         if start < 0:
             typed = whole
         else:
-            end = start + len(typed)
-            pieces = [replace(each, span=(max(each.span[0] - start, 0), min(each.span[1] - start, len(typed))))
-                      if each.text >= 0 and each.span[0] < end and each.span[1] > start
-                      else replace(each, raw=each.raw if each.special else whole[slice(*each.span)].removeprefix(" ")
-                                   or each.raw, span=(0, 0), text=-1, special=True, unknown=False) for each in pieces]
+            pieces = framed(pieces, whole, slice(start, start + len(typed)), typed, 0)
         after, written = numbered(self.tokenizer, ids, more, len(typed))
         return readable([*pieces, *after], (typed + written,))
-
-    def _placed(self, tokens: Tokens, found: Measured, prompt: int) -> Tokens:
-        """Return the tokens with their places, and names by row and column of those that have one."""
-        mine = [token for token, number in enumerate(tokens.ids[:prompt]) if number in found.ids]
-        places = dict(zip(mine, found.places, strict=True)) if len(mine) == len(found.places) else {}
-        known = {token: each for token, each in places.items() if each is not None}
-        several = any(each.layer for each in known.values())
-        name = lambda each: f"{PATCH}{str(each.layer + 1).translate(SUBSCRIPT) * several} {each.row},{each.column}"
-        texts = tuple(name(known[token]) if token in known else text for token, text in enumerate(tokens.texts))
-        special = tuple(each and token not in known for token, each in enumerate(tokens.special))
-        boxes = tuple(known[token].box if token in known else None for token in range(len(tokens)))
-        return replace(tokens, texts=texts, special=special, boxes=boxes) if known else tokens
 
     def _places(self, pixels: np.ndarray, report: Progress) -> Measured:
         """Return where the image tokens of pictures of this size lie, measured once."""
@@ -228,8 +190,32 @@ class PromptModel(PretrainedModel):
                 with self.lent() as network:
                     self.measured[size] = measure(
                         self.network, lambda given: network(**given),
-                        lambda picture: self.reader.tensors(picture, self.reader.mark + PROBE_TEXT), size, report)
+                        lambda picture: self.reader.tensors(picture, PROBE_TEXT), size, report)
             except Unsupported as error:
                 self.measured[size] = Measured(note=f"Where the image tokens of {self.card.title} lie in the picture "
                                                     f"is not measured: {error}.")
         return self.measured[size]
+
+
+def _with_ids(tensors: "dict[str, Tensor]", ids: Sequence[int], places: list[int]) -> "dict[str, Tensor]":
+    """Return a prompt's arguments for other ids. places: the token of the prompt from which each has its further
+    arguments, such as its type."""
+    import torch
+
+    known = tensors["input_ids"]
+    made = {name: each[:, places] if each.shape[:2] == known.shape else each for name, each in tensors.items()}
+    return made | {"input_ids": torch.tensor([[*ids]], device=known.device)}
+
+
+def _placed(tokens: Tokens, found: Measured, prompt: int) -> Tokens:
+    """Return the tokens with their places, and names by row and column of those that have one."""
+    mine = [token for token, number in enumerate(tokens.ids[:prompt]) if number in found.ids]
+    if len(mine) != len(found.places) or not any(found.places):
+        return tokens
+    known = dict(zip(mine, found.places, strict=True))
+    places = [known.get(token) for token in range(len(tokens))]
+    several = any(each.layer for each in places if each)
+    name = lambda each: f"{PATCH}{str(each.layer + 1).translate(SUBSCRIPT) * several} {each.row},{each.column}"
+    return replace(tokens, boxes=tuple(each and each.box for each in places),
+                   texts=tuple(name(each) if each else text for each, text in zip(places, tokens.texts, strict=True)),
+                   special=tuple(own and not each for each, own in zip(places, tokens.special, strict=True)))
