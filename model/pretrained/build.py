@@ -39,13 +39,16 @@ from clearhead.model.pretrained.model import PretrainedModel, pooling_of
 from clearhead.model.pretrained.tokens import LOAD_OPTIONS, open_tokenizer, tokenizer_folder
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
     from clearhead.model.pretrained import Config, Network, Output, Tokenizer
     from clearhead.model.pretrained.load import ModelFiles
 
 Lent = Callable[[], AbstractContextManager["Network"]]
 PROBE, PROBE_TARGET = 24, 13   # tokens; different lengths identify the two sides of an encoder–decoder
+# largest difference between equal outputs, relative to the largest number: in float32, and in rounding errors of
+# smaller types
+SAME, ROUNDINGS = 1e-3, 16
 SEED = 2017   # seed of an untrained twin's weights
 ADAPTED = "the configuration of this adapter"
 PERMUTED = frozenset({"xlnet"})  # decoders that attend to later tokens by design if no permutation is passed
@@ -144,16 +147,17 @@ def load_network(place: "ModelFiles", argument: str, report: Progress) -> Loaded
 
 
 def build_model(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer", head: str, dtype: str = "float32",
-                lent: "Lent | None" = None) -> PretrainedModel:
+                lent: "Lent | None" = None, probe: "tuple[Probe, tuple[int, int | None]] | None" = None,
+                part: str = "") -> PretrainedModel:
     """Build the model of a network in evaluation mode, verified or at least reported. lent: gives what runs in a pass,
-    by default the network. Raises UserError if its attention cannot be shown correctly."""
+    by default the network; probe: by default `probe_of`; part: the part whose attention is shown. Raises UserError if
+    it cannot be shown correctly."""
     stop_between_layers(network)
     lent = lent or partial(nullcontext, network)
-    forward, lengths = probe_of(network, lent)
-    examined = examine(place, network, head, forward, lengths)
+    examined = examine(place, network, head, *(probe or probe_of(network, lent)), part)
     pooling = next(filter(None, map(pooling_of, reversed(place.folders))), None)
     card = card_of(place, network, tokenizer, examined, dtype)
-    names = forward_pass.names_of(network)
+    names = forward_pass.names_of(network, part)
     return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, examined.reasons,
                            names, plan_of(network, card, head, examined), pooling, examined.looks_ahead, lent)
 
@@ -220,6 +224,14 @@ def probe_of(network: "Network", lent: "Lent | None" = None) -> tuple[Probe, tup
            for name, count in sides.items()}
     tensors = as_tensors(network, {**ids, "attention_mask": [1] * sides["input_ids"]})
     return Probe(lent or partial(nullcontext, network), tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
+
+
+def close(one: "Tensor", other: "Tensor") -> bool:
+    """Return whether two outputs are equal up to rounding in their dtype."""
+    import torch
+
+    share = max(SAME, ROUNDINGS * torch.finfo(one.dtype).eps)
+    return one.shape == other.shape and torch.allclose(other, one, rtol=0, atol=share * float(one.abs().max()))
 
 
 def _config(folder: Path) -> "Config":

@@ -58,8 +58,7 @@ class ModelFiles(Located):
             from clearhead.model.pretrained import build
             from clearhead.model.pretrained.vision import build as vision
 
-            opened = (vision.open_prompted if "prompt" in self.reads else vision.open_folder if "image" in self.reads
-                      else build.open_folder)(self, report)
+            opened = (vision if "image" in self.reads else build).open_folder(self, report)
             if not self.revision.startswith(files.fingerprint(*self.folders, more=self.unapplied)):
                 raise UserError(f"The files of {self.title} changed while they were read; open the model again.")
             return vision.untrained_twin(opened, self) if self.id.endswith(SUFFIX) else opened

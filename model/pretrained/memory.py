@@ -29,15 +29,11 @@ if TYPE_CHECKING:
 
     from clearhead.model.capture.verify import Wiring
     from clearhead.model.pretrained import Network
-    from clearhead.model.pretrained.build import Lent, Probe
     from clearhead.model.pretrained.model import PretrainedModel
     from clearhead.model.pretrained.vision.picture_model import TwoTowers
 
 LOOK = "open it with clearhead.look(model, inputs)"
 SHOWN = 8            # digits of a fingerprint in a title
-# largest difference between the outputs of the owner's attention implementation and of ours, relative to the largest
-# output: in float32, and in rounding errors of smaller types
-SAME, ROUNDINGS = 1e-3, 16
 PRE = "_forward_pre_hooks"   # where torch keeps a module's hooks of this kind, by number
 # settings of a configuration during a pass: outputs are read by name, and a pass reads one text once
 PLAIN = {"return_dict": True, "use_cache": False, "_output_attentions": False, "output_hidden_states": False}
@@ -165,12 +161,17 @@ class Given:
         from clearhead.model.pretrained import build
         from clearhead.model.pretrained.vision import build as vision
         from clearhead.model.pretrained.vision.picture_model import TextComparison, TwoTowers
+        from clearhead.model.pretrained.vision.prompt_model import Reader
 
         network, lent = self.network, partial(self.lend, self.module)
         if not accounting.has_attention(network):
             raise UserError(f"{self.title} has no attention to show; choose a Transformer.")
         if "prompt" in self.sides:
-            probe = self._prompt_probe(lent)
+            try:
+                with lent():
+                    probe, _ = vision.prompt_probe(Reader(network, self.reader).marked(), lent)
+            except Unsupported:   # it is shown with text only
+                probe, _ = build.probe_of(network, lent)
         elif "image" in self.sides:
             probe = vision.picture_probe(network, self.processor, lent)
             if "text" in self.sides:
@@ -201,23 +202,11 @@ class Given:
             else:
                 opened = vision.build_picture_model(place, network, self.processor, head, dtype, lent=lent)
             self._attention = [settings.get(ATTENTION) for settings in settings_in(self.module)]
-        if not _close(theirs, self._run(probe)[1]):
+        if not build.close(theirs, self._run(probe)[1]):
             raise UserError(f"{self.title} is not shown because two passes over the same input, the second with "
                             f"Clearhead's attention function, return different outputs; switch off what is random, or "
                             f"{LOOK}.")
         return opened
-
-    def _prompt_probe(self, lent: "Lent") -> "Probe":
-        """Return a probe over a picture and a text, or over a text alone if the model does not run on the first."""
-        from clearhead.model.pretrained import build
-        from clearhead.model.pretrained.vision.build import prompt_probe
-        from clearhead.model.pretrained.vision.prompt_model import Reader
-
-        try:
-            with lent():
-                return prompt_probe(Reader(self.network, self.reader).marked(), lent)
-        except Unsupported:
-            return build.probe_of(self.network, lent)[0]
 
     def _run(self, probe: Callable[..., Any]) -> "tuple[Any, Tensor]":
         """Return the output of a pass, and its first tensor: logits or states, in its own dtype."""
@@ -312,11 +301,3 @@ def _left_out(opened: "PretrainedModel") -> tuple[str, ...]:
     missing = [str(layer) for layer in range(getattr(config, "num_hidden_layers", None) or 0) if layer not in seen]
     said = f"the attention of layer {', '.join(missing)} does not run through transformers and is not shown"
     return (said,) if missing else ()
-
-
-def _close(one: "Tensor", other: "Tensor") -> bool:
-    """Return whether two outputs are equal up to rounding in their dtype."""
-    import torch
-
-    share = max(SAME, ROUNDINGS * torch.finfo(one.dtype).eps)
-    return one.shape == other.shape and torch.allclose(other, one, rtol=0, atol=share * float(one.abs().max()))

@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from clearhead.model.pretrained.build import (
     Probe,
     build_model,
     card_of,
+    close,
     examine,
     language_part,
     load_network,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from clearhead.model.pretrained import Network, Tokenizer
     from clearhead.model.pretrained.load import ModelFiles
 
-SAME, ROUNDINGS = 1e-3, 16   # largest difference between equal logits, in float32 and in rounding errors of 16 bits
 PROBE_SIDES = 240, 320   # height and width in pixels of the random test picture, before preprocessing
 # descriptions of positions in a vision tower, by the names of its parameters and modules
 POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in two dimensions)"),
@@ -54,17 +54,23 @@ POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in
              ("pos_embed", "learned, a vector for each patch"))
 
 
-def open_folder(place: "ModelFiles", report: Progress) -> PictureModel | TwoTowers:
-    """Load and verify a folder's vision model, like `model.pretrained.build.open_folder` for text models."""
-    loaded = load_network(place, "pixel_values", report)
-    processor = open_processor(place.folder)
+def open_folder(place: "ModelFiles", report: Progress) -> PretrainedModel | TwoTowers:
+    """Load and verify a folder's vision model or vision–language model, like `model.pretrained.build.open_folder` for
+    text models."""
+    prompt = "prompt" in place.reads
+    loaded = load_network(place, "input_ids" if prompt else "pixel_values", report)
+    network, dtype = loaded.network, loaded.dtype
     report(0.7, "verifying against the model's own attention")
     place = replace(place, unapplied=place.unapplied + loaded.unapplied)
     with blame(place.folder / "config.json", "the configuration of these weights"):
-        if loaded.network.config.model_type in TOWERS and hasattr(loaded.network, "text_model"):
+        if prompt:
+            return build_prompted(place, network, open_tokenizer(tokenizer_folder(place.folders)),
+                                  lambda: open_reader(place.folder, network.config), dtype)
+        processor = open_processor(place.folder)
+        if network.config.model_type in TOWERS and hasattr(network, "text_model"):
             readers = processor, open_tokenizer(tokenizer_folder(place.folders))
-            return build_towers(place, loaded.network, readers, loaded.dtype)
-        return build_picture_model(place, loaded.network, processor, loaded.head, loaded.dtype)
+            return build_towers(place, network, readers, dtype)
+        return build_picture_model(place, network, processor, loaded.head, dtype)
 
 
 def build_picture_model(place: "ModelFiles", network: "Network", processor: "BaseImageProcessor", head: str,
@@ -143,16 +149,6 @@ def build_towers(place: "ModelFiles", network: "Network", readers: "tuple[BaseIm
     return TwoTowers(picture, text)
 
 
-def open_prompted(place: "ModelFiles", report: Progress) -> PretrainedModel | TwoTowers:
-    """Load and verify a folder's vision–language model, to read texts with a picture, and alone."""
-    loaded = load_network(place, "input_ids", report)
-    tokenizer = open_tokenizer(tokenizer_folder(place.folders))
-    report(0.7, "verifying against the model's own attention")
-    with blame(place.folder / "config.json", "the configuration of these weights"):
-        return build_prompted(replace(place, unapplied=place.unapplied + loaded.unapplied), loaded.network, tokenizer,
-                              lambda: open_reader(place.folder, loaded.network.config), loaded.dtype)
-
-
 def build_prompted(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer",
                    processor: "Callable[[], ProcessorMixin]", dtype: str = "float32",
                    lent: "Lent | None" = None) -> PretrainedModel | TwoTowers:
@@ -179,52 +175,43 @@ def build_prompted(place: "ModelFiles", network: "Network", tokenizer: "Tokenize
 
 def _build_seeing(place: "ModelFiles", network: "Network", processor: "ProcessorMixin", head: str, dtype: str,
                   lent: Lent) -> PromptModel:
-    stop_between_layers(network)
-    with _refused(place):
-        with lent():
-            reader = Reader(network, processor).marked()
-        probe = prompt_probe(reader, lent)
-        part = language_part(network)
-    decoder = probe.tensors.get("decoder_input_ids")
-    lengths = probe.tensors["input_ids"].shape[1], None if decoder is None else decoder.shape[1]
-    examined = examine(place, network, head, probe, lengths, part)
-    card = card_of(place, network, processor.tokenizer, examined, dtype)
-    made = PromptModel(card, network, processor.tokenizer, examined.wiring, head, examined.reasons,
-                       names_of(network, part), plan_of(network, card, head, examined), None, examined.looks_ahead,
-                       lent, reader, {})
-    return _continued(made, probe) if decoder is None else made
+    with _refused(place), lent():
+        reader = Reader(network, processor).marked()
+        probe, lengths = prompt_probe(reader, lent)
+    whole = build_model(place, network, processor.tokenizer, head, dtype, lent, (probe, lengths),
+                        language_part(network))
+    own = {name: getattr(whole, name) for name in PretrainedModel.__dataclass_fields__}
+    made = PromptModel(**own, reader=reader, follows={})
+    return made if network.config.is_encoder_decoder else _continued(made, probe.tensors)
 
 
-def _continued(made: PromptModel, probe: Probe) -> PromptModel:
+def _continued(made: PromptModel, tensors: dict[str, Any]) -> PromptModel:
     """Return the model with the arguments of tokens behind a prompt, such as their types, with which these do not
     change how the prompt is read: it was not when the model wrote them."""
     import torch
 
-    tensors = probe.tensors
-    counted = [name for name, each in tensors.items() if each.shape == tensors["input_ids"].shape
+    prompt = tensors["input_ids"]
+    counted = [name for name, each in tensors.items() if each.shape == prompt.shape
                and name not in ("input_ids", "attention_mask")]
-    last = tensors["input_ids"].shape[1] - 1
     with torch.no_grad():
-        alone = probe().logits[0, -1]
+        alone = made.call(tensors, every=True).logits[0, -1]
         for follows in ({}, *({name: value} for name in counted for value in (0, 1))):
             one = replace(made, follows=follows)
-            ids = [int(alone.argmax())] * 2
-            logits = Probe(made.lent, one.extended(tensors, ids))().logits[0, last]
-            if torch.allclose(logits, alone, rtol=0, atol=float(alone.abs().max()) * max(
-                    SAME, ROUNDINGS * torch.finfo(alone.dtype).eps)):
+            longer = one.call(one.extended(tensors, [int(alone.argmax())] * 2), every=True)
+            if close(alone, longer.logits[0, prompt.shape[1] - 1]):
                 return one
     return replace(made, reasons=(*made.reasons, "it reads a prompt in another way when its answer is known"))
 
 
-def prompt_probe(reader: Reader, lent: Lent) -> Probe:
-    """Return a probe over a random picture and a text, preprocessed by the model's own processor."""
+def prompt_probe(reader: Reader, lent: Lent) -> tuple[Probe, tuple[int, int | None]]:
+    """Return a probe over a random picture and a text, preprocessed by the model's own processor, and its lengths."""
     import torch
 
-    tensors = reader.probe()
+    tensors, target = reader.probe(), None
     if reader.network.config.is_encoder_decoder:
-        ids = torch.arange(PROBE_TARGET) % tensors["input_ids"].max()
+        target, ids = PROBE_TARGET, torch.arange(PROBE_TARGET) % tensors["input_ids"].max()
         tensors["decoder_input_ids"] = ids[None].to(tensors["input_ids"])
-    return Probe(lent, tensors)
+    return Probe(lent, tensors), (tensors["input_ids"].shape[1], target)
 
 
 def untrained_twin(model: PretrainedModel | TwoTowers, place: "ModelFiles") -> PretrainedModel | TwoTowers:

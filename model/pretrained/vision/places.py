@@ -211,7 +211,7 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
                 for token, each in enumerate(told)]
     except Lost as error:
         raise Unsupported(str(error)) from error
-    image = frozenset(number for number, depends in zip(ids, found[0].any(0), strict=True) if depends)
+    image = frozenset(ids[token] for token in np.flatnonzero(found[0].any(0)))
     placed = tuple(each for each, number in zip(_placed(patches, told), ids, strict=True) if number in image)
     lost = f"{placed.count(None)} of the {len(placed)} image tokens have no place in the picture."
     none = "No image token has a place in the picture."
