@@ -98,15 +98,13 @@ class Elements:
         return math.prod(self.shape)
 
     def groups(self) -> Tensor:
-        """Return groups of elements to change one after the other, bool (group, element): each for itself, else the
-        rows and columns of a picture, else blocks."""
+        """Return groups of elements to change one after the other, bool (group, element): the rows and columns of a
+        large picture, else blocks, which are single elements if there are few."""
         numbers = torch.arange(self.count, device=self.numbers.device)
-        if self.count <= GROUPS:
-            return torch.eye(self.count, dtype=torch.bool, device=numbers.device)
-        if self.columns and self.shape[0] == 1:
-            lines = numbers // self.columns, self.count // self.columns + numbers % self.columns
-            return torch.stack([(lines[0] == line) | (lines[1] == line) for line in range(int(lines[1].max()) + 1)])
-        return torch.stack([numbers * GROUPS // self.count == block for block in range(GROUPS)])
+        lines = [numbers * min(self.count, GROUPS) // self.count]
+        if self.count > GROUPS and self.columns and self.shape[0] == 1:
+            lines = [numbers // self.columns, numbers % self.columns]
+        return torch.cat([numbers[:int(line.max()) + 1, None] == line for line in lines])
 
 
 def nudged(tensor: Tensor, chosen: Tensor, share: float) -> Tensor:

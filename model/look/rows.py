@@ -144,14 +144,13 @@ class Rows:
         first, elements = next((first, elements) for first, _, elements in reversed(self.elements)
                                if first <= self.several[number][0])
         size = elements.count // elements.shape[0]
-        at = [each - first for each in self.several[number]]
-        if size > 1 and len({each // size for each in at}) > 1:
-            return ""   # of several texts
-        places = [each % size if size > 1 else each for each in at]
+        at = [divmod(each - first, size if size > 1 else elements.count) for each in self.several[number]]
+        if len({text for text, _ in at}) > 1:
+            return ""
         if elements.columns:
-            rows, columns = zip(*(divmod(each, elements.columns) for each in places), strict=True)
+            rows, columns = zip(*(divmod(each, elements.columns) for _, each in at), strict=True)
             return f"rows {_spans(rows)}, columns {_spans(columns)}"
-        return _spans(places)
+        return _spans(each for _, each in at)
 
 
 Pass = Callable[[Callable[[], object]], object]
@@ -320,28 +319,21 @@ class _Measuring:
         groups = elements.groups()
         passes = [self._replay(Held(self.real, elements, group), place) for group in groups]
         bits = torch.arange(elements.count) >> torch.arange(_bits(elements.count))[:, None] & 1   # (bit, element)
-        numbers: dict[tuple[bool, ...], int] = {}   # by the groups that moved it, where it is known what a row is
         for site, sides in labels.items():
             for side, one in enumerate(each.cpu() for each in sides):
                 joined = self.rows.sites[site][side]
-                known = torch.stack([each[site][side].known for each in passes], -1).cpu()
-                moved = torch.stack([each[site][side].moved for each in passes], -1).cpu() & known
-                for row in (_lost(one) & (joined == one)).nonzero().tolist():
-                    hit, whole = moved[tuple(row)], bool(known[tuple(row)].all())
-                    chosen = hit[:len(hit) - elements.columns] if elements.columns < len(hit) < elements.count else hit
-                    members = groups.cpu()[:len(chosen)][chosen].any(0)
-                    if len(chosen) < len(hit):
-                        members &= groups.cpu()[len(chosen):][hit[len(chosen):]].any(0)
-                    seen = sum(4 ** bit * (int(ones[members].any()) + 2 * int((ones[members] == 0).any()))
-                               for bit, ones in enumerate(bits))
-                    wanted = SEVERAL - int(one[tuple(row)])   # negative if it is not known that they are several
-                    if members.sum() < 2 or (not whole and (wanted < 0 or wanted & ~seen)):
+                moved, known = (torch.stack([each[site][side][part] for each in passes], -1).cpu() for part in (0, 1))
+                for row in map(tuple, (_lost(one) & (joined == one)).nonzero().tolist()):
+                    members = ~groups.cpu()[~(moved & known)[row]].any(0)   # each group that has them moved the row
+                    here = bits[:, members]
+                    seen = int(((here.any(1) + 2 * (here == 0).any(1)) * 4 ** torch.arange(len(bits))).sum())
+                    wanted = SEVERAL - int(one[row])   # negative if it is not known that they are several
+                    if members.sum() < 2 or (not known[row].all() and (wanted < 0 or wanted & ~seen)):
                         continue   # it may depend on others too
-                    key = tuple(hit.tolist())
-                    if key not in numbers:
-                        numbers[key] = KNOWN - len(self.rows.several)
-                        self.rows.several.append(tuple((first + members.nonzero().flatten()).tolist()))
-                    joined[tuple(row)] = numbers[key]
+                    own = tuple((first + members.nonzero().flatten()).tolist())
+                    if own not in self.rows.several:
+                        self.rows.several.append(own)
+                    joined[row] = KNOWN - self.rows.several.index(own)
 
     @staticmethod
     def _tells(labels: dict[Site, list[Tensor]]) -> bool:
@@ -396,13 +388,9 @@ class _Measuring:
 
 def _spans(numbers: Iterable[int]) -> str:
     """Name numbers in order, with dashes for neighbours."""
-    spans: list[list[int]] = []
-    for each in sorted(set(numbers)):
-        if spans and each == spans[-1][1] + 1:
-            spans[-1][1] = each
-        else:
-            spans.append([each, each])
-    return ", ".join(str(start) if start == end else f"{start}–{end}" for start, end in spans)
+    known = set(numbers)
+    starts, ends = (sorted(each for each in known if each + step not in known) for step in (-1, 1))
+    return ", ".join(str(start) if start == end else f"{start}–{end}" for start, end in zip(starts, ends, strict=True))
 
 
 def _bits(count: int) -> int:
