@@ -427,16 +427,27 @@ def read_gate(_module: object, arguments: "tuple[Tensor, ...]") -> None:
 
 
 @contextmanager
-def lengths_of(network: "nn.Module", names: Iterable[str]) -> "Iterator[dict[str, Tensor]]":
-    """Yield a dictionary that a pass in this thread fills with the lengths (q) of the vectors that these modules
-    return."""
-    found: dict[str, Tensor] = {}
+def measuring(session: Session, network: "nn.Module", gated: Iterable[str],
+              beside: Mapping[str, tuple[str, float, float]]) -> Iterator[None]:
+    """Measure, in this session's pass, how much passes the gate behind each head, and the share of attention in what
+    it and a Mamba path beside it add. gated, beside: as in `model.capture.verify.Wiring`."""
+    lengths: dict[str, Tensor] = {}
+
+    def keep(name: str, _module: object, _given: object, output: Any) -> None:
+        lengths[name] = (output[0] if isinstance(output, tuple) else output).norm(dim=-1)[0]
+
     with ExitStack() as hooks:
-        for name in names:
-            def keep(_module: object, _given: object, output: Any, name: str = name) -> None:
-                found[name] = (output[0] if isinstance(output, tuple) else output).norm(dim=-1)[0]
-            hooks.enter_context(network.get_submodule(name).register_forward_hook(for_this_thread(keep)))
-        yield found
+        for name in gated:
+            hooks.enter_context(network.get_submodule(name).register_forward_pre_hook(for_this_thread(read_gate)))
+        for name in {*beside, *(path for path, *_ in beside.values())}:
+            hooks.enter_context(network.get_submodule(name).register_forward_hook(
+                for_this_thread(functools.partial(keep, name))))
+        yield
+    for call in session.calls:
+        if call.module in beside:
+            path, *factors = beside[call.module]
+            own, other = factors[0] * lengths[call.module], factors[1] * lengths[path]
+            call.beside = (own / (own + other)).float().cpu().numpy()
 
 
 def _replacement(output: "Tensor", edit: Silence | Patch,

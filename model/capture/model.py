@@ -192,14 +192,8 @@ class NetworkModel:
                 maps, verification, output = self.reported(asked, report)
             else:
                 session = self.session(query.edits, asked.lengths, lambda done, text: report(0.05 + 0.85 * done, text))
-                beside = self.wiring.beside
-                with forward_pass.lengths_of(self.network, {*beside, *(path for path, *_ in beside.values())}) as found:
+                with forward_pass.measuring(session, self.network, self.wiring.gated, self.wiring.beside):
                     output = forward_pass.run(session, lambda: self.call(asked.tensors))
-                for call in session.calls:
-                    if call.module in beside:
-                        path, *factors = beside[call.module]
-                        own, other = factors[0] * found[call.module], factors[1] * found[path]
-                        call.beside = (own / (own + other)).float().cpu().numpy()
                 report(0.92, "checking the picture")
                 maps, verification = self._captured(session, asked, self.wiring)
             notes = asked.notes + (SIGNED,) * any(each.signed for each in maps)

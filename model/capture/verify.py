@@ -32,8 +32,7 @@ def _slack(layer: Layer, rows: np.ndarray | slice, keys: slice, rounding: float)
     """Return how far the rounding of scores, and of weights, can move each weight (head, row, key). A score is rounded
     after the product, the scale and the mask, each time by half of `rounding`; shifts of scores by up to d move a
     weight w by at most w (1 - w) (exp(2 d) - 1)."""
-    first = layer if layer.minus is None else replace(layer, minus=None)
-    weights = first.weights(slice(None), rows, keys)
+    weights = layer.first_weights(slice(None), rows, keys)
     shift = 2 * rounding * np.abs(layer.scores(slice(None), rows, keys)).max(2, keepdims=True)
     moved = weights * (1 - weights) * np.expm1(2 * np.minimum(shift, 1)) + rounding * weights
     slack = np.asarray(np.minimum(moved, MOST_SLACK), np.float32)
@@ -105,8 +104,6 @@ def wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tup
     if not best.same:
         second = _wire(network, forward, lengths, names, forward_pass.MASKED)
         best = second if second.same else best
-    for name in best.gated:
-        network.get_submodule(name).register_forward_pre_hook(forward_pass.read_gate)
     return best
 
 

@@ -188,13 +188,13 @@ class Layer:
     def weights(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
         """Return weights, (head, row, key), for some heads and rows; 0 in rows without an allowed key. `keys` must
         include every key that these rows may attend to."""
-        own = self._weights(heads, rows, keys)
+        own = self.first_weights(heads, rows, keys)
         if self.minus is None:
             return own
         return own - np.float32(self.minus_factor) * self.minus.weights(heads, rows, keys)
 
-    def _weights(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
-        """Return the weights of the first softmax."""
+    def first_weights(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
+        """Return the weights of the first softmax, which are all weights unless a second one is subtracted."""
         from clearhead.model.core import attention
 
         scores, wanted = self._scores(heads, rows, keys), np.arange(len(self.query))[heads]

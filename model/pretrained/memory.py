@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearhead.model.capture.forward_pass import Unsupported, read_gate, register
+from clearhead.model.capture.forward_pass import Unsupported, register
 from clearhead.model.capture.signature import settings_in, signature
 from clearhead.model.capture.transformers_internals import ATTENTION, head_of
 from clearhead.model.core.query import IN_MEMORY, Kind, Progress, UserError, first_line, frozen, quiet
@@ -27,7 +27,6 @@ from clearhead.model.pretrained.load import SUFFIX, ModelFiles, opening
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from clearhead.model.capture.verify import Wiring
     from clearhead.model.pretrained import Network
     from clearhead.model.pretrained.model import PretrainedModel
     from clearhead.model.pretrained.vision.picture_model import TwoTowers
@@ -92,7 +91,6 @@ class Given:
         self._lock, self._lent, self._volatile = threading.RLock(), False, tuple[str, ...]()
         # implementation of attention in each configuration, once it was verified
         self._attention: list[str | None] = []
-        self._wiring: Wiring | None = None                       # says where hooks are needed
         _held[self.id] = self
 
     def fingerprint(self) -> str:
@@ -113,7 +111,7 @@ class Given:
                 if any(each.is_meta for each in (*self.module.parameters(), *self.module.buffers())):
                     raise UserError(f"{self.title} has weights on meta, a device that holds no data; load it "
                                     "without offloading.")
-                self.opened, self._attention, self._wiring = None, [], None
+                self.opened, self._attention = None, []
                 self.opened = self._build()
         except (UserError, MemoryError):
             raise
@@ -154,13 +152,11 @@ class Given:
             if attention:
                 settings[ATTENTION] = attention
         stop_between_layers(self.network)
-        for name in self._wiring.gated if self._wiring else ():
-            self.network.get_submodule(name).register_forward_pre_hook(read_gate)
 
     def _build(self) -> "PretrainedModel | TwoTowers":
         from clearhead.model.pretrained import build
         from clearhead.model.pretrained.vision import build as vision
-        from clearhead.model.pretrained.vision.picture_model import TextComparison, TwoTowers
+        from clearhead.model.pretrained.vision.picture_model import TextComparison
         from clearhead.model.pretrained.vision.prompt_model import Reader
 
         network, lent = self.network, partial(self.lend, self.module)
@@ -193,10 +189,8 @@ class Given:
             if "image" not in self.sides:
                 opened = build.build_model(place, network, self.tokenizer, head, dtype, lent)
                 opened = replace(opened, reasons=opened.reasons + _left_out(opened))
-                self._wiring = opened.wiring
             elif "prompt" in self.sides:
                 opened = vision.build_prompted(place, network, self.tokenizer, lambda: self.reader, dtype, lent)
-                self._wiring = opened.picture.wiring if isinstance(opened, TwoTowers) else opened.wiring
             elif "text" in self.sides:
                 opened = vision.build_towers(place, network, (self.processor, self.tokenizer), dtype, self.lend)
             else:
