@@ -199,16 +199,12 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
             raise Unsupported("a replay of its vision tower gives other embeddings")
         found = [np.array([moved(each[at]) for each in groups])
                  for groups, at in zip(digits, patches.at.T, strict=True)]
-        intervals = [_intervals(groups) for groups in digits]
-        told = [_told(patches, [known.get(each[:, token].tobytes()) for known, each in zip(
-            intervals, found, strict=True)]) for token in range(len(ids))]
+        told = _told(patches, digits, found)
+        inside = ((told[:, None, :, 0] <= patches.at) & (patches.at < told[:, None, :, 1])).all(-1)   # (token, patch)
         draw = np.random.default_rng(1)
         for _ in range(PROOFS):
             chosen = draw.random(len(patches.at)) < 0.5
-            now = moved(chosen)
-            told = [each if each and now[token] == chosen[np.logical_and.reduce([
-                (low <= at) & (at < high) for (low, high), at in zip(each, patches.at.T, strict=True)])].any() else None
-                for token, each in enumerate(told)]
+            told[(inside & chosen).any(1) != moved(chosen)] = 0
     except Lost as error:
         raise Unsupported(str(error)) from error
     image = frozenset(ids[token] for token in np.flatnonzero(found[0].any(0)))
@@ -216,9 +212,6 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
     lost = f"{placed.count(None)} of the {len(placed)} image tokens have no place in the picture."
     none = "No image token has a place in the picture."
     return Measured(image, placed, none if not any(placed) else lost if None in placed else "")
-
-
-Interval = tuple[int, int]   # of numbers, its end excluded
 
 
 def _digits(count: int) -> np.ndarray:
@@ -229,30 +222,36 @@ def _digits(count: int) -> np.ndarray:
         numbers // step, numbers % step)])
 
 
-def _intervals(groups: np.ndarray) -> dict[bytes, Interval]:
-    """Return the longest interval of numbers for each set of groups, bool (group, number), that it has members in."""
+def _intervals(groups: np.ndarray) -> dict[bytes, tuple[int, int]]:
+    """Return the longest interval of numbers, its end excluded, that has members in just these groups, for each set of
+    groups, bool (group, number)."""
     count = groups.shape[1]
     return {groups[:, start:start + length].any(1).tobytes(): (start, start + length)
             for length in range(1, count + 1) for start in reversed(range(count - length + 1))}
 
 
-def _told(patches: Patches, found: list[Interval | None]) -> list[Interval] | None:
-    """Return the layer, columns and rows of the patches that a token changes with; None if these are no intervals of
-    one layer, or the whole layer."""
-    layer, *lines = (each or (0, 0) for each in found)
-    whole = [(0, len(edges) - 1) for edges in patches.edges[layer[0]]]
-    inside = [(start, min(end, size)) for (start, end), (_, size) in zip(lines, whole, strict=True)]
-    return None if None in found or layer[1] - layer[0] > 1 or inside == whole else [layer, *inside]
+def _told(patches: Patches, digits: list[np.ndarray], found: list[np.ndarray]) -> np.ndarray:
+    """Return the intervals of layers, columns and rows of the patches that each token changes with, int (token, 3,
+    2), from the groups that it changed with; 0 if these are no intervals of one layer, or the whole layer."""
+    intervals = [_intervals(groups) for groups in digits]
+    told = np.array([[known.get(each[:, token].tobytes(), (0, 0)) for known, each in zip(
+        intervals, found, strict=True)] for token in range(found[0].shape[1])])
+    whole = np.array([[len(edges) - 1 for edges in layer] for layer in patches.edges])[told[:, 0, 0]]
+    told[:, 1:, 1] = np.minimum(told[:, 1:, 1], whole)
+    lengths = told[..., 1] - told[..., 0]
+    told[(lengths <= 0).any(1) | (lengths[:, 0] > 1) | (lengths[:, 1:] == whole).all(1)] = 0
+    return told
 
 
-def _placed(patches: Patches, told: list[list[Interval] | None]) -> list[Placed | None]:
+def _placed(patches: Patches, told: np.ndarray) -> list[Placed | None]:
     """Return the places, with the rows and columns of tokens numbered from 0 on each layer."""
-    middles = [{(each[0], sum(each[axis])) for each in told if each} for axis in (1, 2)]
-    rank = lambda each, axis: sum(layer == each[0] and middle < sum(each[axis]) for layer, middle in middles[axis - 1])
+    every = told.tolist()
+    middles = [[sorted({sum(each[axis]) for each in every if each[0] == [layer, layer + 1]}) for axis in (1, 2)]
+               for layer in range(len(patches.edges))]
 
-    def place(each: list[Interval]) -> Placed:
-        (layer, _), (left, right), (top, bottom) = each
+    def place(layer: int, columns: list[int], rows: list[int]) -> Placed:
         across, down = (edges.tolist() for edges in patches.edges[layer])
-        return Placed(Box(across[left], down[top], across[right], down[bottom]), layer, rank(each, 2), rank(each, 1))
+        column, row = (known.index(sum(each)) for known, each in zip(middles[layer], (columns, rows), strict=True))
+        return Placed(Box(across[columns[0]], down[rows[0]], across[columns[1]], down[rows[1]]), layer, row, column)
 
-    return [None if each is None else place(each) for each in told]
+    return [place(layer, *lines) if end else None for (layer, end), *lines in every]
