@@ -79,24 +79,23 @@ class HandoutStore:
 
     def change(self, name: str, how: Callable[[Handout], Handout]) -> Handout:
         """Replace the handout with how(handout) and return it. If `how` raises, the handout is unchanged."""
-        self.stored(name)
-        with self._lock, self._alone() as problem:
-            now = self._as_on_disk(name, self._stored.get(name), locked=True)
+        def changed(now: Stored) -> Stored:
             after = how(now.handout)
-            before = now.before if after == now.handout else _remembered((*now.before, now.handout))
-            self._put(name, replace(now, handout=after, before=before), problem)
-            return after
+            return now if after == now.handout else replace(
+                now, handout=after, before=_remembered((*now.before, now.handout)))
+
+        return self._put(name, changed)
 
     def undo(self, name: str) -> None:
         """Bring back the handout before the last change that is remembered."""
+        self._put(name, lambda now: replace(now, handout=now.before[-1], before=now.before[:-1]) if now.before else now)
+
+    def _put(self, name: str, how: Callable[[Stored], Stored]) -> Handout:
         self.stored(name)
         with self._lock, self._alone() as problem:
-            now = self._as_on_disk(name, self._stored.get(name), locked=True)
-            if now.before:
-                self._put(name, replace(now, handout=now.before[-1], before=now.before[:-1]), problem)
-
-    def _put(self, name: str, now: Stored, problem: str) -> None:
-        self._stored[name] = replace(now, unsaved=problem) if problem else self._written(name, now)
+            after = how(self._as_on_disk(name, self._stored.get(name), locked=True))
+            self._stored[name] = replace(after, unsaved=problem) if problem else self._written(name, after)
+            return after.handout
 
     def _file(self, name: str) -> Path | None:
         folder = self._folder()
