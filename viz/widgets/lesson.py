@@ -463,9 +463,7 @@ def draw_first(page: PageContext, axes: Axes, alone: bool = False) -> bool:
     """Ask the reader to draw the curve first. Return whether the page may show the real one: a curve is drawn, or
     everything is revealed. alone: whether no question beside it uncovers the curve while presenting."""
     values = page[DRAWN.name]
-    if page.state.show and not values:
-        return True
-    if values == NONE_DRAWN:
+    if values == NONE_DRAWN or (page.state.show and not values):
         return True
     sketch(DRAWN, values, axes, key="sketch-drawn", turn=page.set)
     if not values:
