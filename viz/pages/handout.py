@@ -34,8 +34,9 @@ from clearhead.viz.widgets.fields import bind, most_megabytes, text_value
 from clearhead.viz.widgets.figure import page_theme
 from clearhead.viz.widgets.handout_button import handout, stored, undo, update
 from clearhead.viz.widgets.layout import close_menu, flex_row, heading, menu, split
-from clearhead.viz.widgets.my_lesson import draw_again, entry_title, figure_if_known, present
+from clearhead.viz.widgets.my_lesson import draw_again, entry_title, present
 from clearhead.viz.widgets.photographs import begin, photographs, take_missing
+from clearhead.viz.widgets.sheets import page_buttons
 from clearhead.viz.widgets.upload import take
 from clearhead.viz.widgets.worksheet import worksheet_maker
 
@@ -211,13 +212,11 @@ def _out(frame: PageContext, figures: Handout, taken: Photographs, missing: list
     link = _link(figures)
     st.button(WORDS["link"], key="handout-link", disabled=not link, on_click=st.toast, args=(WORDS["copied"],),
               help=WORDS["link_about" if link else "link_long"])
-    formats = [("html", page, "text/html")] + [("pdf", pdf.pdf, "application/pdf")] * bool(pdf.browser())
-    for suffix, make, mime in formats:
-        if missing:
-            st.button(WORDS[suffix], key=f"handout-{suffix}", on_click=begin)
-        else:
-            st.download_button(WORDS[suffix], partial(make, figures, taken), f"{name}.{suffix}", mime,
-                               on_click="ignore", key=f"handout-{suffix}")
+    if missing:
+        for kind in ("pdf", "html") if pdf.browser() else ("html",):
+            st.button(WORDS[kind], key=f"take-{kind}", on_click=begin)
+    else:
+        page_buttons(WORDS, name, partial(page, figures, taken))
     st.download_button(WORDS["save"], lambda: save(figures), f"{name}.handout.json", "application/json",
                        on_click="ignore", key="handout-save", help=WORDS["save_help"])
     with st.popover(WORDS["clear"], key="handout-empty"):
@@ -292,12 +291,12 @@ def _thumbnail(frame: PageContext, item: Item, taken: Photograph | str | None) -
     """Draw an entry's figure, its photograph or its page's picture at a small size; nothing for texts."""
     if item.kind in ("text", "question"):
         return
-    page, drawn = target(item.link)[0], item if item.kind != "screen" else None
-    card = PICTURES / f"{page}-{page_theme()}.webp"
+    name, drawn = target(item.link)[0], item if item.kind != "screen" else None
+    card = PICTURES / f"{name}-{page_theme()}.webp"
     with st.container(width=150, key=f"small-{item.id}"):
         if isinstance(taken, Photograph):
             st.image(shrunk(taken.picture), width="stretch", alt="")
-        elif drawn := drawn or figure_if_known(frame, item.link):
+        elif drawn := drawn or (draw_again(frame, "head_view", item.link, "", known=True) if name == "heads" else None):
             _draw(replace(drawn, id=item.id), SMALL)
         elif card.exists():
             st.image(shrunk(card.read_bytes()), width="stretch", alt="")

@@ -3,14 +3,12 @@
 The list is the handout (viz/export/handout/files.py). Its figures, texts and questions are presented on the list's own
 page, its screens on their original pages. The session stores the current entry and the state before the presentation.
 """
-from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
 
 from clearhead.model.ask import desk
-from clearhead.model.core.query import Query, UserError
-from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.query import UserError
 from clearhead.model.core.view import View
 from clearhead.model.sources import title_of
 from clearhead.viz.app.link import from_params
@@ -83,16 +81,16 @@ def _show(page: PageContext, at: int) -> None:
     page.open_state(name, replace(page.linked(name, params, dict(item.said["texts"])), present=True, entry=at))
 
 
-def draw_again(page: PageContext, kind: str, link: str, caption: str,
-               ask: Callable[[Query], AttentionRecord | None] | None = None) -> Item | None:
-    """Return the figure for a state of the page Heads, or None if it cannot be drawn here. ask: returns the record; by
-    default, it is waited for."""
+def draw_again(page: PageContext, kind: str, link: str, caption: str, known: bool = False) -> Item | None:
+    """Return the figure for a state of the page Heads, or None if it cannot be drawn here. known: only if its record is
+    at hand, instead of waiting for it."""
     from clearhead.viz.export.handout.build import record_item
 
     name, params = target(link)
     try:
         read = from_params(params)
-        record = (ask or page.ask)(page.query(**{field: getattr(read, field) for field in QUESTION}))
+        query = page.query(**{field: getattr(read, field) for field in QUESTION})
+        record = desk.cached(query) if known else page.ask(query)
         if record is None:
             return None
         view: View = complete_view(read, record)
@@ -100,11 +98,6 @@ def draw_again(page: PageContext, kind: str, link: str, caption: str,
     except (UserError, KeyError):
         return None
     return item.changed(caption=caption) if caption else item
-
-
-def figure_if_known(page: PageContext, link: str) -> Item | None:
-    """Return the open head of a state of the page Heads if its record is at hand, else None."""
-    return draw_again(page, "head_view", link, "", desk.cached) if target(link)[0] == "heads" else None
 
 
 def entry_title(item: Item) -> str:

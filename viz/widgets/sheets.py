@@ -10,7 +10,7 @@ from clearhead.viz.export.handout import pdf
 from clearhead.viz.export.handout.lesson_notebook import MIME, file_name, notebook, notebook_names
 from clearhead.viz.export.handout.sheet import Sheet, markdown, sheet, sheet_names
 from clearhead.viz.export.handout.sheet import page as html_page
-from clearhead.viz.style.text import strings
+from clearhead.viz.style.text import Texts, strings
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import choice_for
 from clearhead.viz.widgets.layout import flex_row, heading
@@ -58,10 +58,16 @@ def _notebooks(solution: bool) -> None:
 def _files(shown: Sheet, name: str) -> None:
     """Draw a sheet's downloads, created on click. name: file name without extension."""
     base = base_address()
-    kinds: list[tuple[str, str, str, Callable[[], bytes | str]]] = [
-        ("pdf", "pdf", "application/pdf", lambda: pdf.printed(html_page(shown, base))),
-        ("html", "html", "text/html", lambda: html_page(shown, base)),
-        ("markdown", "md", "text/markdown", lambda: markdown(shown, base))]
     with flex_row(gap="small"):
-        for kind, ending, mime, make in kinds if pdf.browser() else kinds[1:]:
-            st.download_button(WORDS[kind], make, f"{name}.{ending}", mime, on_click="ignore", key=f"{kind}-{name}")
+        page_buttons(WORDS, name, lambda: html_page(shown, base))
+        st.download_button(WORDS["markdown"], lambda: markdown(shown, base), f"{name}.md", "text/markdown",
+                           on_click="ignore", key=f"markdown-{name}")
+
+
+def page_buttons(words: Texts, name: str, make: Callable[[], bytes]) -> None:
+    """Draw the downloads of an HTML page and, if it can be printed here, of its PDF, created on click. name: file name
+    without extension."""
+    if pdf.browser():
+        st.download_button(words["pdf"], lambda: pdf.printed(make()), f"{name}.pdf", "application/pdf",
+                           on_click="ignore", key=f"pdf-{name}")
+    st.download_button(words["html"], make, f"{name}.html", "text/html", on_click="ignore", key=f"html-{name}")

@@ -8,13 +8,13 @@ from clearhead.model.core.heads import head_ids
 from clearhead.model.core.query import UserError
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.state import State, complete_view
-from clearhead.viz.export.handout import pdf
 from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fragment import folded
 from clearhead.viz.widgets.handout_button import handout
 from clearhead.viz.widgets.layout import flex_row
+from clearhead.viz.widgets.sheets import page_buttons
 
 WORDS = strings("worksheet")
 
@@ -61,11 +61,5 @@ def _maker(page: PageContext) -> None:
         st.caption(WORDS["few"])
         return
 
-    def made() -> bytes:
-        return worksheet(record, view, [offered[name] for name in chosen], grid=grid)
-
     with flex_row(gap="small"):
-        if pdf.browser():
-            st.download_button(WORDS["pdf"], lambda: pdf.printed(made()), "worksheet.pdf", "application/pdf",
-                               on_click="ignore", key="worksheet-pdf")
-        st.download_button(WORDS["html"], made, "worksheet.html", "text/html", on_click="ignore", key="worksheet-html")
+        page_buttons(WORDS, "worksheet", lambda: worksheet(record, view, [offered[name] for name in chosen], grid=grid))
