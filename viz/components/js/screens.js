@@ -192,8 +192,7 @@ export function present(start, { lesson, only }, tell) {
     /** @type {NodeListOf<HTMLElement>} */
     const reveals = document.querySelectorAll(REVEAL), reveal = [...reveals].find((each) => each.checkVisibility());
     if (by > 0 && reveal) reveal.click();
-    else if (stepped(by)) return true;
-    else if (scrolled(by)) return true;
+    else if (stepped(by) || scrolled(by)) return true;
     else if (0 <= to && to <= last(place)) go(place, to);
     else if (screens[place + by]) go(place + by, by > 0 ? 0 : last(place + by));
     else return false;
