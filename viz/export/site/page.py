@@ -1,7 +1,6 @@
 """Write the page in the browser: as a folder of static files for any host, or as one HTML file without neighbours."""
 import hashlib
 import html
-import re
 from urllib.parse import quote
 
 from clearhead.model.core.files import ASSETS
@@ -24,7 +23,6 @@ REACH = 3      # largest temperature, and one over the smallest, as an exponent 
 HEIGHT = 400   # pixels: of a picture on a telephone
 MODEL, OFFLINE = "minilm-8bit.bin", "offline.js"
 UNCHANGED: dict[str, object] = {"hide": [], "silence": [], "temper": {}}   # what a reader changes in the model
-LOGO = '<svg viewBox="0 0 27 30" aria-hidden="true">{}</svg>'
 
 
 @frozen
@@ -52,18 +50,19 @@ def page_html(opening: Opening, model: bytes, file: str = "") -> bytes:
     words, records = strings("site"), opening.records
     told = {name: html.escape(text) for name, text in words.items() if isinstance(text, str)}
     worker = script("site/worker.js") + 'modules["site/worker.js"].start(self);\n'
-    mark = "".join(re.findall(r"<(?:path|rect) [^>]*stroke[^>]*/>|<rect [^>]*/>",
-                              (ASSETS / "images" / "logo-light.svg").read_text(encoding="utf-8")))
-    icon = quote(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 27 30">{mark}</svg>')
+    logo = (ASSETS / "images" / "logo-light.svg").read_text(encoding="utf-8")
+    mark = logo.partition(">")[2].partition("<!--")[0]   # without the name
+    picture = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 27 30">{mark}</svg>'
+    icon = f"data:image/svg+xml,{quote(picture)}"
     recorded = "\n".join(f'<script type="text/plain" class="recorded">{packed(_recorded(record))}</script>'
                          for record in records)
     count = sum(layer.heads for layer in records[0].maps[0].layers)
     fixed = _fixed(opening) | {"size": len(model), "file": file, "offline": OFFLINE if file else ""}
     inside = "" if file else f'<script type="text/plain" id="model">{packed(model)}</script>'
     head = f"""<meta name="description" content="{told["about"]}"/>
-<link rel="icon" href="data:image/svg+xml,{icon}"/>
+<link rel="icon" href="{icon}"/>
 """
-    body = f"""<header><h1>{LOGO.format(mark)}{told["title"]}</h1>
+    body = f"""<header><h1><img src="{icon}" alt="">{told["title"]}</h1>
 <details><summary id="verdict"></summary><div id="why"></div></details>
 <button id="png" title="{told["png_about"]}">{told["png"]}</button>
 <a class="button" id="link" target="_blank" title="{told["link_about"]}">{told["link"]}</a>
