@@ -53,7 +53,7 @@ def weights(page, text: str, **edits) -> np.ndarray:
 
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_page_fits_its_window_and_serves_every_reader(visit, window, scheme):
+def test_page_fits_its_window_without_findings_of_axe(visit, window, scheme):
     width, height = WINDOWS[window]
     page = visit(width=width, height=height, scheme=scheme)
     assert Axe().run(page).response["violations"] == []
@@ -73,7 +73,7 @@ def test_recorded_heads_come_before_the_model_and_stay_without_it(tabs, site):
         expect(page.locator(".strip")).to_contain_text("wide")
         page.fill("#text", "My own sentence.")
         page.press("#text", "Enter")
-        expect(page.locator("#news")).to_contain_text("as soon as the model is here")
+        expect(page.locator("#news")).to_contain_text("as soon as the model has loaded")
         waiting[0].fulfill(status=404)
         expect(page.locator("#verdict")).to_contain_text("could not be loaded (404). Reload the page.")
         page.evaluate("location.hash = 'hide=[2]'")

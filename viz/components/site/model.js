@@ -41,7 +41,7 @@ export function modelOf(code, loaded, words) {
 /**
  * Load a file.
  * @param {string} address
- * @param {number} of  its size in bytes, which a host that compresses it does not tell
+ * @param {number} of  its size in bytes, which a host that compresses it does not state
  * @param {(at: number) => void} report  told the bytes that have arrived
  * @returns {Promise<Uint8Array>}
  */

@@ -31,7 +31,7 @@ function set(change) {
   draw(shown);
 }
 
-// Draw an answer. Until a text is computed, that is another text's, in which nothing is chosen.
+// Draw an answer. While a text is being computed, this is the previous text's, in which no token is chosen.
 function draw(next) {
   const isNew = next !== shown;
   shown = next;
@@ -54,7 +54,7 @@ function update(name, body, own) {
   views[name].update(own);
 }
 
-// Write what stands around the pictures, and the address.
+// Update the controls around the pictures, and the address.
 function mark() {
   const [layer, head] = state.head.split("."), t = state.temper[state.head] ?? 1, none = state.token === null;
   page.title.textContent = fill(words.head, { layer, head });
@@ -99,7 +99,7 @@ async function answered(text, edits) {
   return { tokens, ids, weights: (...head) => weights.subarray(from(...head), from(...head) + size) };
 }
 
-// Ask what the state asks for, and draw it unless the state has changed meanwhile.
+// Answer the state's question, and draw the answer unless the question has changed meanwhile.
 async function ask() {
   const mine = ++turn, { text, hide, silence, temper } = state, { classList } = document.body;
   let next = computes || edited(state).length ? undefined : recorded.get(text);
@@ -150,7 +150,7 @@ async function save() {
   setTimeout(URL.revokeObjectURL, 60_000, href);
 }
 
-// Say what the page knows about its numbers.
+// State how far the page's numbers are checked.
 function verdict(sign, text, sentences = []) {
   page.verdict.textContent = `${sign} ${text}`;
   page.why.replaceChildren(...sentences.map((sentence) => node("p", undefined, "", sentence)));

@@ -23,7 +23,7 @@ export function formsOf(heads, reach) {
 }
 
 /**
- * Read a fragment; what it lacks or states wrongly is as in `first`.
+ * Read a fragment. Missing and invalid fields are as in `first`.
  * @param {string} hash
  * @param {State} first
  * @param {Record<string, (value: *) => boolean>} forms
@@ -35,13 +35,13 @@ export function readState(hash, first, forms) {
     try {
       const value = typeof first[name] === "string" ? written : JSON.parse(written);
       if (forms[name]?.(value)) state[name] = value;
-    } catch {}   // somebody's own address
+    } catch {}   // not JSON, in an address that somebody has edited
   }
   return state;
 }
 
 /**
- * Write a state as a fragment, without what is as in `first`.
+ * Write a state as a fragment, leaving out fields that are as in `first`.
  * @param {State} state
  * @param {State} first
  * @returns {string}

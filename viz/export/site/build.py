@@ -61,7 +61,7 @@ def site_of(ask: Ask) -> Site:
 
 
 def refuse_others(folder: Path) -> None:
-    """Raise UserError for a folder with anything but a site, whose files would be mixed with the new ones."""
+    """Raise UserError if a folder holds anything but a site, because the new files would be mixed with it."""
     own = {"index.html", page.MODEL, page.OFFLINE, LICENCES}
     others = [path.name for path in folder.iterdir() if path.name not in own] if folder.is_dir() else []
     if others:
