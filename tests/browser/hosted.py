@@ -43,6 +43,11 @@ COMPARE = """async (name) => {
 }"""
 
 
+def wrong(found: Sequence[tuple[str, int, bool, float]]) -> list:
+    """Return the texts in an answer of COMPARE whose tokens or weights differ from PyTorch's."""
+    return [each for each in found if not (each[2] and each[3] <= 1e-4)]   # NaN is wrong, too
+
+
 def sentences() -> list[str]:
     """Return 200 texts: the dozen, one of 512 tokens, and shipped sentences in English and Chinese."""
     cases = [each.sentence for each in shipped_cases("coreference")]
