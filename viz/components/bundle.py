@@ -5,6 +5,7 @@ imports, so each module becomes a function that is called once and returns the m
 """
 import functools
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -42,6 +43,12 @@ def script(*names: str) -> str:
     for name in names:
         _imports((FOLDER / name).resolve(), paths)
     return "const modules = {};\n" + "".join(map(_function, paths))
+
+
+def program(module: str, *given: str, more: Iterable[str] = ()) -> str:
+    """Return a script that calls a module's function `start` with these arguments, in JavaScript. more: modules besides
+    those that it imports."""
+    return f'{script(module, *more)}modules["{module}"].start({", ".join(given)});\n'
 
 
 def component_style(component: str) -> str:

@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Sequence
 
-from clearhead.viz.components.bundle import component_style, script
+from clearhead.viz.components.bundle import component_style, program
 
 Script = tuple[str, str]   # its attributes and its text
 
@@ -52,10 +52,9 @@ def _policy(scripts: Sequence[Script]) -> str:
 
 def module_script(start: str, components: Sequence[str]) -> Script:
     """Return the script that calls the function `start` of a module with these components by name."""
-    code = script(start, *(f"{name}/{name}.js" for name in components))
     given = ", ".join(f'{name}: {{ ...modules["{name}/{name}.js"], css: {as_json(component_style(name))} }}'
                       for name in components)
-    return ' type="module"', f'{code}modules["{start}"].start({{{given}}});\n'
+    return ' type="module"', program(start, f"{{{given}}}", more=[f"{name}/{name}.js" for name in components])
 
 
 def as_json(value: object) -> str:

@@ -1,6 +1,5 @@
 """Make the site: round the model, record the page's first answers, and write the files."""
 import hashlib
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,8 @@ from clearhead.model.core.query import UserError, frozen, quiet
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.viz.app.examples import examples, token_of
+from clearhead.viz.components.bundle import program
+from clearhead.viz.export.document import as_json
 from clearhead.viz.export.site import page, rounding
 from clearhead.viz.style.text import strings
 
@@ -30,14 +31,19 @@ class Site:
     weights: str         # SHA-256 of the weights before rounding
 
     def files(self) -> dict[str, bytes]:
-        """Return the folder's files, by name."""
-        return page.folder_files(self.opening, self.model) | {
-            f"{LICENCES}/NOTICE.txt": strings("site")("licence", file=page.MODEL, weights=self.weights,
-                                                     rounded=hashlib.sha256(self.model).hexdigest()).strip().encode(),
-            f"{LICENCES}/Apache-2.0.txt": (ASSETS.parent / "LICENSE").read_bytes()}
+        """Return the files for any host, by name."""
+        rounded = hashlib.sha256(self.model).hexdigest()
+        file = f"{page.MODEL}?{rounded[:8]}"   # so that no cache gives an older one
+        index = page.page_html(self.opening, self.model, file)
+        digest = hashlib.sha256(index).hexdigest()[:16]
+        offline = program("site/offline.js", "self", as_json(digest), as_json(["./", file]))
+        notice = strings("site")("licence", file=page.MODEL, weights=self.weights, rounded=rounded).strip()
+        return {"index.html": index, page.MODEL: self.model,
+                page.OFFLINE: offline.encode(), f"{LICENCES}/NOTICE.txt": notice.encode(),
+                f"{LICENCES}/Apache-2.0.txt": (ASSETS.parent / "LICENSE").read_bytes()}
 
     def single(self) -> bytes:
-        """Return the page as one HTML file."""
+        """Return the page as one HTML file, which needs no others."""
         return page.page_html(self.opening, self.model)
 
 
@@ -50,13 +56,11 @@ def site_of(ask: Ask) -> Site:
         rounded = Path(room, "rounded")
         rounding.write_rounded(folder, rounded)
         checks = {text: ask(str(rounded), text) for text in texts}
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     token = token_of(records[0].maps[0].keys, (example.text,), example.pair[0])
     view = View(layer=HEAD[0], head=HEAD[1], token=token)
     away = max(float(np.abs(rounding.all_weights(record) - rounding.all_weights(checks[text])).max())
                for text, record in zip(texts, records, strict=True))
-    return Site(page.Opening(records, view, example.swap or ("", ""), away),
-                rounding.packed_model(folder, config, checks),
+    return Site(page.Opening(records, view, example.swap or ("", ""), away), rounding.packed_model(folder, checks),
                 hashlib.sha256((folder / rounding.WEIGHTS).read_bytes()).hexdigest())
 
 

@@ -1,5 +1,4 @@
-"""Write the page in the browser: as a folder of static files for any host, or as one HTML file without neighbours."""
-import hashlib
+"""Write the HTML page in the browser."""
 import html
 from urllib.parse import quote
 
@@ -8,7 +7,7 @@ from clearhead.model.core.query import frozen
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.version import VERSION
 from clearhead.model.core.view import View
-from clearhead.viz.components.bundle import script, stylesheet
+from clearhead.viz.components.bundle import program, stylesheet
 from clearhead.viz.components.component import constants
 from clearhead.viz.components.from_record import grid_of, head_of
 from clearhead.viz.components.messages import pack, root_codes, unpack
@@ -35,21 +34,11 @@ class Opening:
     rounding: float                        # how far the rounded model's weights of attention are from these records'
 
 
-def folder_files(opening: Opening, model: bytes) -> dict[str, bytes]:
-    """Return the folder's files by name, without licences. model: the rounded one."""
-    file = f"{MODEL}?{hashlib.sha256(model).hexdigest()[:8]}"   # so that no cache gives an older one
-    page = page_html(opening, model, file)
-    digest = hashlib.sha256(page).hexdigest()[:16]
-    offline = script("site/offline.js") + f'modules["site/offline.js"].start(self, "{digest}", ["./", "{file}"]);\n'
-    return {"index.html": page, MODEL: model, OFFLINE: offline.encode()}
-
-
 def page_html(opening: Opening, model: bytes, file: str = "") -> bytes:
     """Return the HTML page. file: the address of the model's file; without one, the page contains the model, and also
     opens from a disk."""
     words, records = strings("site"), opening.records
     told = {name: html.escape(text) for name, text in words.items() if isinstance(text, str)}
-    worker = script("site/worker.js") + 'modules["site/worker.js"].start(self);\n'
     logo = (ASSETS / "images" / "logo-light.svg").read_text(encoding="utf-8")
     mark = logo.partition(">")[2].partition("<!--")[0]   # without the name
     picture = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 27 30">{mark}</svg>'
@@ -92,7 +81,7 @@ def page_html(opening: Opening, model: bytes, file: str = "") -> bytes:
 <footer id="below">{html.escape(words("source", version=VERSION))}</footer>
 <script type="application/json" id="data">{as_json(fixed)}</script>
 {recorded}
-<script type="text/plain" id="worker">{packed(worker.encode())}</script>
+<script type="text/plain" id="worker">{packed(program("site/worker.js", "self").encode())}</script>
 {inside}"""
     return document(words["title"], stylesheet("site/site.css"), body, [module_script("site/site.js", COMPONENTS)],
                     head=head, rules="; connect-src 'self'; worker-src 'self' blob:")

@@ -3,6 +3,7 @@
 Each matrix is stored as 8-bit codes with a 16-bit scale for every 32 numbers of a row: a number is (code − 128) ·
 scale, which float32 represents exactly. Torch and JavaScript therefore compute with the same weights.
 """
+import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,9 +48,9 @@ def write_rounded(folder: Path, out: Path) -> None:
     write(out / WEIGHTS, save(arrays, {"format": "pt"}))
 
 
-def packed_model(folder: Path, config: Mapping[str, object], checks: Mapping[str, AttentionRecord]) -> bytes:
+def packed_model(folder: Path, checks: Mapping[str, AttentionRecord]) -> bytes:
     """Return the file with a model's vocabulary, its rounded weights and the weights of attention that torch computes
-    with them. config: of the model. checks: records of the rounded model, by text."""
+    with them. checks: records of the rounded model, by text."""
     sections: dict[str, np.ndarray] = {}
     for name, array in used(folder).items():
         if array.ndim == 2:
@@ -58,6 +59,7 @@ def packed_model(folder: Path, config: Mapping[str, object], checks: Mapping[str
             sections[name] = array
     for number, record in enumerate(checks.values()):
         sections[f"check.{number}"] = all_weights(record)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
     return pack({"vocabulary": vocabulary, "checks": list(checks), "longest": config["max_position_embeddings"],
                  "width": config["hidden_size"], "heads": config["num_attention_heads"],
