@@ -119,7 +119,7 @@ def probe(model: Any) -> tuple[Any, tuple[int, None]]:
     from clearhead.model.pretrained.vision.build import picture_probe
 
     found = picture_probe(model.network, model.processor)
-    return found, (len(model.cut.tokens(*found.tensors["pixel_values"].shape[2:])), None)
+    return found, (len(model.measured[tuple(found.tensors["pixel_values"].shape[2:])]), None)
 
 
 def transposed(call: Any, tokens: Tokens) -> dict[str, np.ndarray]:

@@ -42,6 +42,11 @@ class Lost(Exception):
     """Raised when a replay differs from the real pass in its calls."""
 
 
+class Enough(BaseException):
+    """Raised to end a pass in which only the first attention is wanted. A BaseException, so that no model's `except
+    Exception` swallows it."""
+
+
 def site_of(name: str, args: tuple, options: Mapping[str, Any], result: Any, counts: dict[str, int]) -> Site | None:
     """Return the number of a function call that may be attention, from the calls counted so far."""
     kind = "call" if name in FUSED else "softmax" if name in SOFTMAX else None
@@ -159,6 +164,7 @@ class Held(TorchFunctionMode):
                  chosen: Tensor | None = None, share: float | None = None) -> None:
         super().__init__()
         self.real, self.elements, self.chosen, self.share = real, elements, chosen, share
+        self.first = real is not None and real.first   # whether the pass ends after its first attention
         self.sites: dict[Site, Real] = {}
         self.products: dict[int, Product] = {}
         self.multiplied: set[Site] = set()   # softmaxes among them whose weights are multiplied with values
@@ -167,6 +173,8 @@ class Held(TorchFunctionMode):
         self.bytes = 0
 
     def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> Any:
+        if self.first and (self.sites or self.moved):
+            raise Enough
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "").partition(".")[0]
         kind = "product" if name in PRODUCTS else name
@@ -265,9 +273,9 @@ def sides_of(name: str, args: tuple, options: Mapping[str, Any]) -> tuple[Tensor
 class Recorder(Held):
     """Record the real pass: its attention, and where it reads its inputs."""
 
-    def __init__(self, inputs: list[Tensor]) -> None:
+    def __init__(self, inputs: list[Tensor], first: bool = False) -> None:
         super().__init__()
-        self.inputs = inputs
+        self.inputs, self.first = inputs, first
         self.lookups: dict[int, dict[int, Tensor]] = {}   # by input: the look-ups of its ids, and which these are
         self.unfollowed = False   # whether others are looked up, of which this is not known
         self.strides: dict[int, tuple[str, tuple[int, ...]]] = {}   # by input: its first convolution

@@ -7,6 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 
 from clearhead.model.core.query import UserError, first_line
 from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.replay import GROUPS, Elements, Held, Lost, Moved, Recorder, Site, is_ids, mapped
+from clearhead.model.look.replay import GROUPS, Elements, Enough, Held, Lost, Moved, Recorder, Site, is_ids, mapped
 
 # what a row depends on, if not on one element, whose number it then has
 NOTHING, UNCLEAR = -1, -2
@@ -54,7 +55,7 @@ def over_features(queries: Tensor, keys: Tensor) -> bool:
     return bool((queries >= 0).any()) and bool(((keys == UNCLEAR) | (keys == NOTHING)).all())
 
 
-def _of_heads(labels: Tensor) -> Tensor:
+def of_heads(labels: Tensor) -> Tensor:
     """Return what the rows of all heads depend on, (row)."""
     hidden = unclear(labels)
     highest, lowest = labels.masked_fill(hidden, -2 ** 62).amax(0), labels.masked_fill(hidden, 2 ** 62).amin(0)
@@ -91,6 +92,12 @@ class Rows:
     passes: int = 0
     reason: str = ""   # why they were not measured
 
+    def members(self, label: int) -> tuple[int, ...] | None:
+        """Return the elements that a row with this label depends on, or None if they are not known."""
+        if label <= KNOWN:
+            return self.several[KNOWN - label]
+        return (label,) if label >= 0 else () if label == NOTHING else None
+
     def inputs(self) -> list[frozenset[int]]:
         """Return the inputs that some row comes from, in order."""
         every = [each for sides in self.sites.values() for each in sides]
@@ -100,7 +107,7 @@ class Rows:
     def sides(self, queries: Tensor, keys: Tensor, same: bool) -> tuple[Side, Side]:
         """Return what the rows of one text's queries and keys stand for, from what was measured, (head, row). same:
         whether both are projections of one tensor; then rows that masks hide on one side are those of the other."""
-        one, other = _of_heads(queries), _of_heads(keys)
+        one, other = of_heads(queries), of_heads(keys)
         if same and len(one) <= len(other):   # there may be a sink behind the keys
             keys = other[:len(one)]
             both = (one != MASKED) & (keys != MASKED)
@@ -156,12 +163,12 @@ class Rows:
 Pass = Callable[[Callable[[], object]], object]
 
 
-def measure(network: nn.Module, args: tuple, options: dict[str, Any], run: Pass) -> Rows:
+def measure(network: nn.Module, args: tuple, options: dict[str, Any], run: Pass, first: bool = False) -> Rows:
     """Measure what the rows of all attention in a call of the network depend on. run: calls a function so that the
-    network and its inputs stay as they were."""
+    network and its inputs stay as they were; first: whether to measure only the first attention, where passes end."""
     rows = Rows()
     try:
-        _Measuring(network, args, options, run, rows).measure()
+        _Measuring(network, args, options, run, rows, first).measure()
     except (Lost, UserError, RuntimeError, ValueError, TypeError, IndexError) as error:
         rows.sites, rows.reason = {}, first_line(error, 200).rstrip(".")
     return rows
@@ -174,6 +181,7 @@ class _Measuring:
     options: dict[str, Any]
     run: Pass
     rows: Rows
+    first: bool
 
     def measure(self) -> None:
         """Measure, with the smallest number of passes."""
@@ -227,7 +235,7 @@ class _Measuring:
 
     def _record(self) -> Recorder:
         given = [each.clone() if is_ids(each) else each for each in self.inputs]
-        recorder = Recorder(given)
+        recorder = Recorder(given, self.first)
         parts = iter(given)
         args, options = mapped(self.args, lambda _: next(parts)), mapped(self.options, lambda _: next(parts))
         self._pass(recorder, args, options)
@@ -240,7 +248,8 @@ class _Measuring:
                 return self.network(*args, **options)
 
         self.rows.passes += 1
-        self.run(forward)
+        with suppress(Enough):
+            self.run(forward)
 
     def _replay(self, mode: Held, place: int = -1) -> dict[Site, tuple[Moved, Moved]]:
         """Replay the pass. place: the input that is changed, unless a look-up of it is."""

@@ -30,7 +30,7 @@ from clearhead.model.pretrained.build import (
 from clearhead.model.pretrained.files import blame
 from clearhead.model.pretrained.model import UNSEEN, Pooling, PretrainedModel
 from clearhead.model.pretrained.tokens import open_tokenizer, tokenizer_folder
-from clearhead.model.pretrained.vision.patches import Cut, cut_of
+from clearhead.model.pretrained.vision.embedding import picture_tokens
 from clearhead.model.pretrained.vision.picture_model import (
     FILES,
     PictureModel,
@@ -82,20 +82,26 @@ def build_picture_model(place: "ModelFiles", network: "Network", processor: "Bas
     lent = lent or partial(nullcontext, network)
     with _refused(place):
         probe = picture_probe(network, processor, lent)
-        cut = cut_of(network, probe, probe.tensors["pixel_values"])
+        tokens = picture_tokens(lent, probe.tensors["pixel_values"])
     stop_between_layers(network)
-    tokens = cut.tokens(*probe.tensors["pixel_values"].shape[2:])
+    size = height, width = tuple(probe.tensors["pixel_values"].shape[2:])
     lengths = len(tokens), None
     examined = examine(place, network, head, probe, lengths)
     if comparison is not None:
         with _refused(place):
             comparison.check(probe.tensors["pixel_values"])
-    pooling = Pooling("first" if cut.before else "mean", False) if head == "none" else None
-    card = card_of(place, network, _in_words(cut, probe), examined, dtype)
+    pooling = Pooling("first" if tokens.special[0] else "mean", False) if head == "none" else None
+    rows, columns = tokens.grid or (0, 0)
+    box = tokens.boxes[tokens.patches[0]]
+    assert box is not None
+    words = (f"{rows} × {columns} patches of {round((box.bottom - box.top) * height)} × "
+             f"{round((box.right - box.left) * width)} pixels")
+    card = card_of(place, network, words, examined, dtype)
     card = picture_card(card, network, len(tokens))
     names = names_of(network)
     return PictureModel(card, network, None, examined.wiring, "vector" if pooling else head, examined.reasons, names,
-                        plan_of(network, card, head, examined), pooling, True, lent, processor, cut, comparison)
+                        plan_of(network, card, head, examined), pooling, True, lent, processor, comparison,
+                        {size: tokens})
 
 
 def picture_probe(network: "Network", processor: "BaseImageProcessor", lent: "Lent | None" = None) -> Probe:
@@ -119,12 +125,6 @@ def _refused(place: "ModelFiles") -> Iterator[None]:
         raise UserError(f"{place.title} was refused because it does not run on a picture from its own processor "
                         f"({first_line(error, 200)}); correct the sizes in its {FILES[0]}, or choose another "
                         f"model.") from error
-
-
-def _in_words(cut: Cut, probe: Probe) -> str:
-    height, width = probe.tensors["pixel_values"].shape[2:]
-    rows, columns = cut.tokens(height, width).grid or (0, 0)
-    return f"{rows} × {columns} patches of {cut.height} × {cut.width} pixels"
 
 
 def picture_card(card: Card, network: "Network", tokens: int) -> Card:

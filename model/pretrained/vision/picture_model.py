@@ -13,10 +13,11 @@ from clearhead.model.core import memory, pictures
 from clearhead.model.core.models import ModelInput, Pass, Trace
 from clearhead.model.core.query import Kind, Progress, Query, UserError, pictures_only, quiet, with_arrays
 from clearhead.model.core.record import CANDIDATES, AttentionRecord, Prediction
+from clearhead.model.core.tokens import Tokens
 from clearhead.model.pretrained.files import blame
 from clearhead.model.pretrained.model import PretrainedModel
 from clearhead.model.pretrained.tokens import LOAD_OPTIONS
-from clearhead.model.pretrained.vision.patches import Cut, embedded_parts
+from clearhead.model.pretrained.vision.embedding import embedded_parts, picture_tokens
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -168,8 +169,8 @@ class PictureModel(PretrainedModel):
     """A network over patches, with an image processor instead of a tokenizer."""
 
     processor: "BaseImageProcessor"                  # from transformers
-    cut: Cut                        # the patches into which pictures are split
     comparison: TextComparison | None   # comparison with texts, for the vision tower of CLIP and SigLIP
+    measured: dict[tuple[int, int], Tokens]   # the tokens of preprocessed pictures, by height and width
 
     def spelled(self, ids: Sequence[int]) -> str:
         """Raise UserError, because this model reads no tokens."""
@@ -186,14 +187,17 @@ class PictureModel(PretrainedModel):
         picture = pictures.find(query.image)
         try:
             prepared = prepare(self.processor, picture.pixels())
+            pixels = prepared.pixels.to(self.network.device, self.network.dtype)
+            size = pixels.shape[2], pixels.shape[3]
+            if size not in self.measured:
+                self.measured[size] = picture_tokens(self.lent, pixels)
+            tokens = self.measured[size]
         except Unsupported as error:
             raise UserError(f"{self.card.title} cannot show {picture.name}: {error}; try another picture or "
                             f"model.") from error
-        tokens = self.cut.tokens(*prepared.shown.shape[:2])
         memory.refuse_what_does_not_fit(self.plan, len(tokens), self.card.title)
         notes = (UNREAD,) if query.text.strip() and self.comparison is None else ()
         self.check_edits(query.edits, (len(tokens), None))
-        pixels = prepared.pixels.to(self.network.device, self.network.dtype)
         return ModelInput(tokens, None, {"pixel_values": pixels}, None, notes, prepared.shown)
 
     def prediction(self, query: Query, asked: ModelInput, output: "Output") -> Prediction | None:

@@ -5,7 +5,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,10 +13,10 @@ import numpy as np
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.core.memory import memory_free
 from clearhead.model.core.query import Box, Progress
+from clearhead.model.core.torch_runs import for_this_thread
 from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.replay import Elements, Held, Lost, Recorder, changed
+from clearhead.model.look.replay import Elements, Enough, Held, Lost, Recorder, changed
 from clearhead.model.pretrained.build import language_part
-from clearhead.model.pretrained.vision.patches import stop_at
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,15 +51,23 @@ class Measured(NamedTuple):
 def embeddings(network: "Network", forward: Callable[[], object], count: int) -> "Tensor":
     """Return the embeddings of `count` tokens, (1, token, d), that the network hands to its language model in a pass,
     which ends there. Raises Unsupported if it does not."""
-    def read(_arguments: tuple, options: dict[str, Any]) -> "Tensor | None":
-        given = options.get("inputs_embeds")
-        return None if given is None or tuple(given.shape[:2]) != (1, count) else given.detach().clone()
+    import torch
 
-    part = network.get_submodule(language_part(network)).modules()
-    found = stop_at((each for each in part if each is not network), forward, read)
-    if found is None:
+    def read(_module: object, _arguments: tuple, options: dict[str, Any]) -> None:
+        given = options.get("inputs_embeds")
+        if given is not None and tuple(given.shape[:2]) == (1, count):
+            found.append(given.detach().clone())
+            raise Enough
+
+    found: list[Tensor] = []
+    with ExitStack() as hooks, torch.no_grad(), suppress(Enough):
+        for module in network.get_submodule(language_part(network)).modules():
+            if module is not network:
+                hooks.enter_context(module.register_forward_pre_hook(for_this_thread(read), with_kwargs=True))
+        forward()
+    if not found:
         raise Unsupported("it does not hand its picture to a language model as embeddings of tokens")
-    return found
+    return found[0]
 
 
 def coordinates(read: Read, height: int, width: int) -> tuple[str, np.ndarray]:

@@ -85,7 +85,7 @@ def test_model_without_head_answers_with_cls(folders):
 
 def test_windows_are_refused_by_name(folders):
     with pytest.raises(UserError, match=r"swin was refused because its picture cannot be trusted: it attends within 4 "
-                                        r"windows of 16 tokens each, not over the whole input, and it reports "):
+                                        r"windows of 16 tokens each, not over the whole input; "):
         record(folders("swin"))
 
 
