@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import families_models, families_pictures
-from clearhead.model.capture import trace
-from clearhead.model.capture.verify import layer_number
+from clearhead.model.capture import forward_pass, trace
+from clearhead.model.capture.forward_pass import Slot
+from clearhead.model.capture.verify import layer_number, own_values
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Causal, Chunk, Full, SlidingWindow
 from clearhead.model.core.query import Edit, Hide, Kind, Query, Temper, UserError, Window, quiet
@@ -78,8 +79,6 @@ def check(model_type: str, reads: str = "text") -> Outcome:
 def build_network(model_type: str, reader: "Reader | None" = None):
     """Build the network as Clearhead loads it: with its own attention function if possible, else with eager
     attention."""
-    from clearhead.model.capture import forward_pass
-
     build = (reader or TEXT).build
     try:
         return build(model_type, forward_pass.IMPLEMENTATION)
@@ -123,7 +122,7 @@ def _judge(outcome: Outcome, model, record: AttentionRecord) -> Outcome:
         return replace(outcome, status="wrong", reason=f"differs by {error:.2g} from the model's own eager weights")
     if outcome.status != "verified":
         return outcome
-    complete = incompleteness(model, record.query)   # before faults are planted, which add hooks
+    complete = incompleteness(model, record.query) 
     caught = {fault: catches(model, plant, outcome.input) for fault, plant in applicable(record).items()}
     doubts = [f"the planted fault {fault} was not caught" for fault, times in caught.items()
               if times != "2/2"]
@@ -146,11 +145,17 @@ def incompleteness(model, query: Query) -> float:
         for place in (name, blocks[name]):   # BERT's W_O is in a module beside its attention
             inside = [call for path, call in calls.items()
                       if path.startswith(place + ".") and trace.is_leaf(call.module)]
-            reader, gate = trace.reader_of(mixed, inside)
+            reader, gate = trace.reader_of(mixed, inside, own_values(layer))
             if reader is not None:
                 break
         if reader is None:
-            return float("inf")
+            # of JetMoE's W_O, each token has its own: that of experts, which read the heads' outputs in another order
+            order = lambda numbers: np.sort(numbers.reshape(1, -1))
+            if layer.gate is not None or not any(call.input.size == mixed.size and trace.close(
+                    order(call.input), order(mixed)) for call in inside):
+                return float("inf")
+            errors.append(_apart(model, query, slot, mixed, calls[name].output))
+            continue
         heads_out = (mixed if gate is None else mixed * gate).reshape(len(mixed), -1).astype(np.float64)
         whole = heads_out @ reader.matrix + (0 if reader.bias is None else reader.bias)
         # ALBERT's module adds its input and normalises the sum, and BERT's W_O is in another module
@@ -160,6 +165,25 @@ def incompleteness(model, query: Query) -> float:
             return float("inf")
         errors.append(min(float(np.abs(whole - theirs)[sees].max() / np.abs(theirs).max()) for theirs in outputs))
     return max(errors)
+
+
+def _apart(model, query: Query, slot: Slot, mixed: np.ndarray, whole: np.ndarray) -> float:
+    """Return the largest relative difference of the attention module's output, `whole`, from the sum of its outputs in
+    passes where all heads' outputs, mixed (q, head, d_v), but one are 0."""
+    import torch
+
+    tensors, names = model.tokens(query).tensors, forward_pass.names_of(model.network)
+
+    def output_of(given: np.ndarray) -> np.ndarray:
+        tap = lambda place, _tensors, output: torch.tensor(given)[None].contiguous() if place == slot else output
+        session = forward_pass.Session(names, model.wiring.slots, tap=tap)
+        with trace.watch_calls(model.network, {trace.block_name(slot.module)}) as calls:
+            forward_pass.run(session, lambda: model.forward(tensors))
+        return calls[slot.module].output.astype(np.float64)
+
+    bias, heads_of = output_of(np.zeros_like(mixed)), np.eye(mixed.shape[1], dtype=np.float32)
+    made = bias + sum(output_of(mixed * chosen[:, None]) - bias for chosen in heads_of)
+    return float(np.abs(made - whole).max() / np.abs(whole).max())
 
 
 def _shares_shown(layer, gate: np.ndarray | None, mixed: np.ndarray) -> bool:
@@ -299,8 +323,6 @@ def unwindowed(allowed):
 @contextmanager
 def planted(fault: Callable) -> Iterator[None]:
     """Corrupt every attention call that Clearhead reads within the with block. The model itself is unchanged."""
-    from clearhead.model.capture import forward_pass
-
     understand = forward_pass.parse_call
 
     def spoilt(*arguments):

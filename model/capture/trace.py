@@ -514,9 +514,11 @@ def _is_turned(made: np.ndarray, wanted: np.ndarray) -> bool:
     return close(one, other) and close(made[:, 0], wanted[:, 0])
 
 
-def reader_of(mixed: np.ndarray, calls: list[ModuleCall]) -> tuple[ModuleCall | None, np.ndarray | None]:
+def reader_of(mixed: np.ndarray, calls: list[ModuleCall],
+              values: np.ndarray | None = None) -> tuple[ModuleCall | None, np.ndarray | None]:
     """Find W_O, the first matrix whose input is the heads' outputs, mixed (q, head, d_v), and the gate in between, or
-    None: (q, head, d_v), or (q, head, 1) for one number per head."""
+    None: (q, head, d_v), or (q, head, 1) for one number per head. values: of the queries' own tokens, (q, head, d_v),
+    if a part along them may be subtracted before the gate (NeoMME)."""
     wide = [call for call in calls if call.input.size == mixed.size and not _is_norm(call)]
     scales = [(norm.scales[:, None] * norm.gain).reshape(mixed.shape) for norm in _norms(calls) if norm.kind == "rms"
               and norm.bias is None and close(norm.input, mixed.reshape(len(mixed), -1))]
@@ -534,6 +536,14 @@ def reader_of(mixed: np.ndarray, calls: list[ModuleCall]) -> tuple[ModuleCall | 
         for gate in candidates:
             if close(read, mixed * gate):
                 return call, gate
+            if values is not None:
+                own = values * ((mixed * values).sum(-1, keepdims=True) / (values * values).sum(-1, keepdims=True))
+                lost = gate * own
+                share = ((mixed * gate - read) * lost).sum((0, 2), keepdims=True) / (lost * lost).sum(
+                    (0, 2), keepdims=True)
+                left = (mixed - share * own) * gate
+                if close(read, left):
+                    return call, np.divide(left, mixed, out=np.zeros_like(left), where=mixed != 0)
     return None, None
 
 

@@ -145,10 +145,17 @@ def _gated(layers: dict[CallId, Layer], modules: "dict[str, trace.ModuleCall]") 
     for (module, _), layer in layers.items():
         own = [each for name, each in modules.items() if name.startswith(module + ".")
                and len(each.input) == len(each.output) == layer.shape[1]]
-        reader, gate = trace.reader_of(layer.head_outputs(slice(0, layer.shape[1])).swapaxes(0, 1), own)
+        reader, gate = trace.reader_of(layer.head_outputs(slice(0, layer.shape[1])).swapaxes(0, 1), own,
+                                       own_values(layer))
         if reader is not None and gate is not None:
             found.add(reader.name)
     return frozenset(found)
+
+
+def own_values(layer: Layer) -> np.ndarray | None:
+    """Return the values of the queries' own tokens, (q, head, d_v), or None where these are not the keys."""
+    values = np.repeat(layer.value, layer.heads // len(layer.value), axis=0).swapaxes(0, 1)
+    return values if len(values) == layer.shape[1] else None
 
 
 def _id(call: Call) -> CallId:
