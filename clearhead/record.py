@@ -256,12 +256,12 @@ class Record:
         return Figure(self.data, shown, Layout(tuple(drawn), width, title, cast("tuple[()]", axes)))
 
     def why(self, layer: int, head: int, *, query: Token, key: Token, map: str | None = None) -> circuits.Why:
-        """Decompose one score before the softmax, or before the first of two, into a sum over what wrote its query and
-        what wrote its key.
+        """Decompose one score before the softmax into a sum over what wrote its query and what wrote its key.
 
         The result has score, total (the sum), terms (such as a position bias), and frame() with query_from, key_from
-        and value. Writers are the embedding, earlier heads (L·H, cross L·H), all other modules of earlier layers (mlp
-        L) and bias.
+        and value. Of differential attention it has the score in the first softmax; `minus` has that in the second,
+        which is subtracted, and `factor` has λ. Writers are the embedding, earlier heads (L·H, cross L·H), all other
+        modules of earlier layers (mlp L) and bias.
         """
         self._behind("writers")
         chosen = self.map_named(map)

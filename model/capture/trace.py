@@ -382,13 +382,13 @@ def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[st
     for slot in slots:
         layer = cast(Layer, record[slot.kind].layer(slot.index))
         looking, looked_at = (rows.get(length, slice(0, length)) for length in layer.shape[1:])
-        seen = layer.query[:, looking], layer.key[:, looked_at], layer.value[:, looked_at]
         norms_of_heads = [call for call in leaves if _is_norm(call) and call.name.startswith(slot.module + ".")]
-        attention, order, matrices = _attention(slot, seen, layer.head_outputs(looking).swapaxes(0, 1), linears,
-                                                norms_of_heads)
-        attentions.append(attention)
-        orders.append(order)
-        used |= matrices
+        mixed = layer.head_outputs(looking).swapaxes(0, 1)
+        found = [_attention(slot, (each.query[:, looking], each.key[:, looked_at], each.value[:, looked_at]), mixed,
+                            linears, norms_of_heads) for each in (layer, layer.minus) if each is not None]
+        attentions.append(replace(found[0][0], minus=found[1][0]) if len(found) > 1 else found[0][0])
+        orders.append(found[0][1])
+        used |= found[0][2]
     within = tuple(slot.module + "." for slot in slots)
     normed = [call for call in leaves if _is_norm(call) and not call.name.startswith(within)]
     norms = tuple(norm_of(call.name.removeprefix(name + "."), call) for call in normed)

@@ -41,8 +41,10 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
     found = answer_to(circuits.WhyQuery(query, chosen.kind, layer, head, chosen.queries.index(looking),
                                         chosen.keys.index(looked_at)))
     tell_unread(query)
-    show(found, found.frame(), json_wanted and {"score": found.score, "total": found.total,
-                                                "terms": dict(found.terms), "parts": found.frame()})
+    content = [{"score": each.score, "total": each.total, "terms": dict(each.terms), "parts": each.frame()}
+               for each in (found, found.minus) if each is not None]
+    second = {"minus": content[-1], "factor": found.factor} if found.minus else {}
+    show(found, found.frame(), json_wanted and content[0] | second)
 
 
 @click.command("writes")

@@ -96,6 +96,7 @@ class AttentionTrace:
     query_scale: np.ndarray | None = None
     key_scale: np.ndarray | None = None
     gate: np.ndarray | None = None            # factors on the heads' outputs before W_O, (q, head, d_v or 1), or None
+    minus: "AttentionTrace | None" = None     # the same of the softmax that is subtracted
 
 
 def turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,

@@ -247,8 +247,11 @@ class Layer:
 
     @property
     def sparse(self) -> Sparse | None:
-        """The keys that the model chose for each query; None if it does not choose, or an edit hides some."""
-        return self.allowed if isinstance(self.allowed, Sparse) else None
+        """The keys that the model chose for each query, also those that an edit hides; None if it does not choose."""
+        allowed = self.allowed
+        while isinstance(allowed, Hidden | Narrowed):
+            allowed = allowed.base
+        return allowed if isinstance(allowed, Sparse) else None
 
     @property
     def described(self) -> str:

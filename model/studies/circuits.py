@@ -15,6 +15,7 @@ would also change the scales.
 """
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +37,7 @@ from clearhead.model.core.models import (
     turned,
 )
 from clearhead.model.core.query import Kind, Progress, UserError, frozen, head_label, with_arrays
-from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.record import AttentionRecord, Layer
 from clearhead.model.studies.rollout import apply_norm
 
 if TYPE_CHECKING:
@@ -174,21 +175,32 @@ class WhyQuery(MapQuestion):
         row, column = slice(self.looking, self.looking + 1), slice(self.looked_at, self.looked_at + 1)
         if not allowed_cells(layer.allowed, row, column, self.head).all():
             raise UserError("This cell is masked and has no score; choose a cell that the head may attend to.")
-        group = layer.group(self.head)
         walk, said = Walk(record, trace, self.kind, [self.looking]), f"The input of layer {block.index}"
         queries = walk.read(block, block.norms, attention.x, f"{said} is not the residual stream or its norm")
-        query = _projected(queries, attention.query, attention.query_scale, walk.rows[0], self.head,
-                           layer.query[self.head, self.looking], attention.pairs)
+        query_row = walk.rows[0]
         crossed = self.kind is Kind.CROSS
         walk = Walk(record, trace, Kind.SELF if crossed else self.kind, [self.looked_at])
         keys = walk.read(None if crossed else block, trace.final if crossed else block.norms, attention.memory,
                          f"{said} is not the residual stream, the encoder's final vectors or their norm")
-        key = _projected(keys, attention.key, attention.key_scale, walk.rows[0], group,
-                         layer.key[group, self.looked_at], attention.pairs)
+        ends = (queries, query_row), (keys, walk.rows[0])
+        found = self._split(layer, attention, *ends)
+        if layer.minus is None or attention.minus is None:
+            return found
+        return replace(found, minus=self._split(layer.minus, attention.minus, *ends), factor=layer.minus_factor)
+
+    def _split(self, layer: Layer, attention: AttentionTrace, queries: tuple[ResidualStream, int],
+               keys: tuple[ResidualStream, int]) -> "Why":
+        """Split the score of one softmax. queries, keys: the streams that they are read from, and the rows of the
+        cell's tokens in the trace."""
+        group = layer.group(self.head)
+        row, column = slice(self.looking, self.looking + 1), slice(self.looked_at, self.looked_at + 1)
+        seen, shown = layer.query[self.head, self.looking], layer.key[group, self.looked_at]
+        query = _projected(queries[0], attention.query, attention.query_scale, queries[1], self.head, seen,
+                           attention.pairs)
+        key = _projected(keys[0], attention.key, attention.key_scale, keys[1], group, shown, attention.pairs)
         parts = query.parts[:, 0] @ key.parts[:, 0].T * layer.scale
         own = float(layer.scores(slice(self.head, self.head + 1), row, column)[0, 0, 0])
-        raw = float(layer.query[self.head, self.looking].astype(np.float64) @ layer.key[group, self.looked_at]
-                    * layer.scale)
+        raw = float(seen.astype(np.float64) @ shown * layer.scale)
         terms = []
         if layer.softcap is not None:
             terms.append(("soft cap", float(layer.softcap * np.tanh(raw / layer.softcap) - raw)))
@@ -207,11 +219,15 @@ class Why:
     key_writers: tuple[str, ...]
     parts: np.ndarray                 # float64 (query writer, key writer)
     terms: tuple[tuple[str, float], ...]   # further summands: a position bias, the effect of a soft cap
+    # of differential attention, the score in the second softmax, and the factor λ with which that is subtracted
+    minus: "Why | None" = None
+    factor: float = 0.0
 
     def __repr__(self) -> str:
         most = self.frame().iloc[0]
+        second = "" if self.minus is None else f"; minus λ = {self.factor:.3f} times the softmax of {self.minus}"
         return (f"<Why: score {self.score:.4f}, {self.parts.size} parts that sum to {self.total:.4f}; largest "
-                f"{most.query_from} × {most.key_from} {most.value:+.4f}>")
+                f"{most.query_from} × {most.key_from} {most.value:+.4f}{second}>")
 
     @property
     def total(self) -> float:
@@ -226,7 +242,7 @@ class Why:
             names.append((*(writers[place] for place in kept), *[OTHERS] * (len(writers) > most)))
             others = np.delete(parts, kept, axis).sum(axis, keepdims=True).take(range(len(writers) > most), axis)
             parts = np.concatenate([np.take(parts, kept, axis), others], axis)
-        return Why(self.score, names[0], names[1], parts, self.terms)
+        return replace(self, query_writers=names[0], key_writers=names[1], parts=parts)
 
     def frame(self) -> "DataFrame":
         """Return one row per pair with query_from, key_from and value, sorted by absolute value in descending order."""

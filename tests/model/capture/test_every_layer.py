@@ -10,9 +10,9 @@ import clearhead
 from benchmarks import families_check, families_models
 from clearhead.model.capture.forward_pass import register
 from clearhead.model.core import heads
-from clearhead.model.core.query import Hide, Kind, Patch, Silence, Temper, UserError, quiet
+from clearhead.model.core.query import Hide, Kind, Patch, Silence, Temper, UserError, Window, quiet
 from clearhead.model.core.view import View, displayed_head
-from clearhead.model.studies import patterns
+from clearhead.model.studies import circuits, patterns
 from clearhead.record import Record
 from clearhead.viz.components.picture import Head
 
@@ -59,7 +59,7 @@ def test_gate_is_told_in_code_measures_and_picture():
         Record(read("bamba")[1]).gate(1, 0)
 
 
-@pytest.mark.parametrize("family", ["beam", "laguna", "qwen4_exp", "deepseek_v32"])
+@pytest.mark.parametrize("family", ["beam", "laguna", "qwen4_exp", "deepseek_v32", "neomme", "jetmoe"])
 def test_heads_add_up_to_the_output_of_their_module(family):
     model, record = read(family)
     assert families_check.incompleteness(model, record.query) < 1e-5
@@ -132,6 +132,28 @@ def test_edits_of_a_pair_of_heads_are_those_of_both_softmaxes():
     first, second = edited[Kind.CAUSAL].layers
     assert not first.output(1).any() and (heads.whole(second)[:, :, 2] == 0).all()
     np.testing.assert_array_equal(second.output(1), model.record(other, quiet)[Kind.CAUSAL].layers[1].output(1))
+
+
+def test_both_scores_of_a_signed_weight_are_split():
+    model, record = read("diffllama")
+
+    class Opened:
+        record = staticmethod(model.record)
+        trace = staticmethod(model.trace)
+
+    layer = record.maps[0].layers[1]
+    found = circuits.WhyQuery(record.query, Kind.CAUSAL, 1, 1, 9, 5).answer(Opened, quiet)
+    for why, part in ((found, layer), (found.minus, layer.minus)):
+        wanted = part.query[1, 9] @ part.key[part.group(1), 5] * part.scale
+        assert [why.score, why.total, why.grouped(2).total] == pytest.approx([wanted] * 3, rel=1e-4)
+    assert found.factor == layer.minus_factor and found.parts.shape == (4, 4)
+
+
+@pytest.mark.parametrize("edit", [Hide("source", 2), Window(4, 1)])
+def test_edited_sparse_attention_remains_sparse(edit):
+    model, record = read("deepseek_v32")
+    edited = model.record(replace(record.query, edits=frozenset({edit})), quiet).maps[0].layers[-1]
+    assert edited.described == record.maps[0].layers[-1].described == "sparse attention, 7 of 29"
 
 
 def test_share_of_attention_beside_a_mamba_path_equals_eager_code():

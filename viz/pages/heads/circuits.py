@@ -5,9 +5,9 @@ import numpy as np
 import streamlit as st
 
 from clearhead.model.core.query import Kind, isolated
-from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.view import View
-from clearhead.model.studies.circuits import WhyQuery
+from clearhead.model.studies.circuits import Why, WhyQuery
 from clearhead.model.studies.contributions import AddsQuery, CosineQuery, Lens, LensQuery, Writes, WritesQuery
 from clearhead.viz.app.examples import comparison_text
 from clearhead.viz.app.page import PageContext
@@ -47,10 +47,20 @@ def why(page: PageContext, record: AttentionRecord, view: View) -> None:
         return
     asked = WhyQuery(page.query(), view.kind, view.layer, view.head, *view.pair)
     found = page.ask(asked, height=0)
+    if found.minus is not None:
+        prose(words("signed", factor=format_number(found.factor)))
+    for number, each in enumerate(filter(None, (found, found.minus))):
+        _score(page, attention_map, view, each, words["softmaxes"][number] if found.minus else "", number)
+
+
+def _score(page: PageContext, attention_map: AttentionMap, view: View, found: Why, where: str, number: int) -> None:
+    """Draw the score of the pair in one softmax."""
+    assert view.pair is not None
+    words = WORDS["why"]
     a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
     facts = {"head": head_label(*view.head_id), "score": format_number(found.score, 4)}
-    claims = [words("claim", **facts, a=a, b=b, count=found.parts.size, total=format_number(found.total, 4),
-                    error=format_difference(abs(found.total - found.score)))]
+    claims = [words("claim", **facts, a=a, b=b, where=where, count=found.parts.size,
+                    total=format_number(found.total, 4), error=format_difference(abs(found.total - found.score)))]
     claims += [words("term", name=words["terms"][name], value=format_change(value))
                for name, value in found.terms]
     prose(" ".join(claims))
@@ -65,7 +75,7 @@ def why(page: PageContext, record: AttentionRecord, view: View) -> None:
         axes = words("key_axis", token=visible_token(texts[1])), words("query_axis", token=visible_token(texts[0]))
         first = table.iloc[0]
         figure(matrix, numbers, (*shown.query_writers, words["sum"]), (*shown.key_writers, words["sum"]), axes=axes,
-               height=430, style=CellStyle("signed", square=False, ruler=False), key="heads-why-matrix",
+               height=430, style=CellStyle("signed", square=False, ruler=False), key=f"heads-why-matrix{number or ''}",
                alt=words("alt", **facts, a=texts[0], b=texts[1], part=format_change(first["value"]),
                          query=first["query_from"], key=first["key_from"]))
         note(words("about", most=WRITERS))
@@ -79,7 +89,7 @@ def why(page: PageContext, record: AttentionRecord, view: View) -> None:
         if writers:
             st.caption(words["open"])
             pills(words["open"], writers.items(), lambda writer: page.set(kind=writer[0], head=writer[1:]), "writer",
-                  None, "why-writer")
+                  None, f"why-writer{number or ''}")
         st.caption(words["frozen"])
 
 
