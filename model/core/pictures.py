@@ -4,6 +4,7 @@ import hashlib
 import io
 import threading
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.limits import LIMITS
-from clearhead.model.core.query import UserError, first_line, need, with_arrays
+from clearhead.model.core.query import Box, UserError, first_line, need, with_arrays
 from clearhead.model.core.session_store import SessionStore
 
 if TYPE_CHECKING:
@@ -252,9 +253,28 @@ def _read_shipped(sha256: str) -> Picture:
     return _read(entry.path.read_bytes(), sha256, entry.name, entry.licence, entry.source)
 
 
+def greyed(picture: Picture, boxes: Iterable[Box], margin: float = 0) -> bytes:
+    """Return the file of a picture with these regions in its mean brightness. margin: how far they reach beyond each
+    box, in its sides."""
+    pixels = picture.pixels().copy()
+    grey, sizes = round(float(pixels.mean())), (picture.width, picture.height)
+    for box in boxes:
+        across, down = (slice(round(max(0, low - margin * (high - low)) * size),
+                              round((high + margin * (high - low)) * size))
+                        for low, high, size in zip(box[:2], box[2:], sizes, strict=True))
+        pixels[down, across] = grey
+    return _as_png(pixels)
+
+
 def _read(content: bytes, digest: str, name: str, licence: str, source: str) -> Picture:
     """Decode a file into a `Picture`. Raises UserError like `decode`."""
     upright = decode(content, name)
+    return Picture(digest, name, upright.width, upright.height, licence, source, _as_png(np.asarray(upright)))
+
+
+def _as_png(pixels: np.ndarray) -> bytes:
+    from PIL import Image
+
     target = io.BytesIO()
-    upright.save(target, "PNG", compress_level=1)   # level 6 takes five times as long and saves little
-    return Picture(digest, name, upright.width, upright.height, licence, source, target.getvalue())
+    Image.fromarray(pixels).save(target, "PNG", compress_level=1)   # level 6 takes five times as long and saves little
+    return target.getvalue()

@@ -11,6 +11,9 @@ import numpy as np
 from clearhead.model.core.query import Box, Span, UserError, frozen, isolated, quoted
 
 CLS = "[CLS]"   # the token that a vision Transformer adds before the patches
+# starts the name of a token that a language model reads of a picture: ▦ 3,5 for its row and column in the picture,
+# ▦₂ 3,5 if there are several layers of patches, such as a small copy of the whole picture, and ▦ 7 without a place
+PATCH = "▦"
 # white space as vocabularies and pages write it
 SHOWN_SPACES = str.maketrans({"Ġ": " ", "▁": " ", "␣": " ", "⏎": "\n", "Ċ": "\n", "␍": "\r", "⇥": "\t"})
 
@@ -58,7 +61,7 @@ class Tokens:
     may be mixed; there is at most one picture.
     """
 
-    texts: tuple[str, ...]      # readable, as typed; for a patch its row and column from 0: 3,5
+    texts: tuple[str, ...]      # readable, as typed; for a patch its row and column from 0: 3,5 (see also PATCH)
     ids: tuple[int, ...]        # vocabulary ids; for a patch its number among the patches
     special: tuple[bool, ...]   # true for markers such as [SEP], whether added or typed
     spans: tuple[Span, ...]     # (start, end) in code points of the text
@@ -123,22 +126,34 @@ class Tokens:
                      if self.segments[token] == 0 and start < span[1] and span[0] < end)
 
     @cached_property
+    def of_picture(self) -> tuple[int, ...]:
+        """The positions of the tokens that a language model reads of a picture, with and without a place in it."""
+        return tuple(token for token, text in enumerate(self.texts)
+                     if text.startswith(PATCH) and self.segments[token] < 0)
+
+    @cached_property
     def patches(self) -> tuple[int, ...]:
         """The positions of the tokens that are patches."""
-        return tuple(self._places)
+        return tuple(token for token, box in enumerate(self.boxes) if box is not None)
+
+    @cached_property
+    def layers(self) -> tuple[tuple[int, ...], ...]:
+        """The patches by layer, each of which lies over the whole picture or a part of it."""
+        names = [self.texts[token].partition(" ")[0] * bool(self.of_picture) for token in self.patches]
+        return tuple(tuple(token for token, own in zip(self.patches, names, strict=True) if own == name)
+                     for name in dict.fromkeys(names))
 
     @cached_property
     def grid(self) -> tuple[int, int] | None:
-        """(rows, columns) of the patches, or None if no token is a patch or two would be in one place."""
+        """(rows, columns) of the patches of a model that reads nothing else; None for other models."""
         return (1 + max(row for row, _ in self._places.values()),
                 1 + max(column for _, column in self._places.values())) if self._places else None
 
     @cached_property
     def _places(self) -> dict[int, tuple[int, int]]:
-        boxes = {token: box for token, box in enumerate(self.boxes) if box is not None}
+        boxes = {token: box for token, box in enumerate(self.boxes) if box is not None and not self.of_picture}
         tops, lefts = (sorted({getattr(box, side) for box in boxes.values()}) for side in ("top", "left"))
-        places = {token: (tops.index(box.top), lefts.index(box.left)) for token, box in boxes.items()}
-        return places if len({*places.values()}) == len(places) else {}
+        return {token: (tops.index(box.top), lefts.index(box.left)) for token, box in boxes.items()}
 
     def place(self, token: int) -> tuple[int, int] | None:
         """Return (row, column) of a patch in the grid, from 0, or None if the token is not a patch."""

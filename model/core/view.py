@@ -9,6 +9,7 @@ import numpy as np
 
 from clearhead.model.core import heads
 from clearhead.model.core.models import MapQuestion, Models
+from clearhead.model.core.picture_rows import visual_sinks
 from clearhead.model.core.query import (
     HeadId,
     Kind,
@@ -27,7 +28,7 @@ from clearhead.model.core.tokens import Tokens
 LENSES = ("matrix", "lines", "text", "picture")
 SCALES = ("linear", "root", "log")
 ORDERS = ("layer", "pair", *heads.BY_NAME)
-SWITCHES = ("transpose", "hide_special", "renormalise", "words", "gated")
+SWITCHES = ("transpose", "hide_special", "renormalise", "words", "gated", "hide_sinks")
 # subjects take precedence: in "she … her", a page asks about "she"
 SUBJECTS = ("it", "he", "she", "they", "它", "他", "她")
 PRONOUNS = (*SUBJECTS, "him", "her", "them", "its", "his", "their")
@@ -60,6 +61,7 @@ class View:
     renormalise: bool = False             # rescale rows to sum to 1 after filtering
     words: bool = False                   # merge the pieces of a word into one row and one column
     gated: bool = False                   # multiply each row by the share that passes the head's gate, if it has one
+    hide_sinks: bool = False              # over a picture, leave out each head's visual sinks
     order: str = "layer"                  # one of ORDERS: sorts the grid's heads by layer, weight or measure
     quadrant: str = ""                    # one of QUADRANTS, for a pair of texts
 
@@ -217,8 +219,9 @@ def displayed_rows(attention_map: AttentionMap, view: View) -> tuple[np.ndarray,
     filters, like a row of `displayed_head` without words and quadrants; NaN where masked or filtered out."""
     token = view.token or 0
     visible = np.array([not (view.hide_special and special) for special in attention_map.keys.special])
-    return tuple(_filtered_row(heads.row_weights(layer, token), allowed_keys(layer, token) & visible, view)
-                 for layer in attention_map.layers)
+    shown = lambda layer: allowed_keys(layer, token) & visible & np.array([
+        ~visual_sinks(attention_map, layer, head) if view.hide_sinks else visible for head in range(layer.heads)])
+    return tuple(_filtered_row(heads.row_weights(layer, token), shown(layer), view) for layer in attention_map.layers)
 
 
 def _filtered_row(weights: np.ndarray, shown: np.ndarray, view: View) -> np.ndarray:

@@ -6,7 +6,7 @@ from pandas import DataFrame
 
 from clearhead.model.core import heads
 from clearhead.model.core.view import View
-from clearhead.viz.components.from_record import picture_behind, rows_overview
+from clearhead.viz.components.from_record import rows_over_picture
 from clearhead.viz.components.picture import Grid, Head, HeadValues, head_ids
 from clearhead.viz.export.handout.build import chart_item, picture_item, record_item, table_item
 from clearhead.viz.export.handout.files import Item
@@ -64,7 +64,8 @@ def photos() -> Item:
     """Create all heads' rows of one patch, over the picture."""
     made = fabricate.pictured()
     view = View(layer=0, head=1, token=9)
-    grid = Grid(rows_overview(made.maps[0], view), (0, 1), behind=picture_behind(made, view, 0.6))
+    overview, behind = rows_over_picture(made, view, 0.6)
+    grid = Grid(overview, (0, 1), behind=behind)
     return picture_item(grid, (made,))
 
 

@@ -129,7 +129,7 @@ class PageContext:
         """Return the sidebar's query with `edits` and with `changes` to its fields (model, text, text_b, target,
         image). Inputs that the model does not read are omitted. Raises UserError if the query is invalid."""
         asked = replace(self.state, **({"continuation": ()} if changes else {}) | changes)
-        read = {name: getattr(asked, name) for name in sources.locate(asked.model).reads}
+        read = {name: getattr(asked, name) for name in sources.locate(asked.model).reads - {"prompt"}}
         text = read.pop("text", asked.text if "image" not in read else "")
         return sources.open_query(asked.model, text, continuation=asked.continuation, edits=edits, **read)
 

@@ -101,14 +101,15 @@ def complete_view(state: State, record: AttentionRecord) -> View:
         pair = None
     token = view.token if "token" in chosen else None
     if token is None or token >= len(attention_map.queries):
-        last = len(attention_map.queries) - 1   # the row that produces the next token
-        token = pair[0] if pair else last if state.continuation else first_token(attention_map.queries)
+        last = len(attention_map.queries) - 1   # the row that produces the next token, or the first one of an answer
+        last -= len(state.continuation) * bool(attention_map.keys.of_picture)
+        token = pair[0] if pair else max(last, 0) if state.continuation else first_token(attention_map.queries)
     layer, head = view.head_id
     if "head" not in chosen or not attention_map.has(layer, head):
         layer, head = _first_head(attention_map, pair, token)
     overlay = tuple(other for other in view.overlay if attention_map.has(*other) and other != (layer, head))
     lens = _fitting_lens(view.lens if "lens" in chosen else "", record.picture is not None
-                         and attention_map.queries.grid is not None)
+                         and bool(attention_map.keys.patches))
     view = replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay, lens=lens)
     return view if "scale" in chosen else replace(view, scale=readable_scale(tenth_weight(attention_map, view)))
 

@@ -10,18 +10,22 @@ from clearhead.model.core import heads
 from clearhead.model.core.heads import BY_NAME, HeadMeasures, Overview, measure
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.memory import ByteCache
+from clearhead.model.core.picture_rows import answer_start, row_parts, visual_sinks
 from clearhead.model.core.query import Hide, Kind, UserError, isolated
 from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.view import View, allowed_keys, displayed_head, displayed_rows, overlaid_heads
-from clearhead.viz.components.picture import SMALL, Grid, GridPicture, Head, Image, Patches, PatchValues
+from clearhead.viz.components.picture import LARGEST, SMALL, Grid, GridPicture, Head, Image, Patches, PatchValues
 from clearhead.viz.style import glow
-from clearhead.viz.style.format import visible_token
+from clearhead.viz.style.format import format_share, visible_token
 from clearhead.viz.style.text import strings
 
 WORDS, PAPER = strings("components")["picture"], strings("export")
 NO_PICTURE = "The picture lens is for vision models; choose the matrix."
+LEAST = 0.005   # smallest share of a row that is drawn
 MARKED = 6   # number of heads marked for the pair
+LARGE, CELLS = 1024, 48   # most pixels per side of a photograph, and most cells per side of a thumbnail over it
+EDGE, BETWEEN = 0.005, 128   # distance from the edge that is none; the grey between two copies of a picture
 _HEADS, _LOCK = ByteCache(LIMITS.measure_bytes // 8), threading.Lock()   # not counting the messages, half as large
 
 
@@ -70,13 +74,31 @@ def image_of(record: AttentionRecord, view: View) -> Image:
         raise UserError(NO_PICTURE)
     if view.token is None:
         raise UserError("The picture lens shows the weights of one token, but none is in focus; choose a token.")
-    patches, values = patches_of(record, view.kind), row_of(record, view)
-    beside = ", ".join(f"{isolated(text)} {weight:z.3f}"
-                       for text, weight, box in zip(patches.texts, values.numbers, patches.boxes, strict=True)
-                       if np.isnan(box[0]) and np.isfinite(weight))
-    notes = [PAPER("beside", list=beside)] if beside else []
-    notes += [PAPER("kept", share=view.keep)] if view.keep < 1 else []
-    return Image(patches, values, view.token, hidden=hidden_tokens(record), notes=tuple(notes))
+    attention_map, values = record[view.kind], row_of(record, view)
+    patches, boxes = patches_of(record, view.kind), attention_map.keys.boxes
+    said = lambda token: f"{isolated(patches.texts[token])} {values.numbers[token]:z.3f}"
+    listed = lambda tokens: ", ".join(map(said, tokens))
+    plain = Image(patches, values, view.token, hidden=hidden_tokens(record))
+    known, notes = np.isfinite(values.numbers), [PAPER("kept", share=view.keep)] if view.keep < 1 else []
+    if patches.alone:
+        beside = [token for token, box in enumerate(boxes) if box is None and known[token]]
+        return replace(plain, notes=(*([PAPER("beside", list=listed(beside))] if beside else []), *notes))
+    sinks = np.flatnonzero(visual_sinks(attention_map, attention_map.layer(view.layer), view.head)).tolist()
+    parts = {WORDS["parts"][part]: share for part, share in row_parts(
+        record, attention_map, view.layer, view.head, view.token).items() if share >= LEAST}
+    largest = [token for token in np.argsort(-np.nan_to_num(values.numbers), kind="stable").tolist() if boxes[token]]
+    notes.append(PAPER("parts", list=", ".join(f"{part} {format_share(share, 0)}" for part, share in parts.items())))
+    if sinks:
+        notes.append(PAPER("sinks_left_out" if view.hide_sinks else "sinks", list=listed(sinks)))
+    says = WORDS("said", **{"from": row_name(record, attention_map, view.token)}, list=listed(largest[:LARGEST]))
+    return replace(plain, outlined=sinks, chosen=view.pair and view.pair[1], parts=parts, notes=tuple(notes), says=says)
+
+
+def row_name(record: AttentionRecord, attention_map: AttentionMap, token: int) -> str:
+    """Return the name of a row: its token, and the word of an answer that it writes."""
+    tokens, name = attention_map.queries, lambda token: isolated(patch_name(attention_map.queries, token))
+    writes = answer_start(record, attention_map) <= token + 1 < len(tokens)
+    return WORDS("writes", token=name(token), word=name(token + 1)) if writes else name(token)
 
 
 def patch_name(tokens: Tokens, token: int) -> str:
@@ -86,15 +108,33 @@ def patch_name(tokens: Tokens, token: int) -> str:
 
 
 def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
-    """Return a record's picture and its tokens. Raises ValueError for a record of text."""
+    """Return a record's picture and its tokens: a copy of the picture for each layer of patches, below or beside each
+    other, hatched where no patch lies. Raises ValueError for a record of text."""
     tokens = record[kind].keys
-    if record.picture is None or tokens.grid is None:
+    if record.picture is None or not tokens.patches:
         raise ValueError("expected a record of a picture, got one of text; draw it in another lens")
-    columns, numbers = tokens.grid[1], range(len(tokens))
-    places = [-1 if (place := tokens.place(token)) is None else place[0] * columns + place[1] for token in numbers]
     boxes = np.array([(np.nan,) * 4 if box is None else box for box in tokens.boxes], np.float32)
-    return Patches(record.picture, tuple(patch_name(tokens, token) for token in numbers), boxes, tuple(places),
-                   tokens.grid, label)
+    picture = smaller(record.picture, LARGE)
+    first = int(picture.shape[0] >= picture.shape[1])   # the axis along which the copies lie: 0 down, 1 across
+    gap, side = max(picture.shape) // 40 + 1, picture.shape[first]
+    whole, copies = len(tokens.layers) * (side + gap) - gap, list[np.ndarray]()
+    for number, layer in enumerate(map(list, tokens.layers)):
+        copies += [hatched(picture, boxes[layer]), np.full_like(picture.take(range(gap), first), BETWEEN)]
+        along = np.ix_(layer, (0, 2) if first else (1, 3))
+        boxes[along] = (boxes[along] * side + number * (side + gap)) / whole
+    return Patches(np.concatenate(copies[:-1], first), tuple(patch_name(tokens, token) for token in range(len(tokens))),
+                   boxes, label, alone=not tokens.of_picture)
+
+
+def hatched(picture: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """Return the picture, uint8 (height, width, 3), hatched where no box lies, which is what the model does not see.
+    boxes: (patch, 4), as shares."""
+    high, wide = picture.shape[:2]
+    # a box this close to the edge reaches it
+    snapped = np.where(boxes < EDGE, 0, np.where(boxes > 1 - EDGE, 1, boxes))
+    unseen = glow.spread(np.ones(len(boxes)), snapped, (high, wide)) == 0
+    stripes = np.add.outer(np.arange(high), np.arange(wide)) // max(3, max(high, wide) // 60) % 3 == 0
+    return np.where(unseen[..., None], picture // 3 + np.where(stripes, 140, 40)[..., None], picture).astype(np.uint8)
 
 
 def hidden_tokens(record: AttentionRecord) -> tuple[int, ...]:
@@ -118,29 +158,23 @@ def row_of(record: AttentionRecord, view: View) -> PatchValues:
                        even=even, high=most)
 
 
-def rows_overview(attention_map: AttentionMap, view: View) -> Overview:
-    """Return each head's row for the token in focus as a thumbnail: the patches' colours in their grid."""
-    tokens = attention_map.keys
+def rows_over_picture(record: AttentionRecord, view: View, opacity: float) -> tuple[Overview, GridPicture]:
+    """Return each head's row for the token in focus as a thumbnail, the patches' colours in cells as large as the
+    smallest patch; and the picture behind the thumbnails. Raises ValueError for a record of text."""
+    attention_map, patches = record[view.kind], patches_of(record, view.kind)
     even, most = scale_of(attention_map, view.token or 0)
-    grid, patches = tokens.grid or (1, 1), np.array(tokens.patches)
-    places = np.array([tokens.place(token) for token in patches])
+    of, (right, bottom) = list(attention_map.keys.patches), np.nanmax(patches.boxes[:, 2:], axis=0).tolist()
+    boxes = patches.boxes[of] / np.array((right, bottom, right, bottom), np.float32)
+    across, down = (min(CELLS, round(1 / float((boxes[:, side + 2] - boxes[:, side]).min()))) for side in (0, 1))
+    # the patch in each cell, from 1; 0 for none
+    patch = glow.spread(np.arange(1, len(of) + 1, dtype=np.float32), boxes, (down, across)).astype(int)
     cells = []
     for rows in displayed_rows(attention_map, view):
-        drawn = np.zeros((len(rows), *grid), np.uint8)
-        drawn[:, places[:, 0], places[:, 1]] = np.round(255 * glow.shares_of(rows[:, patches], even, most))
-        cells.append(drawn)
-    return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), tuple(cells), (1, 1),
-                    others=attention_map.others)
-
-
-def picture_behind(record: AttentionRecord, view: View, opacity: float) -> GridPicture:
-    """Return the record's picture to draw behind the thumbnails. Raises ValueError for a record of text."""
-    tokens = record[view.kind].keys
-    if record.picture is None:
-        raise ValueError("expected a record of a picture, got one of text; draw its overview instead")
-    boxes = [box for box in tokens.boxes if box is not None]
-    covered = (max(box.right for box in boxes), max(box.bottom for box in boxes))
-    return GridPicture(smaller(record.picture), scale_of(record[view.kind], view.token or 0)[1], covered, opacity)
+        shares = np.round(255 * glow.shares_of(rows[:, of], even, most)).astype(np.uint8)
+        cells.append(np.pad(shares, ((0, 0), (1, 0)))[:, patch])
+    return (Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), tuple(cells), (1, 1),
+                     others=attention_map.others),
+            GridPicture(smaller(patches.picture), most, (right, bottom), opacity))
 
 
 def smaller(picture: np.ndarray, side: int = SMALL) -> np.ndarray:

@@ -6,7 +6,7 @@ stranger's file (viz/export/handout/files.py). `from_record.py` makes them from 
 """
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -23,6 +23,7 @@ from clearhead.viz.style.format import (
     TICKS,
     format_change,
     format_number,
+    format_share,
     format_signed,
     format_weight,
     head_label,
@@ -340,16 +341,13 @@ class Patches:
     picture: np.ndarray            # uint8 (height, width, 3)
     texts: tuple[str, ...]         # each token's label
     boxes: np.ndarray              # float32 (token, 4): left, top, right, bottom as shares; NaN if not a patch
-    places: tuple[int, ...]        # row · columns + column of each patch; -1 for [CLS], registers and text
-    grid: tuple[int, int]          # rows and columns of patches
     label: str = ""                # the picture's alternative text
+    alone: bool = True             # whether the other tokens are few, such as [CLS], and shown beside the picture
 
     def __post_init__(self) -> None:
-        require(_is_pixels(self.picture, SIDE) and min(self.grid) > 0 and max(self.grid) <= 1024)
+        require(_is_pixels(self.picture, SIDE))
         require((self.boxes.shape, self.boxes.dtype) == ((len(self.texts), 4), np.float32))
-        require(len(self.places) == len(self.texts) and min(self.places) >= -1
-                and max(self.places) < self.grid[0] * self.grid[1])
-        patches = self.boxes[np.array(self.places) >= 0]
+        patches = self.boxes[~np.isnan(self.boxes).all(1)]
         require(bool(len(patches) and (patches >= 0).all() and (patches <= 1).all()
                      and (patches[:, :2] < patches[:, 2:]).all()))
 
@@ -406,15 +404,18 @@ class Image:
     opacity: float = glow.OPACITY        # opacity of the colours, 0 to 1
     hidden: Sequence[int] = ()           # tokens hidden as keys
     outlined: Sequence[int] = ()         # marked tokens
+    chosen: int | None = None            # the patch that a word in focus looks at
+    parts: Mapping[str, float] = field(default_factory=dict)   # what the row divides into: {name: share}
     says: str = ""                       # a sentence over the picture; "" for the default
     notes: tuple[str, ...] = ()          # sentences below the picture on paper
 
     component = "picture_view"
 
     def __post_init__(self) -> None:
-        named = {*self.hidden, *self.outlined, *([] if self.focus is None else [self.focus])}
+        named = {*self.hidden, *self.outlined, *{self.focus, self.chosen} - {None}}
         require(len(self.values.numbers) == len(self.patches.texts) and 0 <= self.opacity <= 1)
         require(named <= set(range(len(self.patches.texts))))
+        require(all(0 <= share <= 1 + ROW_SUM_TOLERANCE for share in self.parts.values()))
 
     def caption(self) -> str:
         """Describe the picture and the numbers drawn over it, listing the largest."""
@@ -432,11 +433,12 @@ class Image:
         """Return the messages: the picture and its patches; and the numbers with the selection. frozen: disable
         selection, because without a server other tokens' rows are unavailable."""
         patches, values = self.patches, self.values
-        body = constants("picture") | {"colours": COLOURS, "texts": list(patches.texts), "places": list(patches.places),
-                                       "grid": list(patches.grid), "label": patches.label, "frozen": frozen,
-                                       "height": height}
+        body = constants("picture") | {"colours": COLOURS, "texts": list(patches.texts), "label": patches.label,
+                                       "alone": patches.alone, "frozen": frozen, "height": height}
         state = self._facts() | {
-            "name": values.name, "kind": values.kind, "ticks": values.ticks, "focus": self.focus,
+            "name": values.name, "kind": values.kind, "ticks": values.ticks,
+            "focus": self.focus if self.chosen is None else self.chosen,
+            "parts": [[name, share, format_share(share, 0)] for name, share in self.parts.items()],
             "opacity": self.opacity, "hidden": list(self.hidden), "outlined": list(self.outlined),
             "steps": np.rint(255 * values.shares).astype(int).tolist()}
         return (message("body", room, body, {"picture": patches.picture, "boxes": patches.boxes}),

@@ -119,9 +119,14 @@ def what_it_reads(model: str) -> frozenset[str]:
     except UserError:
         offer = sources.catalogue().get(model)
         return frozenset({"picture" if offer is not None and offer.pictures else "text"})
-    if "image" not in sides or "prompt" in sides:   # pages ask vision–language models with texts alone
+    if "image" not in sides:
         return frozenset({"text"})
     return frozenset({"picture", "text"} if "text" in sides else {"picture"})
+
+
+def answers_about(model: str) -> bool:
+    """Return whether a model on this disk answers a question about a picture."""
+    return is_here(model) and "prompt" in sources.locate(model).reads
 
 
 def is_unknown(model: str) -> bool:
@@ -157,7 +162,8 @@ def fit_question(page: PageContext) -> None:
         _PICTURE.value = state.image
         page.correct(image=None)
     # swap the default texts for each other, or for a sentence whose words a small model knows
-    plain, compared = State().text, WORDS["compared"]
-    if page.text in (plain, compared):
-        reads_both = pictured and "text" in what_it_reads(page.model)
-        page.correct(text=compared if reads_both else example_of(page.model) or plain)
+    plain, compared, question = State().text, WORDS["compared"], WORDS["question"]
+    if page.text in (plain, compared, question):
+        asks, both = pictured and answers_about(page.model), pictured and "text" in what_it_reads(page.model)
+        page.correct(text=example_of(page.model) or (question if asks else compared if both else plain))
+        page.correct(chat=asks and "chat" in sources.locate(page.model).reads)

@@ -15,7 +15,7 @@ from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import bind, most_megabytes, text_value
 from clearhead.viz.widgets.fragment import FETCHING, errors_as_sentences, is_here, show_fetching
-from clearhead.viz.widgets.picture import picture_widgets, what_it_reads
+from clearhead.viz.widgets.picture import answers_about, picture_widgets, what_it_reads
 from clearhead.viz.widgets.upload import take
 
 WORDS = strings("frame")
@@ -102,14 +102,16 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
 
 
 def _text_widgets(page: PageContext, text: str) -> None:
-    """Draw the text with examples; for a picture, the texts to compare it with."""
+    """Draw the text with examples; for a picture, the question or the texts to compare it with."""
     beside = page.state.image is not None
-    st.text_area(WORDS["texts_beside" if beside else "text"], on_change=_from_widget, args=(page, "text"), height=110,
-                 help=WORDS["texts_help"] if beside else None, **text_value("ask_text", text))
+    asks = beside and answers_about(page.model)
+    st.text_area(WORDS["question" if asks else "texts_beside" if beside else "text"], on_change=_from_widget,
+                 args=(page, "text"), height=110, help=WORDS["texts_help"] if beside and not asks else None,
+                 **text_value("ask_text", text))
+    if _reads(page.model, "chat", False) and (asks or not beside):
+        st.toggle(WORDS["chat"], help=WORDS["chat_help"], **bind(page.set, "chat", page.state.chat, "ask_chat"))
     if beside:
         return
-    if _reads(page.model, "chat", False):
-        st.toggle(WORDS["chat"], help=WORDS["chat_help"], **bind(page.set, "chat", page.state.chat, "ask_chat"))
     known = {example.name: example for example in examples()}
     st.selectbox(WORDS["examples"], list(known), placeholder=WORDS["examples_pick"],
                  format_func=lambda name: known[name].title, **bind(

@@ -11,8 +11,8 @@ from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.capture.transformers_internals import processor_class, processor_class_of
 from clearhead.model.core import pictures
 from clearhead.model.core.models import ModelInput
-from clearhead.model.core.query import Progress, Query, UserError, first_line, with_arrays
-from clearhead.model.core.tokens import Tokens
+from clearhead.model.core.query import Box, Progress, Query, UserError, first_line, with_arrays
+from clearhead.model.core.tokens import PATCH, Tokens
 from clearhead.model.pretrained.files import blame, read_json
 from clearhead.model.pretrained.inputs import check_ids, framed, numbered, reading
 from clearhead.model.pretrained.model import PretrainedModel
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 AS_PROMPT = "All ids are read as a prompt, which this model reads in another way than its answer."
 UNPLACED = "The text itself has tokens of pictures, so that it is not known which of them lie in the picture."
-PATCH = "▦"   # starts the name of a token that lies in the picture
 
 
 def open_reader(folder: Path, config: "Config") -> "ProcessorMixin":
@@ -194,7 +193,8 @@ class PromptModel(PretrainedModel):
             except Unsupported as error:
                 self.measured[size] = Measured(note=f"Where the image tokens of {self.card.title} lie in the picture "
                                                     f"is not measured: {error}.")
-        return self.measured[size]
+        found, image = self.measured[size], getattr(self.network.config, "image_token_id", None)
+        return found if found.ids or image is None else found._replace(ids=frozenset((image,)))
 
 
 def _with_ids(tensors: "dict[str, Tensor]", ids: Sequence[int], places: list[int]) -> "dict[str, Tensor]":
@@ -208,14 +208,17 @@ def _with_ids(tensors: "dict[str, Tensor]", ids: Sequence[int], places: list[int
 
 
 def _placed(tokens: Tokens, found: Measured, prompt: int) -> Tokens:
-    """Return the tokens with their places, and names by row and column of those that have one."""
+    """Return the tokens with their places, and image tokens named by row and column, or by number without a place."""
     mine = [token for token, number in enumerate(tokens.ids[:prompt]) if number in found.ids]
-    if len(mine) != len(found.places) or not any(found.places):
+    places = found.places or (None,) * len(mine)
+    if len(mine) != len(places):
         return tokens
-    known = dict(zip(mine, found.places, strict=True))
-    places = [known.get(token) for token in range(len(tokens))]
-    several = any(each.layer for each in places if each)
-    name = lambda each: f"{PATCH}{str(each.layer + 1).translate(SUBSCRIPT) * several} {each.row},{each.column}"
-    return replace(tokens, boxes=tuple(each and each.box for each in places),
-                   texts=tuple(name(each) if each else text for each, text in zip(places, tokens.texts, strict=True)),
-                   special=tuple(own and not each for each, own in zip(places, tokens.special, strict=True)))
+    several, texts, boxes = any(each and each.layer for each in places), [*tokens.texts], dict[int, Box]()
+    for number, (token, each) in enumerate(zip(mine, places, strict=True)):
+        texts[token] = f"{PATCH} {number}"
+        if each is not None:
+            texts[token] = f"{PATCH}{str(each.layer + 1).translate(SUBSCRIPT) * several} {each.row},{each.column}"
+            boxes[token] = each.box
+    return replace(tokens, texts=tuple(texts), boxes=tuple(map(boxes.get, range(len(tokens)))) if boxes else (),
+                   special=tuple(own and token not in boxes for token, own in enumerate(tokens.special)),
+                   segments=tuple(-1 if token in mine else own for token, own in enumerate(tokens.segments)))

@@ -80,8 +80,10 @@ function viewOf(root) {
     return (index, left, top, side) => {
       const [wide, high] = [small.width, small.height].map((each) => (each * side) / longer);
       const steps = cells.values.subarray(index * count, (index + 1) * count);
-      drawOver(pen, small, canvasOfSteps(steps, grid, [colours.glow]), opacity, [wide, high],
-        [wide * covered[0], high * covered[1]], [left + (side - wide) / 2, top + (side - high) / 2]);
+      const corner = [left + (side - wide) / 2, top + (side - high) / 2];
+      const patches = () => pen.drawImage(canvasOfSteps(steps, grid, colours.glow), ...corner, wide * covered[0],
+        high * covered[1]);
+      drawOver(pen, small, opacity, [wide, high], patches, corner);
     };
   }
 

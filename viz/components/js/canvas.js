@@ -158,36 +158,35 @@ export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
 
 /**
  * Draw one pixel per patch on a canvas, to be stretched over the picture.
- * @param {ArrayLike<number>} numbers  colour steps (row, column); negative ones use the second list of colours
+ * @param {ArrayLike<number>} numbers  colour steps (row, column)
  * @param {number[]} shape  rows and columns
- * @param {string[][]} lists  colours of positive and of negative steps, #rrggbbaa
+ * @param {string[]} colours  of the steps, #rrggbbaa
  * @returns {HTMLCanvasElement}
  */
-export function canvasOfSteps(numbers, [rows, columns], [colours, below]) {
+export function canvasOfSteps(numbers, [rows, columns], colours) {
   const [canvas, pen] = smallCanvas(columns, rows);
   for (let at = 0; at < rows * columns; at++) {
-    pen.fillStyle = (numbers[at] < 0 ? below : colours)[Math.abs(numbers[at])];
+    pen.fillStyle = colours[numbers[at]];
     pen.fillRect(at % columns, Math.floor(at / columns), 1, 1);
   }
   return canvas;
 }
 
 /**
- * Draw the dimmed picture and, over the area that has patches, their colours (viz/style/glow.py).
+ * Draw the dimmed picture and, over it, the colours of its patches (viz/style/glow.py).
  * @param {CanvasRenderingContext2D} pen
  * @param {HTMLCanvasElement} picture
- * @param {HTMLCanvasElement} shares  see canvasOfSteps()
  * @param {number} opacity
  * @param {number[]} size  width and height of the picture
- * @param {number[]} covered  width and height of the area with patches
+ * @param {() => void} colours  draws the patches
  * @param {number[]} [corner]  upper left corner of the picture
  */
-export function drawOver(pen, picture, shares, opacity, [wide, high], [right, bottom], [x, y] = [0, 0]) {
+export function drawOver(pen, picture, opacity, [wide, high], colours, [x, y] = [0, 0]) {
   pen.imageSmoothingEnabled = wide < 4 * picture.width;
   pen.drawImage(picture, x, y, wide, high);
   pen.imageSmoothingEnabled = false;
   pen.globalAlpha = opacity;
-  pen.drawImage(shares, x, y, right, bottom);
+  colours();
   pen.globalAlpha = 1;
 }
 

@@ -1,11 +1,11 @@
 // A picture with its patches. Hovering and keyboard movement stay in the browser; only a choice is sent, as {token}.
-import { barOf, canvasOf, canvasOfPicture, canvasOfSteps, drawOver, rule, STEPS, strike,
-  STRUCK } from "../js/canvas.js";
+import { barOf, canvasOf, canvasOfPicture, drawOver, STEPS, strike, STRUCK } from "../js/canvas.js";
 import { explored } from "../js/input.js";
 import { button, div, fill, framed, heightFor, node, place, scaleBar, span, table, tooltip,
   within } from "../js/shared.js";
 
 const LINES = 7;   // smallest patch, in pixels, with grid lines
+const GAP = 0.02;   // share of the picture's sides between two copies of it
 const NARROW = 420;   // width in pixels below which the sentence always has two lines, so that adjacent pictures align
 
 /**
@@ -23,7 +23,7 @@ function viewOf(root) {
   const sentence = div(root, "say"), chips = div(root, "chips"), board = div(root, "board");
   const canvas = node("canvas", board), outlines = div(board);
   const [over, from] = ["mark over", "mark from"].map((name) => div(board, name));
-  const legend = div(root, "legend"), unseen = div(root, "unseen");
+  const parts = div(root, "parts"), legend = div(root, "legend"), unseen = div(root, "unseen");
   /** @type {[number, number]} */
   let size;
   let body, state, patches, special, reached, pictures = {};
@@ -33,13 +33,13 @@ function viewOf(root) {
   canvas.role = "img";
 
   const box = (token) => body.boxes.values.subarray(4 * token, 4 * token + 4);
-  const isPatch = (token) => body.places[token] >= 0, name = (token) => body.texts[token];
+  const isPatch = (token) => box(token)[0] >= 0, name = (token) => body.texts[token];   // NaN is not
 
   function build(read) {
     body = read;
     patches = [...body.texts.keys()].filter(isPatch);
     chips.replaceChildren();
-    special = [...body.texts.keys()].filter((token) => !isPatch(token)).map((token) => {
+    special = [...body.texts.keys()].filter((token) => body.alone && !isPatch(token)).map((token) => {
       const chip = Object.assign(button(chips, "chip"), { disabled: body.frozen });
       const swatch = span(chip, "swatch");
       span(chip, "name", name(token));
@@ -57,6 +57,7 @@ function viewOf(root) {
     drawPicture();
     drawChips();
     drawMarks();
+    drawParts();
     drawLegend();
     say();
     const words = body.text, said = { name: state.name, label: body.label, patches: patches.length };
@@ -65,47 +66,43 @@ function viewOf(root) {
     root.dataset.drawn = `${state.name} ${state.focus ?? ""}`;
   }
 
-  // Return the patches' colour steps in grid order.
-  function stepsInGrid() {
-    const [rows, columns] = body.grid, steps = new Int16Array(rows * columns);
-    body.places.forEach((at, token) => { if (at >= 0) steps[at] = state.steps[token]; });
-    return steps;
-  }
-
-  // Return the area covered by patches in canvas pixels; a picture may be slightly wider.
-  function covered() {
-    const side = (corner) => Math.max(...patches.map((token) => box(token)[corner]));
-    return [side(2) * canvas.width, side(3) * canvas.height];
+  // Return a token's box in canvas pixels: left, top, width, height.
+  function spot(token) {
+    const { width, height } = canvas, sides = box(token).map((side, at) => Math.round(side * (at % 2 ? height : width)));
+    return [sides[0], sides[1], sides[2] - sides[0], sides[3] - sides[1]];
   }
 
   function drawPicture() {
-    const { opacity } = state, pen = canvasOf(canvas, ...size), [right, bottom] = covered();
+    const { opacity } = state, pen = canvasOf(canvas, ...size);
     if (pictures.of !== body || pictures.opacity !== opacity) {
       pictures = { of: body, opacity, canvas: canvasOfPicture(body.picture, opacity) };
     }
     const { glow, below } = body.colours;
-    drawOver(pen, pictures.canvas, canvasOfSteps(stepsInGrid(), body.grid, [glow, below]), opacity,
-      [canvas.width, canvas.height], [right, bottom]);
-    const [wide, high] = [right / body.grid[1], bottom / body.grid[0]];
+    drawOver(pen, pictures.canvas, opacity, [canvas.width, canvas.height], () => {
+      for (const token of patches) {
+        pen.fillStyle = (state.steps[token] < 0 ? below : glow)[Math.abs(state.steps[token])];
+        pen.fillRect(...spot(token));
+      }
+    });
     Object.assign(pen, { globalAlpha: 0.14, strokeStyle: "#ffffff", lineWidth: 1 });
-    if (Math.min(...size) / Math.max(...body.grid) >= LINES) rule(pen, [wide, high], [right, bottom]);
+    for (const [x, y, wide, high] of patches.map(spot)) {
+      if (Math.min(wide, high) >= LINES) pen.strokeRect(x - 0.5, y - 0.5, wide, high);
+    }
     pen.globalAlpha = 1;
-    for (const token of state.hidden.filter(isPatch)) cover(pen, box(token));
+    for (const token of state.hidden.filter(isPatch)) cover(pen, spot(token));
     if (state.kind !== "signed") return;
     for (const token of patches.filter((each) => state.steps[each] <= -STRUCK * STEPS)) {
-      const [left, top] = box(token);
-      strike(pen, left * canvas.width, top * canvas.height, wide, high, "#ffffff");
+      strike(pen, ...spot(token), "#ffffff");
     }
   }
 
   // Draw a hidden patch: covered and crossed out.
-  function cover(pen, [left, top, right, bottom]) {
-    const [x, y, r, b] = [left * canvas.width, top * canvas.height, right * canvas.width, bottom * canvas.height];
+  function cover(pen, [x, y, wide, high]) {
     pen.fillStyle = "#000000";
-    pen.fillRect(x, y, r - x, b - y);
+    pen.fillRect(x, y, wide, high);
     pen.strokeStyle = "#ffffff";
     pen.lineWidth = 1.5 * (devicePixelRatio || 1);
-    pen.stroke(new Path2D(`M${x} ${y}L${r} ${b}M${r} ${y}L${x} ${b}`));
+    pen.stroke(new Path2D(`M${x} ${y}l${wide} ${high}M${x + wide} ${y}l${-wide} ${high}`));
   }
 
   // Draw the tokens that are not patches as buttons in their colours.
@@ -132,6 +129,16 @@ function viewOf(root) {
     for (const token of state.outlined.filter(isPatch)) around(div(outlines, "mark outlined"), token);
   }
 
+  // Draw what the row divides into as a bar, with names and shares below.
+  function drawParts() {
+    parts.replaceChildren();
+    const bar = div(parts), names = div(parts, "names");
+    for (const [part, share, written] of state.parts) {
+      div(bar, "share").style.flexGrow = share;
+      span(names, "", `${part} ${written}`);
+    }
+  }
+
   function drawLegend() {
     legend.hidden = state.kind === "none";
     if (legend.hidden) return;
@@ -149,19 +156,20 @@ function viewOf(root) {
       .map((token) => [name(token), state.facts[token].map((fact) => fact.join(" ")).join(", ")]));
   }
 
-  function at(event) {
-    const [x, y] = within(board, event).map((each, axis) => each / size[axis]);
+  const at = (event) => patchAt(within(board, event).map((each, axis) => each / size[axis]));
+
+  function patchAt([x, y]) {
     return patches.find((token) => {
       const [left, top, right, bottom] = box(token);
       return x >= left && x < right && y >= top && y < bottom;
     });
   }
 
-  function beside(token, [right, down]) {
-    const [rows, columns] = body.grid, from = body.places[isPatch(token) ? token : patches[0]];
-    const row = Math.floor(from / columns) + down, column = (from % columns) + right;
-    const inside = row >= 0 && row < rows && column >= 0 && column < columns;
-    return body.places.indexOf(inside ? row * columns + column : from);
+  function beside(token, step) {
+    const from = isPatch(token) ? token : patches[0], [left, top, right, bottom] = box(from);
+    // just behind the edge in the direction of the step, with a gap between two copies of the picture
+    const [x, y] = step.map((way, axis) => way * ([right - left, bottom - top][axis] / 2 + GAP));
+    return patchAt([(left + right) / 2 + x, (top + bottom) / 2 + y]) ?? from;
   }
 
   // without a pointer, the patch reached with the keyboard stays framed

@@ -22,7 +22,8 @@ def plan_of(shown: "Image", paper: Paper) -> PicturePlan:
     large, shares, signed = enlarged(picture), values.shares, values.kind == "signed"
     drawn = glow.over(large, glow.spread(shares, patches.boxes, large.shape[:2]))
     high, wide = picture.shape[:2]
-    size = min(WIDE, paper.step * max(patches.grid)) / max(high, wide)
+    least = np.nanmin(patches.boxes[:, 2:] - patches.boxes[:, :2])
+    size = min(WIDE, paper.step / least) / max(high, wide)
     width, height = size * wide, size * high
     placed = patches.boxes * (width, height, width, height)
 

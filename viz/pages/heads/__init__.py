@@ -17,7 +17,7 @@ from clearhead.model.core.view import View
 from clearhead.viz.app.examples import Example, example_for, other_twin, word_at
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Number, Switch, counted, position
-from clearhead.viz.pages.heads import explorer
+from clearhead.viz.pages.heads import answers, explorer
 from clearhead.viz.pages.heads.explorer import displayed, edited, of_picture
 from clearhead.viz.pages.heads.introduction import introduce, tour_button, tour_card
 from clearhead.viz.pages.heads.prediction import PREDICT, covered_head, is_covered, score_panel, start_button
@@ -59,6 +59,7 @@ WORD_SECONDS = 0.7   # seconds per word of a playing translation
 def render(page: PageContext) -> None:
     """Draw the page."""
     introduced = introduce(page)
+    answers.write(page)
     record = page.record()
     _warnings(page, record)
     fragment(page, _picture, not introduced)
@@ -145,6 +146,8 @@ def _picture(page: PageContext, tour: bool) -> None:
     measures, claims = desk.cached(question), [explorer.pair_claim(record[view.kind], view, view.pair), *of_twin] if (
         view.pair) else explorer.picture_claims(record, view) if of_picture(record, view) else [
             explorer.row_claim(record, view)]
+    if of_picture(record, view) and record[view.kind].keys.of_picture:
+        claims = [*answers.claims(record, view), *claims[:1] * bool(view.pair)]
     if not page.present:   # presenting leaves more room for the picture
         with flex_row("center", gap="small", key="heads-lead"):
             st.markdown(claims.pop(0), width="content")
@@ -186,7 +189,8 @@ def _runs(record: AttentionRecord) -> bool:
 
 def _sections(page: PageContext, record: AttentionRecord) -> list[str]:
     """Return the names of the sections for this kind of model; while presenting, only the one in the address."""
-    of_model = {"pictures": record.picture is not None, "translate": Kind.CROSS in record.kinds,
+    of_model = {"pictures": record.picture is not None and record.maps[0].keys.grid is not None,
+                "translate": Kind.CROSS in record.kinds and record.picture is None,
                 "next_word": record.kinds == (Kind.CAUSAL,), "circuits": True}
     return [name for name, module in SECTIONS.items() if _runs(record) and of_model[module]
             and (not page.present or name == page["section"])]
@@ -219,6 +223,9 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
     example = _example(page)
     # Compare measures no difference of signed heads
     asks = _runs(record) and not record[view.kind].signed
+    if asks and of_picture(record, view) and record[view.kind].keys.of_picture:
+        answers.what_if(page, record, view)
+        return
     ways: dict[str, dict] = {"silenced": edited("zero")} if asks else {}
     if asks and of_picture(record, view) and record[view.kind].keys.place(view.token or 0) is not None:
         ways["hidden"] = edited("hide") | {"hidden": view.token}

@@ -28,13 +28,14 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.page_controls import Number, Switch, Words
 from clearhead.viz.app.state import complete_view, tenth_weight
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
-from clearhead.viz.components.from_record import grid_of, head_of, image_of, patch_name, picture_behind, rows_overview
+from clearhead.viz.components.from_record import grid_of, head_of, image_of, patch_name, rows_over_picture
 from clearhead.viz.components.head_grid import GridEvent, head_grid
 from clearhead.viz.components.head_view import head_view
 from clearhead.viz.components.picture import Head, HeadValues, Image
 from clearhead.viz.components.picture_view import picture_view
 from clearhead.viz.components.slider import slider
 from clearhead.viz.components.token_strip import token_strip
+from clearhead.viz.pages.heads import answers
 from clearhead.viz.pages.heads.prediction import marked_cells
 from clearhead.viz.style import glow
 from clearhead.viz.style.format import (
@@ -89,9 +90,8 @@ def displayed(page: PageContext) -> tuple[AttentionRecord, View]:
 
 
 def of_picture(record: AttentionRecord, view: View) -> bool:
-    """Return whether the tokens of this kind are patches of a picture."""
-    return record.picture is not None and record[view.kind].queries.grid is not None
-
+    """Return whether this kind looks at patches of a picture."""
+    return record.picture is not None and bool(record[view.kind].keys.patches)
 
 
 def offer_head(page: PageContext, attention_map: AttentionMap, view: View) -> None:
@@ -115,6 +115,9 @@ def sentence(page: PageContext, record: AttentionRecord, view: View, hidden: boo
     would reveal the answer."""
     attention_map = record[view.kind]
     kind_choice(page, record, view)
+    if attention_map.keys.of_picture:
+        answers.words(page, record, view)
+        return
     if of_picture(record, view):
         if view.lens != "picture":   # otherwise the open head is one
             patch_strip(record, view, key="strip-picture", on_event=lambda event: page.set(token=event.token))
@@ -146,7 +149,7 @@ def grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadM
     with flex_row("center", gap="small"):
         heading(WORDS["grid"], width="content")
         if view.lens == "picture":
-            overview, behind = rows_overview(attention_map, view), picture_behind(record, view, page["opacity"])
+            overview, behind = rows_over_picture(record, view, page["opacity"])
         else:   # a wait is drawn in this row, so that it moves no figure
             overview = page.ask(OverviewQuery(page.query(), view.kind), height=0)
         st.caption(WORDS["grid_click"] if order == "layer" else WORDS("grid_sorted", by=orders[order]), width="content")
@@ -217,7 +220,9 @@ def open_head(page: PageContext, record: AttentionRecord, view: View, measures: 
         export_menu(page, record, view)
     if view.lens == "picture":
         image = replace(image_of(record, view), patches=named_patches(record, view), opacity=page["opacity"])
-        picture_view(image, height=PICTURE, key="head-picture", on_event=lambda event: page.set(token=event.token))
+        choose = answers.chosen(page, view)
+        picture_view(image, height=PICTURE, key="head-picture", on_event=lambda event: choose(
+            view.token, event.token) if record[view.kind].keys.of_picture else page.set(token=event.token))
         return image
     guess = marked_cells(page, record, view)
     shown = head_of(record, replace(view, pair=None) if guess else view)
@@ -264,6 +269,8 @@ def _display(page: PageContext, record: AttentionRecord, view: View, measures: H
         slider(WORDS["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
                key="slider-keep", turn=lambda share: choose(keep=share))
         if view.lens == "picture":
+            if record[view.kind].keys.of_picture:
+                toggle(WORDS["hide_sinks"], choose, "hide_sinks", view.hide_sinks)
             slider_for(page, "opacity", WORDS["opacity"], OPACITIES, say=lambda share: format_share(share, 0))
         toggle(WORDS["renormalise"], choose, "renormalise", view.renormalise)
         if Kind.CROSS in record.kinds:

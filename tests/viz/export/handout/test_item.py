@@ -81,8 +81,8 @@ def test_invalid_heads_are_refused(name):
 
 BEYOND = {"grid": {"order": [[9999, 0, 0.5]], "rank_badges": [[0, 9999, 1]], "overview__masked_out": [[9, 9]],
                    "overview__pool": [0, 1]},
-          "picture": {"focus": 9999, "hidden": [9999], "outlined": [-1], "patches__places": [0] * 25, "opacity": 2,
-                      "values__even": 0, "values__kind": "other", "patches__grid": [10**9, 10**9]},
+          "picture": {"focus": 9999, "hidden": [9999], "outlined": [-1], "chosen": 9999, "opacity": 2,
+                      "values__even": 0, "values__kind": "other", "parts": {"x": 2}},
           "photos": {"behind__most": 0, "behind__covered": [0, 1]}, "coloured": {"values__bound": -1}}
 
 

@@ -261,7 +261,7 @@ BOXES = np.array([[np.nan] * 4, [0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
 
 def plan_of(numbers, kind="signed", hidden=()):
     values = PatchValues(np.array(numbers, np.float32), "a head", "a number", kind)
-    patches = Patches(np.full((10, 20, 3), 90, np.uint8), ("[CLS]", "a", "b"), BOXES, (-1, 0, 1), (1, 2))
+    patches = Patches(np.full((10, 20, 3), 90, np.uint8), ("[CLS]", "a", "b"), BOXES)
     return Shown(patches, values, hidden=hidden).plan(Paper())
 
 

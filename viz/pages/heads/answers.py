@@ -1,0 +1,167 @@
+"""What Heads shows of a model that answers a question about a picture: its answer, the words to click, sentences on the
+open head's row, and how the answer changes with a region hidden or the head silenced."""
+from collections.abc import Callable
+from dataclasses import fields, replace
+
+import numpy as np
+import streamlit as st
+
+from clearhead.model import sources
+from clearhead.model.core import heads, pictures
+from clearhead.model.core.picture_rows import answer_start, visual_sinks
+from clearhead.model.core.query import Query, Silence, isolated
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.tokens import PATCH, SPECIAL, Tokens
+from clearhead.model.core.view import View
+from clearhead.model.studies.predictions import ContinuationQuery, NextWordQuery, distribution
+from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.session import Kept, session
+from clearhead.viz.components.from_record import patch_name, row_name
+from clearhead.viz.components.token_strip import token_strip
+from clearhead.viz.style.format import format_share, format_weight, head_label, token_label
+from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.widgets.layout import flex_row, heading, note
+
+WORDS = strings("answers")
+
+WRITES = 20     # most tokens that a model writes before it is asked to go on
+COMPARED = 8    # most tokens of two answers that are compared
+NAMED = 3       # most words and patches in a sentence
+SMALL = 220     # width in pixels of an edited picture
+
+# the question whose answer was stopped, and the one to be written on
+_STOPPED, _MORE = Kept[Query | None](None), Kept[Query | None](None)
+# the last question that was asked again: the record's query, the changed one, and the change in words
+_AGAIN = Kept[tuple[Query, Query, str] | None](None)
+
+
+def write(page: PageContext) -> None:
+    """Let a model that reads pictures with questions write its answer, unless it has or was stopped."""
+    if page.state.image is None or "prompt" not in sources.locate(page.model).reads:
+        return
+    query, place = page.query(), st.empty()
+    if query != _MORE.value and (query.continuation or query == _STOPPED.value):
+        return
+    with place.container(), flex_row("center", gap="small"):
+        st.caption(WORDS("writing", most=WRITES), width="content")
+        st.button(WORDS["stop"], key="answer-stop", on_click=_stop, args=(query,))
+        written = page.ask(ContinuationQuery(query, WRITES), height=0)
+    page.correct(continuation=query.continuation + written)
+    place.empty()
+
+
+def _stop(query: Query) -> None:
+    _MORE.put(None)
+    _STOPPED.put(query)
+
+
+def words(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """Draw the question and the answer as a strip, with one element for all from the first to the last token of the
+    picture. A word of the answer is the row that writes it."""
+    tokens, start = record[view.kind].queries, answer_start(record, record[view.kind])
+    own = tokens.of_picture or (-1,)
+    shown = [token for token in range(len(tokens)) if not own[0] < token <= own[-1]]
+    rows = [token - (token >= start) for token in shown]
+    kept = {each.name: tuple(getattr(tokens, each.name)[token] for token in shown) for each in fields(Tokens)
+            if each.name != "boxes"}
+    kept["texts"] = tuple(f"{PATCH} × {len(own)}" if token == own[0] else tokens.texts[token] for token in shown)
+    here = own[0] if view.token in tokens.of_picture else view.token
+    # the last token of the prompt and the first of the answer are one row
+    focus = max((place for place, row in enumerate(rows) if row == here), default=None)
+    choose = chosen(page, view)
+    token_strip(Tokens(**kept), focus=focus, pairs=False, key="strip", on_event=lambda event: choose(
+        None if event.token is None else rows[event.token], view.pair and view.pair[1]))
+    with flex_row("center", gap="small"):
+        wrote = len(record.query.continuation)
+        st.caption(WORDS("wrote", count=wrote), width="content")
+        if not (page.present or (wrote and tokens.special[-1])):
+            st.button(WORDS("more", most=WRITES), key="answer-more", on_click=_MORE.put, args=(record.query,))
+
+
+def chosen(page: PageContext, view: View) -> Callable[[int | None, int | None], None]:
+    """Return the handler that puts a row and a patch into focus; None for neither."""
+    return lambda row, patch: page.set(head=view.head_id, token=row, pair=None if row is None or patch is None
+                                       else (row, patch))
+
+
+def claims(record: AttentionRecord, view: View) -> list[str]:
+    """Return Markdown sentences on the open head's row in focus, and on the words that look at the chosen patch."""
+    attention_map, token = record[view.kind], view.token or 0
+    keys, weights = attention_map.keys, heads.weights(attention_map.layer(view.layer), view.head).astype(np.float64)
+    name = lambda key: escape_markdown(isolated(patch_name(keys, key)))
+    half, own = looked_at(keys, weights[token]), weights[token, list(keys.patches)]
+    facts = {"from": escape_markdown(row_name(record, attention_map, token)), "half": len(half), "size": len(own),
+             "to": name(half[0]), "weight": format_weight(own.max()), "picture": format_share(own.sum(), 0)}
+    said = [WORDS("most", head=head_label(*view.head_id), **facts)]
+    if view.pair is not None:
+        looking = [query for query in np.argsort(-weights[:, view.pair[1]], kind="stable").tolist()
+                   if query not in attention_map.queries.of_picture]
+        said.append(WORDS("at", to=name(view.pair[1]), list=", ".join(
+            f"{token_label(attention_map.queries, query)} **{format_weight(weights[query, view.pair[1]])}**"
+            for query in looking[:NAMED])))
+    sinks = np.flatnonzero(visual_sinks(attention_map, attention_map.layer(view.layer), view.head)).tolist()
+    if sinks:
+        said.append(WORDS("sinks", list=", ".join(map(name, sinks[:NAMED])), more=max(0, len(sinks) - NAMED)))
+    return said
+
+
+def looked_at(keys: Tokens, weights: np.ndarray) -> list[int]:
+    """Return the fewest patches that together have half of a row's weight on the picture. weights: (key)."""
+    order = sorted(keys.patches, key=lambda patch: -weights[patch])
+    sums = np.cumsum(weights[order])
+    return order[:int(np.searchsorted(sums, sums[-1] / 2)) + 1]
+
+
+def what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """Draw the buttons that ask again, and how the answer changed."""
+    attention_map, plain = record[view.kind], replace(record.query, continuation=())
+    keys, layer = attention_map.keys, attention_map.layer(view.layer)
+    patches = [view.pair[1]] if view.pair else looked_at(keys, heads.row_weights(layer, view.token or 0)[view.head])
+    label = WORDS("around", patch=patch_name(keys, patches[0])) if view.pair else WORDS("half", count=len(patches))
+
+    def hide() -> None:
+        picture = pictures.find(record.query.image or "")
+        content = pictures.greyed(picture, [box for patch in patches if (box := keys.boxes[patch])], bool(view.pair))
+        edited = pictures.keep(content, picture.name, session().id)
+        _AGAIN.put((record.query, replace(plain, image=edited.sha256), label))
+
+    silenced = replace(plain, edits=frozenset({Silence(view.kind, *view.head_id)}))
+    with flex_row("center", gap="small", key="heads-what-if"):
+        heading(strings("heads")["what_if"], width="content")
+        st.button(label, key="ask-hidden", icon=":material/visibility_off:", on_click=hide)
+        if record.verification.status in ("verified", "computed"):
+            st.button(WORDS["silence"], key="ask-silenced", icon=":material/volume_off:", on_click=_AGAIN.put, args=(
+                (record.query, silenced, WORDS("silenced", head=head_label(*view.head_id))),))
+    if _AGAIN.value is not None and _AGAIN.value[0] == record.query and record.query.continuation:
+        _changed(page, *_AGAIN.value)
+
+
+def _changed(page: PageContext, asked: Query, edited: Query, change: str) -> None:
+    """Draw the answer before and after a change, with the probability of both."""
+    ids = asked.continuation[:COMPARED]
+    old, before, _ = _answer(page, replace(asked, continuation=()), ids)
+    _, now, _ = _answer(page, edited, ids)
+    new, after, written = _answer(page, edited, (), len(ids))
+    with flex_row("top", key="heads-changed"):
+        if edited.image != asked.image:
+            st.image(pictures.find(edited.image or "").encoded, width=SMALL)
+        with st.container():
+            st.markdown(WORDS("same" if written == ids else "other", change=change, old=escape_markdown(old),
+                              new=escape_markdown(new), before=format_share(before), now=format_share(now),
+                              after=format_share(after)))
+            note(WORDS["caution"])
+
+
+def _answer(page: PageContext, query: Query, ids: tuple[int, ...], most: int = 0) -> tuple[str, float, tuple[int, ...]]:
+    """Return an answer's text and probability, the product of those of its tokens, and its ids: these, or the most
+    probable ones, at most `most`. Each token is a pass, shared by answers that start in the same way."""
+    texts, share, done, number = "", 1.0, (), 0
+    while len(done) < (most or len(ids)):
+        word = page.ask(NextWordQuery(replace(query, continuation=done)), height=0)
+        number = word.ids[0] if most else ids[len(done)]
+        share, done = share * float(distribution(word.logits)[number]), (*done, number)
+        text = word.texts[word.ids.index(number)] if number in word.ids else "…"
+        texts += "" if SPECIAL.fullmatch(text) else text
+        if most and number in word.ends:
+            break
+    return texts.strip(), share, done
