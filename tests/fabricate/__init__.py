@@ -7,7 +7,7 @@ import numpy as np
 
 from clearhead.model.core.attention import Causal, Dense, Full
 from clearhead.model.core.heads import Overview, overview
-from clearhead.model.core.query import Hide, Kind, Query
+from clearhead.model.core.query import Box, Hide, Kind, Query
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Card, Layer, Verification
 from clearhead.model.core.tokens import Tokens, patch_tokens
 from clearhead.model.core.view import DisplayedHead, View, displayed_head
@@ -102,6 +102,31 @@ def pictured(rows: int = 4, columns: int = 6, heads: Sequence[int] = (3, 3), siz
         made = replace(made, maps=(hides,))
     return replace(made, picture=shades.reshape(rows * size, -1, 3),
                    query=Query("fake/model", "0" * 40, "", edits=edits, image=image or "ab" * 32))
+
+
+def prompted(sharp: float = 0.0) -> AttentionRecord:
+    """Create a record of a picture of 2 × 3 blocks of 20 pixels, each of its own colour, a question and an answer.
+
+    ▦₁ are the blocks; ▦₂ cuts the left third in 2 × 1 and does not see the rest; ▦ 6 has no place. `sharp` is
+    added to the key of ▦₁ 0,2 and to the queries behind the picture, which makes the patch a visual sink.
+    """
+    texts = ("<s>", *(f"▦₁ {row},{column}" for row in (0, 1) for column in range(3)), "▦ 6", "▦₂ 0,0", "▦₂ 1,0",
+             "Wh", "at", "?", "cat", "</s>")
+    blocks = [Box(column / 3, row / 2, (column + 1) / 3, (row + 1) / 2) for row in (0, 1) for column in range(3)]
+    boxes = (None, *blocks, None, *blocks[::3], *[None] * 5)
+    segments = tuple(0 if 10 <= place < 14 else -1 for place in range(15))
+    side = replace(tokens(texts, (0, 7, 14)), segments=segments, boxes=boxes)
+    made = patterned(side, heads=(2, 2), kind=Kind.CAUSAL)
+    layers = []
+    for each in made.maps[0].layers:
+        query, key = each.query.copy(), each.key.copy()
+        query[:, 10:] += sharp
+        key[:, 3] += sharp
+        layers.append(replace(each, query=query, key=key))
+    colours = np.arange(6, dtype=np.uint8).reshape(2, 3) * 40
+    picture = np.repeat(np.repeat(np.stack([colours, 255 - colours, colours // 2], -1), 20, 0), 20, 1)
+    return replace(made, maps=(replace(made.maps[0], layers=tuple(layers)),), picture=picture,
+                   query=Query("fake/model", "0" * 40, "What?", continuation=(13, 14), image="ab" * 32))
 
 
 def replace_mask(attention_map: AttentionMap, hidden: int) -> AttentionMap:

@@ -50,14 +50,14 @@ function viewOf(root) {
   function draw(now) {
     state = now;
     const [high, wide] = body.picture.shape;
-    const most = heightFor(board, body.height);
+    drawParts();
+    const most = heightFor(board, body.height) - parts.offsetHeight;
     const scale = Math.min(root.clientWidth / wide, most / high);
     size = [Math.floor(wide * scale), Math.floor(high * scale)];
     place(board, 0, 0, ...size);
     drawPicture();
     drawChips();
     drawMarks();
-    drawParts();
     drawLegend();
     say();
     const words = body.text, said = { name: state.name, label: body.label, patches: patches.length };
