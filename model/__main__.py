@@ -13,6 +13,7 @@ from clearhead.model import sources
 from clearhead.model.cli.atlas import atlas_command
 from clearhead.model.cli.circuits import circuits_command, lens_command, paths_command, why_command, writes_command
 from clearhead.model.cli.commands import (
+    ANSWER,
     JSON,
     MODEL,
     READ,
@@ -25,6 +26,7 @@ from clearhead.model.cli.commands import (
     limits_command,
     run,
     tell,
+    with_answer,
 )
 from clearhead.model.cli.heads import compare_command, score_command
 from clearhead.model.cli.studies import claims_command, coref_command, syntax_command, train_command
@@ -32,6 +34,7 @@ from clearhead.model.core import pictures, statistics
 from clearhead.model.core.files import refuse_overwriting
 from clearhead.model.core.query import NotOnDisk, UserError, isolated
 from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.tokens import PATCH
 
 PROBE_TEXT = "The animal didn't cross the street because it was too tired."
 EXIT = {"verified": 0, "reported": 3, "refused": 1}
@@ -55,6 +58,7 @@ def main() -> None:
         --pair it animal
     clearhead ask --model minilm --text "A book." --npz weights.npz
     clearhead ask --model dinov2-small --image cat.jpg --npz weights.npz
+    clearhead ask --model smolvlm --image cat.jpg --text "What is this?" --chat --answer 20
     clearhead verify minilm
     clearhead fetch smollm2
     """
@@ -82,18 +86,20 @@ def list_models(json_wanted: bool) -> None:
 
 @main.command()
 @MODEL
-@click.option("--text", help="What the model reads; with --image the texts that CLIP compares it with, a line each.")
+@click.option("--text", help="What the model reads; with --image a question, or the texts that CLIP compares it with, "
+                             "a line each.")
 @click.option("--image", type=READ, help="A picture, for models that read pictures: PNG, JPEG or WebP.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
 @click.option("--chat", is_flag=True, help="The text is a user's turn in the model's own chat template.")
 @click.option("--pair", nargs=2, metavar="FROM TO",
               help="Ranks all heads by the weight between two tokens: their texts, or positions such as @0.")
+@ANSWER
 @JSON
 @click.option("--npz", type=WRITE,
               help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
-def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None, target: str | None,
-        chat: bool, pair: tuple[str, str] | None, json_wanted: bool, npz: Path | None) -> None:
+def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None, target: str | None,  # noqa: PLR0913
+        chat: bool, pair: tuple[str, str] | None, most: int | None, json_wanted: bool, npz: Path | None) -> None:
     """Ask a model about a text or a picture."""
     if text is None and image is None:
         raise click.UsageError("Give --text, or --image for a model that reads pictures.")
@@ -101,7 +107,7 @@ def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None,
         refuse_overwriting(npz, *([image] if image else []))
     query = sources.open_query(model_id, text or "", text_b, target, image=kept_picture(image) if image else None,
                                chat=chat)
-    record = answer_to(query)
+    record = answer_to(with_answer(query, most))
     ranking = None if pair is None else _ranking(record, *pair)
     if npz:
         from clearhead.model.core.npz import write_npz
@@ -181,6 +187,8 @@ def _as_object(record: AttentionRecord, ranking: list[dict] | None) -> dict:
         picture = pictures.find(record.query.image)
         answer["image"] = {"sha256": picture.sha256, "width": picture.width, "height": picture.height,
                            "patches": record.maps[0].keys.grid}
+    if record.written is not None:
+        answer["answer"] = record.written
     return answer if ranking is None else {**answer, "ranking": ranking}
 
 
@@ -190,11 +198,14 @@ def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
         counts = " or ".join(map(str, sorted({layer.heads for layer in each.layers})))
         lines.append(f"{each.kind}: {len(each.layers)} layers × {counts} heads over {len(each.queries)} × "
                      f"{len(each.keys)} tokens")
-        lines.append("  " + " ".join(map(isolated, each.queries.texts[:60])) + (" …" if len(each.queries) > 60 else ""))
+        own = each.queries.of_picture
+        texts = [f"{PATCH} × {len(own)}"] * bool(own) + [isolated(text) for token, text in enumerate(each.queries.texts)
+                                                         if token not in own]
+        lines.append("  " + " ".join(texts[:60]) + (" …" if len(texts) > 60 else ""))
     if record.omitted is not None:
         lines.append(f"{record.omitted.count:,} tokens at the end were left out; the model's limit is "
                      f"{record.omitted.limit:,}.")
-    lines += record.notes
+    lines += [*record.notes, *([] if record.written is None else [f"answer: {isolated(record.written)}"])]
     lines += [f"{entry['kind']} layer {entry['layer']} head {entry['head']}: {entry['weight']:.3f}"
               for entry in (ranking or [])[:10]]
     if record.prediction is not None and record.prediction.vectors is not None:

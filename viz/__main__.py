@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clearhead.model import sources
-from clearhead.model.cli.commands import FOLDER, READ, WRITE, Commands, answer_to, kept_picture, run
+from clearhead.model.cli.commands import (
+    ANSWER,
+    FOLDER,
+    READ,
+    WRITE,
+    Commands,
+    answer_to,
+    kept_picture,
+    run,
+    with_answer,
+)
 from clearhead.model.core.files import refuse_overwriting, write
+from clearhead.model.core.picture_rows import answer_start
 from clearhead.model.core.query import HeadId, Query, UserError, Window
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import LENSES, SCALES, View, checked_view
@@ -37,6 +48,7 @@ def main() -> None:
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
 @click.option("--window", nargs=2, type=click.IntRange(0), metavar="WIDTH FIRST",
               help="An edit inside a decoder: each token sees only its last WIDTH keys and the FIRST ones of the text.")
+@ANSWER
 @click.option("--record", "file", type=READ,
               help="Attention that another tool saved (.npz), or a record that record.save wrote (.safetensors), "
                    "instead of a model and a text; never called verified.")
@@ -75,6 +87,7 @@ def export(out: Path, **asked: Any) -> None:
     clearhead export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
     clearhead export --model minilm --text "The cat sat." --out all.npz
     clearhead export --model dinov2-small --image cat.jpg --layer 11 --lens picture --token 8,7 --out head.png
+    clearhead export --model smolvlm --image cat.jpg --text "What is this?" --answer 20 --lens picture --out head.png
     clearhead export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
     clearhead export --record mine.npz --layer 3 --head 1 --out mine.png
     clearhead export --record mine.safetensors --out mine-all.npz
@@ -86,7 +99,7 @@ def export(out: Path, **asked: Any) -> None:
         raise UserError(f"{out.name} has no known file extension; end the name in one of {', '.join(sorted(FORMATS))}.")
     refuse_overwriting(out, *(asked[name] for name in ("file", "image") if asked[name] is not None))
     names = ("model_id", "text", "text_b", "target", "file", "image", "window")
-    record = answer_to(_query(*(asked[name] for name in names)))
+    record = answer_to(with_answer(_query(*(asked[name] for name in names)), asked["most"]))
     several = _heads(asked)
     view = _view(record, asked, several)
     layout = Layout(() if asked["grid"] else several or (view.head_id,), asked["width"] or "two-column",
@@ -241,7 +254,10 @@ def _view(record: AttentionRecord, asked: dict[str, Any], heads: tuple[HeadId, .
     if heads:
         changes |= {"layer": heads[0][0], "head": heads[0][1], "overlay": heads[1:]}
     view = checked_view(record, None, changes)
-    return replace(view, overlay=(), token=view.pair[0] if view.pair else view.token)
+    token = view.pair[0] if view.pair else view.token
+    if token is None and record[view.kind].keys.of_picture:   # the row that writes the first word of the answer
+        token = max(0, answer_start(record, record[view.kind]) - 1)
+    return replace(view, overlay=(), token=token)
 
 
 if __name__ == "__main__":

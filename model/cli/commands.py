@@ -7,6 +7,7 @@ import io
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from clearhead.model.core.limits import LIMITS, as_rows
 from clearhead.model.core.models import A, Question
 from clearhead.model.core.query import Kind, Query, UserError
 from clearhead.model.core.record_file import plain
+from clearhead.model.studies.predictions import ContinuationQuery
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -86,6 +88,15 @@ def answer_to(question: Question[A]) -> A:
         found = desk.models.answer(question, lambda fraction, text: tell(f"\r{fraction:4.0%} {text:<60.60}"))
         tell("\r" + " " * 66 + "\r")
     return found
+
+
+ANSWER = click.option("--answer", "most", type=click.IntRange(1), metavar="TOKENS",
+                      help="The model first writes up to this many tokens behind the text, which are then part of it.")
+
+
+def with_answer(query: Query, most: int | None) -> Query:
+    """Return the query with what its model writes behind it, at most this many tokens; None for nothing."""
+    return query if most is None else replace(query, continuation=answer_to(ContinuationQuery(query, most)))
 
 
 def tell(text: str) -> None:
