@@ -4,6 +4,7 @@ queries changed: nothing mixes, but a module that routes, merges or sorts its to
 """
 import itertools
 import math
+import re
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,6 +29,9 @@ SHAPING = frozenset({"view", "view_as", "reshape", "reshape_as", "transpose", "p
 MOVES = SHAPING | {"contiguous", "clone", "detach", "to", "int", "long", "cpu", "cuda", "__getitem__", "chunk", "split",
                    "split_with_sizes", "unbind", "select", "narrow", "cat", "concat", "stack", "repeat", "flip", "roll",
                    "gather", "index_select", "take_along_dim", "masked_select"}
+# classes of transformers that mix the tokens of (text, token, d) in other ways than attention
+MIXER = re.compile("(Mixer|MambaLayer|DeltaAttention|DeltaNet|LightningAttention|RecurrentBlock|ShortConv|"
+                   "ShortConvolution)$")
 QUANTISED = frozenset({"linear_dynamic", "linear_relu_dynamic"})   # with one scale for all rows, which couples them
 
 NUDGE, ROUGH = 2 ** -10, 2 ** -4   # changes in proportion to a row's largest number; in 16 bits
@@ -64,9 +68,9 @@ def _is_scores(given: Any, args: tuple, options: Mapping[str, Any]) -> bool:
 
 
 class Real(NamedTuple):
-    """One attention of the real pass."""
+    """One attention of the real pass, or another mixer."""
 
-    sides: tuple[Tensor, ...]   # queries and keys, (…, row, d), or the scores of a softmax
+    sides: tuple[Tensor, ...]   # queries and keys, (…, row, d), or the scores of a softmax, or the input of a mixer
     result: Any                 # what it returned
     noise: tuple[Tensor, ...] = ()   # the difference of each row between two equal passes
 
@@ -166,6 +170,7 @@ class Held(TorchFunctionMode):
         self.real, self.elements, self.chosen, self.share = real, elements, chosen, share
         self.first = real is not None and real.first   # whether the pass ends after its first attention
         self.sites: dict[Site, Real] = {}
+        self.mixed: list[Real] = []
         self.products: dict[int, Product] = {}
         self.multiplied: set[Site] = set()   # softmaxes among them whose weights are multiplied with values
         self.moved: dict[Site, tuple[Moved, Moved]] = {}
@@ -210,6 +215,22 @@ class Held(TorchFunctionMode):
         """Return an input with the chosen elements changed."""
         assert self.elements is not None
         return self._nudged(tensor, self.elements.numbers)
+
+    def mix(self, _mixer: nn.Module, args: tuple, options: dict, output: Any) -> Any:
+        """Record or replay a mixer's output: a forward hook."""
+        result = output if isinstance(output, Tensor) else output[0]
+        given = next((each for each in tensors_in((*args, *options.values()))
+                      if each.is_floating_point() and each.shape[:-1] == result.shape[:-1]), None)
+        if given is None:
+            return None
+        if self.real is None:
+            self.mixed.append(Real(*_copied(((given,), result))))
+            return None
+        number = self.counts["mixer"] = self.counts.get("mixer", -1) + 1
+        real = self.real.mixed[number]
+        moved = changed(given, real.sides[0], real.noise[0] if real.noise else None).any(-1, keepdim=True)
+        made = nudged(real.result, moved.expand(result.shape), share_of(result))
+        return made if result is output else (made, *output[1:])
 
     def _call(self, site: Any, name: str, args: tuple, options: dict) -> Any:
         """Replay a call of torch's attention."""
@@ -260,6 +281,19 @@ class Held(TorchFunctionMode):
         parts = iter(factors)
         made = func(*mapped(args, lambda _: next(parts)), **mapped(options, lambda _: next(parts)))
         return nudged(real.result, changed(made, real.result, None), share_of(real.result))
+
+
+def mixers(network: nn.Module) -> list[nn.Module]:
+    """Return the modules of a model of transformers that mix tokens in other ways than attention."""
+    return [each for each in network.modules()
+            if type(each).__module__.startswith("transformers.models.") and MIXER.search(type(each).__name__)]
+
+
+def noise_of(one: Real, other: Real) -> tuple[Tensor, ...]:
+    """Return the difference of each row between two equal passes, or nothing if there is none."""
+    noise = tuple((here - there).abs().nan_to_num(0, 0, 0).amax(-1, keepdim=True)
+                  for here, there in zip(one.sides, other.sides, strict=True))
+    return noise if any(bool(each.any()) for each in noise) else ()
 
 
 def sides_of(name: str, args: tuple, options: Mapping[str, Any]) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,7 +16,20 @@ from torch import Tensor, nn
 
 from clearhead.model.core.query import UserError, first_line
 from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.replay import GROUPS, Elements, Enough, Held, Lost, Moved, Recorder, Site, is_ids, mapped
+from clearhead.model.look.replay import (
+    GROUPS,
+    Elements,
+    Enough,
+    Held,
+    Lost,
+    Moved,
+    Recorder,
+    Site,
+    is_ids,
+    mapped,
+    mixers,
+    noise_of,
+)
 
 # what a row depends on, if not on one element, whose number it then has
 NOTHING, UNCLEAR = -1, -2
@@ -194,11 +207,10 @@ class _Measuring:
         took = (time.perf_counter() - start) / 2
         if again.sites.keys() != self.real.sites.keys():
             raise Lost("two passes attend in different ways")
-        for site, one in self.real.sites.items():
-            noise = tuple((here - there).abs().nan_to_num(0, 0, 0).amax(-1, keepdim=True) for here, there in zip(
-                one.sides, again.sites[site].sides, strict=True))
-            if any(bool(each.any()) for each in noise):
-                self.real.sites[site] = one._replace(noise=noise)
+        self.real.sites = {site: each._replace(noise=noise_of(each, again.sites[site]))
+                           for site, each in self.real.sites.items()}
+        self.real.mixed = [each._replace(noise=noise_of(each, other))
+                           for each, other in zip(self.real.mixed, again.mixed, strict=True)]
         replayed = self._replay(Held(self.real)).values()
         if any(bool((each.moved & each.known).any()) for pair in replayed for each in pair):
             raise Lost("a replay of the pass attends in another way")
@@ -248,7 +260,9 @@ class _Measuring:
                 return self.network(*args, **options)
 
         self.rows.passes += 1
-        with suppress(Enough):
+        with ExitStack() as hooks, suppress(Enough):
+            for each in mixers(self.network):
+                hooks.enter_context(each.register_forward_hook(mode.mix, with_kwargs=True))
             self.run(forward)
 
     def _replay(self, mode: Held, place: int = -1) -> dict[Site, tuple[Moved, Moved]]:
