@@ -64,7 +64,7 @@ def observe(network: "nn.Module", args: tuple, options: dict[str, Any], batch: i
     from clearhead.model.look.torch_attention import Observer
 
     forward = partial(network, *args, **options)
-    run = partial(_once, network, inputs=(args, options))
+    run = partial(once, network, inputs=(args, options))
 
     def new(run: Run) -> Observer:
         return Observer(network, batch, tensors_in([*args, *options.values()]), measure(network, args, options, run))
@@ -125,7 +125,7 @@ def _observed(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[
                        observer.rows)
 
 
-def _once(network: "nn.Module", forward: Callable[[], object], inputs: object) -> list[Tensor]:
+def once(network: "nn.Module", forward: Callable[[], object], inputs: object) -> list[Tensor]:
     """Call forward() in evaluation mode, without gradients or compiled code, and return copies of its numeric tensors.
     Every call uses the same random numbers and leaves the caller's generators, the modules' attributes and the inputs
     as they were."""

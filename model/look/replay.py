@@ -174,6 +174,8 @@ class Held(TorchFunctionMode):
         self.products: dict[int, Product] = {}
         self.multiplied: set[Site] = set()   # softmaxes among them whose weights are multiplied with values
         self.moved: dict[Site, tuple[Moved, Moved]] = {}
+        # scores from which a number for each row was subtracted, by what they became
+        self.unshifted: MutableMapping[Tensor, Tensor] = WeakTensorKeyDictionary()
         self.counts: dict[str, int] = {}
         self.bytes = 0
 
@@ -182,6 +184,11 @@ class Held(TorchFunctionMode):
             raise Enough
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "").partition(".")[0]
+        if name in ("sub", "__sub__") and all(isinstance(each, Tensor) and each.ndim > 2 for each in args[:2]) and (
+                args[0].shape[:-1] == args[1].shape[:-1] and args[1].shape[-1] == 1):
+            result = func(*args, **kwargs)
+            self.unshifted[result] = args[0]
+            return result
         kind = "product" if name in PRODUCTS else name
         if kind in ("product", "embedding"):
             self.counts[kind] = self.counts.get(kind, -1) + 1
@@ -215,6 +222,11 @@ class Held(TorchFunctionMode):
         """Return an input with the chosen elements changed."""
         assert self.elements is not None
         return self._nudged(tensor, self.elements.numbers)
+
+    def scores(self, args: tuple, options: dict) -> Tensor:
+        """Return the scores that a softmax reads, before the largest of each row was subtracted."""
+        given: Tensor = args[0] if args else options["input"]
+        return self.unshifted.get(given, given)
 
     def mix(self, _mixer: nn.Module, args: tuple, options: dict, output: Any) -> Any:
         """Record or replay a mixer's output: a forward hook."""
@@ -254,7 +266,7 @@ class Held(TorchFunctionMode):
         """Replay a softmax: its weights differ a little in rows whose queries changed."""
         assert self.real is not None
         real = self.real.sites[site]
-        cells = changed(args[0] if args else options["input"], real.sides[0], real.noise[0] if real.noise else None)
+        cells = changed(self.scores(args, options), real.sides[0], real.noise[0] if real.noise else None)
         # a sink's scores depend on no row; where the largest score was taken from all, cells depend on several keys
         before = real.sides[0]
         live = (real.result > 0) & (before > HIDDEN)
@@ -327,9 +339,8 @@ class Recorder(Held):
             assert site is not None
             self.sites[site] = self._kept(Real(*_copied((sides_of(name, args, options), result))))
         elif site is not None:
-            given = args[0] if args else options["input"]
             self._weights[result] = site
-            self._found[site] = Real(*_copied(((given,), result)))
+            self._found[site] = Real(*_copied(((self.scores(args, options),), result)))
         elif name in PRODUCTS:
             self._multiply(args, options, result)
         elif isinstance(result, Tensor) and result.is_floating_point():
@@ -392,10 +403,13 @@ class Recorder(Held):
                               if each.untyped_storage().data_ptr() == memory})   # also its views
             return
         made: list[Tensor] = []
-        if name in MOVES and any(self._ids.get(each, (0, None))[1] is not None for each in tensors_in(args[:1])):
-            moved = mapped(args[0], lambda each: self._ids[each][1] if each in self._ids else torch.full_like(each, -1))
+        source, rest = (args[:1], args[1:]) if name in MOVES else (args[1:], ()) if name == "where" else ((), ())
+        if any(self._ids.get(each, (0, None))[1] is not None for each in tensors_in(source)):
+            moved = mapped(source, lambda each: self._ids[each][1] if each in self._ids else torch.full_like(each, -1))
+            if name == "where":   # numbers in place of ids are none of them
+                moved = (args[0], *(each if isinstance(each, Tensor) else -1 for each in moved))
             with suppress(RuntimeError, TypeError, ValueError, IndexError):
-                made = list(tensors_in([func(moved, *args[1:], **options)]))
+                made = list(tensors_in([func(*moved, *rest, **options)]))
         results = [each for each in tensors_in([result]) if not each.is_floating_point()]
         for each, numbers in itertools.zip_longest(results, made[:len(results)]):
             followed = numbers is not None and is_ids(each) and self._holds(place, numbers, each)
