@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearhead.model.core.models import AttentionTrace, Norm, Step, closeness, rounding, same_numbers
+from clearhead.model.core.models import AttentionOutput, Norm, Step, closeness, rounding, same_numbers
 from clearhead.model.core.query import with_arrays
 
 ROUNDING = 1e-6   # error of float32 sums, relative to each number
@@ -33,7 +33,7 @@ class Passage:
 
     before: np.ndarray                      # (t, d_model), the stream entering the block
     after: np.ndarray                       # (t, d_model)
-    attentions: tuple[AttentionTrace, ...]
+    attentions: tuple[AttentionOutput, ...]
     orders: tuple[int, ...]                 # of the attentions' outputs
     norms: tuple[Norm, ...]
     read: tuple[Vectors, ...]               # inputs of modules, in the order of the pass; the last one is `after`

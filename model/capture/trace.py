@@ -17,6 +17,7 @@ import numpy as np
 from clearhead.model.capture.forward_pass import Slot, sample_rows
 from clearhead.model.capture.stream import Passage, Vectors
 from clearhead.model.core.models import (
+    AttentionOutput,
     AttentionTrace,
     Block,
     Embedded,
@@ -294,8 +295,13 @@ def _assemble(record: AttentionRecord, model: "NetworkModel", wiring: "Wiring", 
     _, read, transform = next((each for each in _transforms(outside)
                                if each[2].norm and each[2].weight is not None and close(each[0], read)),
                               (read, read, None))
-    return Trace(record.query, embedded, blocks, final, _unembedding(record, model, read, tokens.tolist()), transform,
-                 rows=held)
+    unembedding, ending = _unembedding(record, model, read, tokens.tolist()), None
+    for norm in reversed(_norms(outside)) if unembedding is None and said is not None and said.ids else ():
+        if norm.output.shape == read.shape and (unembedding := _unembedding(record, model, norm.output,
+                                                                            tokens.tolist())):
+            final, ending, transform = (*final, norm), norm.input, None
+            break
+    return Trace(record.query, embedded, blocks, final, unembedding, transform, rows=held, ending=ending)
 
 
 def _norms(calls: list[ModuleCall]) -> list[Norm]:
@@ -365,7 +371,8 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
     if said is None or not said.ids or said.positions[-1] not in tokens:
         return found if model.task == "mask" else None
     ids, wanted, vector = list(said.ids[-1]), _logits_of(said), read[tokens.index(said.positions[-1])]
-    cap = getattr(model.network.config, "final_logit_softcapping", None)
+    config = model.network.config
+    cap = getattr(config, "final_logit_softcapping", None) or getattr(config, "logits_soft_cap", None)
     raw = wanted if not cap else cap * np.arctanh(np.clip(wanted / cap, -1 + 1e-12, 1 - 1e-12))
     made = found.logits(vector, ids)
     scale = float(np.divide(*np.cov(made, raw)[0, ::-1]))
@@ -434,43 +441,51 @@ def is_linear(call: ModuleCall) -> bool:
 
 
 def _attention(slot: Slot, seen: tuple[np.ndarray, np.ndarray, np.ndarray], mixed: np.ndarray,
-               linears: list[ModuleCall], norms: list[ModuleCall]) -> tuple[AttentionTrace, int, set[str]]:
+               linears: list[ModuleCall], norms: list[ModuleCall]) -> tuple[AttentionOutput, int, set[str]]:
     """Return the matrices around one attention layer, when W_O was applied, and the names of their modules. seen: its
     queries, keys and values. mixed: the heads' outputs, edits included, (q, head, d_v). norms: those inside the
     attention module."""
     own = [call for call in linears if call.name.startswith(slot.module + ".")]
-    query, q_layout, q_scale = _before_rotation("queries", own, norms, seen[0])
-    shared = query.output[0].size > seen[0][:, 0].size
-    others = [call for call in own if call is not query or shared]
-    key, k_layout, k_scale = _before_rotation("keys", others, norms, seen[1])
-    value, v_layout = _find_matrix("values", own, seen[2], exact=True)
-    output, gate = reader_of(mixed, [call for call in (*linears, *norms) if call is not value])
+    inputs: tuple[ModuleCall, ...] = ()
+    try:
+        query, q_layout, q_scale = _before_rotation("queries", own, norms, seen[0])
+        shared = query.output[0].size > seen[0][:, 0].size
+        others = [call for call in own if call is not query or shared]
+        key, k_layout, k_scale = _before_rotation("keys", others, norms, seen[1])
+        value, v_layout = _find_matrix("values", own, seen[2], exact=True)
+        scaled = q_layout(query.output) * (1 if q_scale is None else q_scale)
+        inputs, pairs, unknown = (query, key, value), pairs_of(scaled.swapaxes(0, 1), seen[0]), ""
+    except Unfollowed as error:
+        unknown = str(error)
+    output, gate = reader_of(mixed, [call for call in (*linears, *norms) if call not in inputs[2:]])
     if output is None:
         raise Unfollowed("no matrix takes its heads' outputs as input")
-    for call in (query, key, value, output):
+    for call in (*inputs, output):
         if not close(call.input @ call.matrix + (0 if call.bias is None else call.bias), call.output):
             raise Unfollowed(f"{call.name} does more than multiply by its matrix, as with a hook")
-    scaled = q_layout(query.output) * (1 if q_scale is None else q_scale)
-    pairs = pairs_of(scaled.swapaxes(0, 1), seen[0])
-    weight = output.matrix.reshape(len(seen[0]), -1, output.matrix.shape[1])
-    attention = AttentionTrace(slot.kind, slot.index, query.input, value.input, _projection(query, q_layout),
-                               _projection(key, k_layout), _projection(value, v_layout), weight, output.bias,
-                               output.output, pairs, q_scale, k_scale, gate)
-    return attention, output.order, {call.name for call in (query, key, value, output)}
+    common = (slot.kind, slot.index, output.matrix.reshape(len(seen[0]), -1, output.matrix.shape[1]), output.bias,
+              output.output, gate, unknown)
+    if not inputs:
+        return AttentionOutput(*common), output.order, {call.name for call in (*own, output)}
+    return AttentionTrace(*common, query.input, value.input, _projection(query, q_layout), _projection(key, k_layout),
+                          _projection(value, v_layout), pairs, q_scale, k_scale), output.order, {
+                              call.name for call in (*inputs, output)}
 
 
 def _before_rotation(what: str, linears: list[ModuleCall], norms: list[ModuleCall],
                      wanted: np.ndarray) -> tuple[ModuleCall, Callable, np.ndarray | None]:
     """Find the matrix that produces queries or keys (head, t, d) before rotary positions, its layout, and the factors
-    (t, head, d) of a root-mean-square norm in between, or None. The norm may treat each head alone."""
+    (t, head, d) in between, or None: of a root-mean-square norm, which may treat each head alone, or a constant."""
     count, tokens, size = wanted.shape
     for norm in (norm_of(call.name, call) for call in norms if call.output.size == wanted.size):
         for order in (lambda array: array.reshape(tokens, count, size),
                       lambda array: array.reshape(count, tokens, size).swapaxes(0, 1)):
-            if norm.kind == "rms" and norm.bias is None and _is_turned(order(norm.output).swapaxes(0, 1), wanted):
+            if norm.kind == "rms" and norm.bias is None and _turn(order(norm.output).swapaxes(0, 1), wanted) == 1:
                 call, layout = _find_matrix(what, linears, order(norm.input).swapaxes(0, 1), exact=True)
                 return call, layout, order((norm.scales[:, None] * norm.gain).astype(np.float32))
-    return *_find_matrix(what, linears, wanted, exact=False), None
+    call, layout = _find_matrix(what, linears, wanted, exact=False)
+    factor = _turn(layout(call.output).swapaxes(0, 1), wanted)
+    return call, layout, None if factor == 1 else np.full((tokens, count, size), factor, np.float32)
 
 
 def _projection(call: ModuleCall, layout: Callable) -> Projection:
@@ -495,23 +510,26 @@ def _layouts(width: int, count: int, size: int) -> Iterator[Callable[[np.ndarray
 
 def _find_matrix(what: str, linears: list[ModuleCall], wanted: np.ndarray,
                  exact: bool) -> tuple[ModuleCall, Callable]:
-    """Find the matrix whose output is these vectors (head, t, d), and its layout. Unless `exact`, only the vectors'
-    lengths and all numbers of the first token must agree."""
+    """Find the matrix whose output is these vectors (head, t, d), and its layout. Unless `exact`, they may have been
+    rotated and multiplied by a constant."""
     count, tokens, size = wanted.shape
     for call in linears:
         if len(call.output) != tokens:
             continue
         for layout in _layouts(call.output.shape[-1], count, size):
             made = layout(call.output).swapaxes(0, 1)
-            if close(made, wanted) if exact else _is_turned(made, wanted):
+            if close(made, wanted) if exact else _turn(made, wanted):
                 return call, layout
     raise Unfollowed(f"no single matrix produces its {what}")
 
 
-def _is_turned(made: np.ndarray, wanted: np.ndarray) -> bool:
-    """Return whether two versions of vectors (head, t, d) differ at most by a rotation, the first token not at all."""
+def _turn(made: np.ndarray, wanted: np.ndarray) -> float | None:
+    """Return the constant by which vectors (head, t, d) were multiplied, 1 or as in OPT and YaRN, if this and a
+    rotation, which leaves the first token as it is, are the only differences between two versions; else None."""
     one, other = (np.linalg.norm(vectors, axis=-1) for vectors in (made, wanted))
-    return close(one, other) and close(made[:, 0], wanted[:, 0])
+    factor = float(other.max() / max(one.max(), 1e-30))
+    factor = 1.0 if abs(factor - 1) < closeness() else factor
+    return factor if close(one * factor, other) and close(made[:, 0] * factor, wanted[:, 0]) else None
 
 
 def reader_of(mixed: np.ndarray, calls: list[ModuleCall],

@@ -78,24 +78,40 @@ class Projection:
 
 
 @with_arrays
-class AttentionTrace:
-    """The projections around equation (1) in one layer, with their inputs and outputs."""
+class AttentionOutput:
+    """What one layer of attention does with its heads' outputs."""
 
     kind: Kind                                # kind of attention
     index: int                                # the layer's number in the model
+    w_output: np.ndarray                      # (head, d_v, d_model): W_O, split by head
+    b_output: np.ndarray | None               # (d_model)
+    output: np.ndarray                        # (q, d_model): the sub-layer's output
+    gate: np.ndarray | None                   # factors on the heads' outputs before W_O, (q, head, d_v or 1), or None
+    unknown: str                              # why its projections are unknown, a clause; "" in an AttentionTrace
+
+    @property
+    def projected(self) -> "AttentionTrace":
+        """This layer with its projections. Raises UserError if they are unknown."""
+        if not isinstance(self, AttentionTrace):
+            raise UserError(f"In layer {self.index}, the way from the residual stream to queries, keys and values "
+                            f"cannot be traced because {self.unknown}; what its heads write can still be shown.")
+        return self
+
+
+@with_arrays
+class AttentionTrace(AttentionOutput):
+    """The projections around equation (1) in one layer, with their inputs and outputs."""
+
     x: np.ndarray                             # (q, d_model): the input of the queries
     memory: np.ndarray                        # (k, d_model): the input of keys and values; x in self-attention
     query: Projection                         # W_Q
     key: Projection                           # W_K
     value: Projection                         # W_V
-    w_output: np.ndarray                      # (head, d_v, d_model): W_O, split by head
-    b_output: np.ndarray | None               # (d_model)
-    output: np.ndarray                        # (q, d_model): the sub-layer's output
     pairs: Pairs = ()   # pairs of a head's dimensions that rotary positions rotate, fastest first
-    # factors by which a norm scaled queries and keys before they were rotated, (q or k, head, d_k), or None
+    # factors by which a norm or a constant scaled queries and keys before they were rotated, (q or k, head, d_k), or
+    # None
     query_scale: np.ndarray | None = None
     key_scale: np.ndarray | None = None
-    gate: np.ndarray | None = None            # factors on the heads' outputs before W_O, (q, head, d_v or 1), or None
     minus: "AttentionTrace | None" = None     # the same of the softmax that is subtracted
 
 
@@ -174,7 +190,7 @@ class Block:
     index: int                               # the layer's number in the stack
     before: np.ndarray                       # (t, d_model): the residual stream entering the block
     after: np.ndarray                        # (t, d_model): the residual stream leaving the block
-    attentions: tuple[AttentionTrace, ...]   # self-attention, or self- and cross-attention
+    attentions: tuple[AttentionOutput, ...]   # self-attention, or self- and cross-attention
     norms: tuple[Norm, ...]                  # in the order of the pass
     norm_first: bool                         # pre-LN: the residual stream itself is not normalised
     feed_forward: FeedForwardTrace | None    # None if its form is unknown (mixture of experts, for example)
@@ -198,7 +214,7 @@ class Block:
         written = [step.wrote for step in self.followed if step.wrote is not None]
         return np.asarray(sum(written, np.zeros_like(self.before)))
 
-    def sum_at(self, attention: AttentionTrace) -> tuple[np.ndarray, np.ndarray]:
+    def sum_at(self, attention: AttentionOutput) -> tuple[np.ndarray, np.ndarray]:
         """Return the stream to which an attention layer adds, and what it adds, both (t, d_model)."""
         stream = self.before
         for step in self.followed:
@@ -299,6 +315,8 @@ class Trace:
     pool: np.ndarray | None = None
     # {kind of a stack: the tokens (t) that its arrays hold}; None if they hold all
     rows: dict[Kind, np.ndarray] | None = None
+    # (t, d_model): the stream after the layers without softmax attention that follow the last block, if there are any
+    ending: np.ndarray | None = None
     nbytes: int = 0   # size of the pass's activations
 
     def at(self, kind: Kind, tokens: Sequence[int]) -> np.ndarray:
@@ -306,9 +324,9 @@ class Trace:
         return np.asarray(tokens) if self.rows is None else np.searchsorted(self.rows[_stack(kind)], tokens)
 
     def plain(self) -> "Trace":
-        """Return this trace. Raises UserError if a norm or a gate inside its attention makes equation (1) between the
-        projections and W_O incomplete."""
-        for attention in (attention for block in self.blocks for attention in block.attentions):
+        """Return this trace. Raises UserError if its projections are unknown, or if a norm or a gate inside its
+        attention makes equation (1) between them and W_O incomplete."""
+        for attention in (attention.projected for block in self.blocks for attention in block.attentions):
             if any(each is not None for each in (attention.query_scale, attention.key_scale, attention.gate)):
                 raise UserError("Inside this model's attention, a norm or a gate changes the heads' vectors, which is "
                                 "not computed here; choose a model without one, such as SmolLM2.")
@@ -319,10 +337,11 @@ class Trace:
         return self.find(kind, index)[0]
 
     def attention(self, kind: Kind, index: int) -> AttentionTrace:
-        """Return the attention of this kind and layer. Raises KeyError if there is none."""
-        return self.find(kind, index)[1]
+        """Return the attention of this kind and layer. Raises KeyError if there is none, UserError if its projections
+        are unknown."""
+        return self.find(kind, index)[1].projected
 
-    def find(self, kind: Kind, index: int) -> tuple[Block, AttentionTrace]:
+    def find(self, kind: Kind, index: int) -> tuple[Block, AttentionOutput]:
         """Return the block and the attention of this kind and layer. Raises KeyError if there is none."""
         for block in self.blocks:
             for attention in block.attentions:
@@ -334,17 +353,19 @@ class Trace:
         """Return the embedding of the stack that the queries belong to; for cross-attention, the decoder."""
         return next(embedded for embedded in self.embedded if embedded.kind is _stack(kind))
 
-    def last(self, kind: Kind) -> tuple[Block, Norm | None]:
-        """Return the last block of a stack and the norm of its output; for cross-attention, the decoder's."""
+    def last(self, kind: Kind) -> tuple[Block, np.ndarray, Norm | None]:
+        """Return the last block of a stack, the stream at its end, (t, d_model), and the norm that reads this; for
+        cross-attention, the decoder's."""
         block = [block for block in self.blocks if block.kind is _stack(kind)][-1]
-        return block, norm_of(self.final, block.after)
+        end = block.after if self.ending is None or block is not self.blocks[-1] else self.ending
+        return block, end, norm_of(self.final, end)
 
     def readout(self, vectors: np.ndarray, position: int, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
         """Compute the logits of all words or of these ids for residual streams after the last block, (t, d_model), at
         one position, float64 (id). A classifier's only logits do not depend on the position."""
         assert self.unembedding is not None
         kind = self.blocks[-1].kind
-        _, norm = self.last(kind)
+        *_, norm = self.last(kind)
         pool = np.eye(len(vectors))[self.at(kind, [position])] if self.pool is None else self.pool
         tokens = np.flatnonzero(pool.any(0))
         read = vectors[tokens] if norm is None else norm.apply(vectors[tokens])

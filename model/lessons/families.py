@@ -32,7 +32,8 @@ class CrossWiring:
 
 def wiring(trace: Trace, record: AttentionRecord) -> CrossWiring:
     """Extract the wiring from one query's trace and record. Raises KeyError for a model without cross-attention."""
-    crossing = [attention for block in trace.blocks for attention in block.attentions if attention.kind is Kind.CROSS]
+    crossing = [attention.projected for block in trace.blocks for attention in block.attentions
+                if attention.kind is Kind.CROSS]
     if not crossing:
         raise KeyError("no cross-attention in this trace")
     memory = crossing[0].memory

@@ -22,7 +22,7 @@ import numpy as np
 
 from clearhead.model.core.heads import allowed_cells, ranked_frame
 from clearhead.model.core.models import (
-    AttentionTrace,
+    AttentionOutput,
     Block,
     MapQuestion,
     Models,
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 BIAS = "bias"
-BEFORE = "before layer "   # with a number: layers without softmax attention before it
+# with a number: layers without softmax attention before or after it
+BEFORE, AFTER = "before layer ", "after layer "
 OTHERS = "others"    # the sum of all smaller writers in a grouped matrix
 
 
@@ -93,8 +94,8 @@ class Walk:
 
     def __iter__(self) -> Iterator[tuple[Block | None, Step | None, ResidualStream]]:
         """Yield the stream at every block's input, after each of its steps and, without a block, at the end. Between
-        two blocks, the stream may be scaled; layers without softmax attention are one writer, and modules of a block
-        besides attention are "mlp L". Raises UserError if a block's steps are unknown."""
+        two blocks, the stream may be scaled; layers without softmax attention are one writer, at the end too,
+        and modules of a block besides attention are "mlp L". Raises UserError if a block's steps are unknown."""
         stream, after = self._start(), self.trace.start(self.stack).output
         for block in self.trace.blocks:
             if block.kind is self.stack:
@@ -114,7 +115,9 @@ class Walk:
                     stream = stream.through(step.norm, self.rows)
                     yield block, step, stream
                 after = block.after
-        yield None, None, stream
+        last, end, _ = self.trace.last(self.stack)
+        yield None, None, stream if end is last.after else stream.add(
+            f"{AFTER}{last.index}", end[self.rows] - stream.total)
 
     def whole(self) -> ResidualStream:
         """Return the stream after the last block."""
@@ -123,7 +126,8 @@ class Walk:
     def read(self, block: Block | None, norms: Iterable[Norm], read: np.ndarray, what: str) -> ResidualStream:
         """Return the first stream in a block or, without one, at the end that equals what is read, (t, d_model), itself
         or after one of the norms. Raises UserError, which names `what` is read, if there is none."""
-        norm = norm_giving(norms, read)
+        width = self.trace.last(self.stack)[1].shape[1:]   # a norm of more than the stream is not followed
+        norm = norm_giving((norm for norm in norms if norm.gain.shape == width), read)
         for each, _, stream in self:
             for found in (stream, stream.through(norm, self.rows)) if each is block else ():
                 if same_numbers(found.total, read[self.rows]):
@@ -141,11 +145,11 @@ class Walk:
         first = next(block.index for block in self.trace.blocks if block.kind is self.stack)
         return ResidualStream((f"{BEFORE}{first}" if first else "embedding",), wanted[None])
 
-    def added(self, step: Step, attention: AttentionTrace) -> ResidualStream:
+    def added(self, step: Step, attention: AttentionOutput) -> ResidualStream:
         """Return what each head of an attention layer adds to the stream in this step, before the norm of the sum."""
         return self.heads(attention).through(step.inner, self.rows).scaled(step.factor)
 
-    def heads(self, attention: AttentionTrace) -> ResidualStream:
+    def heads(self, attention: AttentionOutput) -> ResidualStream:
         """Return each head's output at these tokens after W_O, and the output bias."""
         layer = self.record[attention.kind].captured(attention.index, "its heads cannot be traced")
         mixed = np.asarray(layer.head_outputs(self.tokens), np.float64)
@@ -170,7 +174,7 @@ class WhyQuery(MapQuestion):
         """Decompose the score. Raises UserError if the cell is masked or the model cannot be traced."""
         record = models.record(self.query, report)
         trace = models.trace(self.query, report, (self.looking, self.looked_at))
-        block, attention = trace.find(self.kind, self.layer)
+        block, attention = trace.block(self.kind, self.layer), trace.attention(self.kind, self.layer)
         layer = record[self.kind].captured(self.layer, "no score can be split")
         row, column = slice(self.looking, self.looking + 1), slice(self.looked_at, self.looked_at + 1)
         if not allowed_cells(layer.allowed, row, column, self.head).all():

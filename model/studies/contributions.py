@@ -29,7 +29,7 @@ from clearhead.model.core.query import (
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import entropy
 from clearhead.model.core.tokens import number_of
-from clearhead.model.studies.circuits import BEFORE, BIAS, ResidualStream, Walk
+from clearhead.model.studies.circuits import AFTER, BEFORE, BIAS, ResidualStream, Walk
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -206,7 +206,7 @@ def final_stream(record: AttentionRecord, trace: Trace, tokens: list[int]) -> Re
     """Return the contributions to the final vectors at these tokens, after the last norm."""
     kind = trace.blocks[-1].kind
     walk = Walk(record, trace, kind, tokens)
-    return walk.whole().through(trace.last(kind)[1], walk.rows)
+    return walk.whole().through(trace.last(kind)[2], walk.rows)
 
 
 def pooled_stream(record: AttentionRecord, trace: Trace, weights: np.ndarray,
@@ -245,7 +245,7 @@ def _writes(tokens: tuple[str, ...], difference: float, record: AttentionRecord,
     layers = tuple(block.index for block in trace.blocks if block.kind is kind)
     feed_forward = np.array([values.pop(f"mlp {layer}", 0.0) for layer in layers])
     bias = values.pop(BIAS, 0.0)
-    others = float(sum(values.pop(name) for name in [*values] if name.startswith(BEFORE)))
+    others = float(sum(values.pop(name) for name in [*values] if name.startswith((AFTER, BEFORE))))
     return Writes(tokens, difference, float(sum(values.values())), layers, heads, cross, feed_forward, float(bias),
                   others, kind)
 
@@ -266,13 +266,16 @@ class LensQuery:
             raise UserError(NO_LOGITS)
         kind = trace.blocks[-1].kind
         blocks = [block for block in trace.blocks if block.kind is kind]
+        ends = [] if trace.ending is None else [trace.ending]
         logits = np.stack([trace.readout(each, self.position)
-                           for each in (blocks[0].before, *(block.after for block in blocks))])
+                           for each in (blocks[0].before, *(block.after for block in blocks), *ends)])
         chances = softmax(logits)
         best = np.argsort(-logits, axis=-1, kind="stable")[:, :LENS_TOKENS]
         final = chances[-1]
         ratio = np.log2(np.maximum(final, 1e-300)) - np.log2(np.maximum(chances, 1e-300))
-        return Lens((-1, *(block.index for block in blocks)), tuple(map(tuple, best.tolist())),
+        others = [number for number, _ in models.record(self.query, report)[kind].others]
+        layers = (-1, *(block.index for block in blocks), *[max(others, default=0)] * len(ends))
+        return Lens(layers, tuple(map(tuple, best.tolist())),
                     tuple(tuple(name_of(number) for number in row) for row in best.tolist()),
                     tuple(tuple(np.take(row, ids).tolist()) for row, ids in zip(chances, best, strict=True)),
                     entropy(chances, base=2), np.maximum((final * ratio).sum(-1), 0))

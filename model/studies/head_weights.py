@@ -36,7 +36,8 @@ def head_weights(trace: Trace, kind: Kind) -> HeadWeights:
     norms = [norm for norm in (*chain.from_iterable(block.norms for block in blocks), *trace.final) if norm]
     centred = bool(norms) and all(norm.kind == "layer" for norm in norms)
     given = [(start.norm,) if start.norm else (), *(block.norms for block in blocks)]
-    read = [(block, attention, (*block.norms, *earlier)) for block, earlier in zip(blocks, given, strict=False)
+    read = [(block, attention.projected, (*block.norms, *earlier))
+            for block, earlier in zip(blocks, given, strict=False)
             for attention in block.attentions if attention.kind is kind]
     if len({(each.query.weight.shape[1:], each.value.weight.shape[1:]) for _, each, _ in read}) > 1:
         raise UserError("The layers of this model have heads of different sizes, so their weights do not fit into one "
@@ -79,7 +80,7 @@ def copying(opened: OpenModel, trace: Trace, weights: HeadWeights, kind: Kind) -
     embedding = _embedding(opened)
     if trace.transform is not None or not trace.unembedding or embedding.shape != trace.unembedding.weight.shape:
         return None
-    last, norm = trace.last(kind)
+    last, _, norm = trace.last(kind)
     read = trace.unembedding.weight.astype(np.float64)
     read = _read((read - read.mean(0)).T, norm or norm_giving(last.norms, last.after))
     mixed = read @ embedding   # W_U W_E, (d_model, d_model)

@@ -89,7 +89,7 @@ class PathsQuery:
                 outputs[layer] = _change(kind, layer, records, traces)
             change = _carried(trace, kind, layer, self.receiver, outputs[layer][head])
             if self.receiver is None:
-                after = trace.last(kind)[0].after
+                after = trace.last(kind)[1]
                 before, behind = (trace.readout(each, self.position, ids) for each in (after, after + change))
                 patched[number] = plain + (behind - before) @ np.array([1.0, -1.0])
                 continue
@@ -130,10 +130,10 @@ def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list
     d_model)."""
     written = []
     for record, trace in zip(records, traces, strict=True):
-        attention = trace.attention(kind, layer)
+        attention = trace.find(kind, layer)[1]
         if attention.gate is not None:
             trace.plain()
-        walk = Walk(record, trace, kind, list(range(len(attention.x))))
+        walk = Walk(record, trace, kind, list(range(len(attention.output))))
         written.append(walk.heads(attention).parts[:len(attention.w_output)])   # without the bias
     return written[1] - written[0]
 
@@ -141,7 +141,7 @@ def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list
 def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, change: np.ndarray) -> np.ndarray:
     """Return the change of the stream that the receiver reads if the output of an attention layer changes, both (t,
     d_model). Norms in between are recomputed with the change added to their input."""
-    sender, carried = trace.attention(kind, layer), np.zeros_like(change)
+    sender, carried = trace.find(kind, layer)[1], np.zeros_like(change)
     for block in (block for block in trace.blocks if block.kind is kind):
         if layer <= block.index and (receiver is None or block.index < receiver[0]):
             for step in block.followed:
@@ -157,7 +157,7 @@ def _received(record: AttentionRecord, trace: Trace, receiver: KindHeadId, reads
               change: np.ndarray) -> np.ndarray:
     """Return the receiver's output, float64 (t, d_v), with the sender's change added to its input."""
     kind, layer, head = receiver
-    block, attention = trace.find(kind, layer)
+    block, attention = trace.block(kind, layer), trace.attention(kind, layer)
     own = record[kind].captured(layer, "no path can be patched")
     edit = record.query.output_edit(receiver)
     if edit is not None and edit != Silence(*receiver, "mean"):   # whatever it reads

@@ -15,7 +15,7 @@ import numpy as np
 
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Mask
-from clearhead.model.core.models import AttentionTrace, Block, Norm, Step, norm_of
+from clearhead.model.core.models import AttentionOutput, Block, Norm, Step, norm_of
 from clearhead.model.core.query import Edit, Kind, Patch, Silence, UserError, with_arrays
 from clearhead.model.core.record import Layer, Reported
 
@@ -90,7 +90,7 @@ def flow(steps: Sequence[np.ndarray], rows: np.ndarray,
 STAGES = ("norm", "norm_residual", "norm_layernorm")
 
 
-def transformed_values(layer: Layer, attention: AttentionTrace) -> np.ndarray:
+def transformed_values(layer: Layer, attention: AttentionOutput) -> np.ndarray:
     """Return f(x), every token's value after W_O in every head, float64 (head, key, d_model)."""
     value = np.repeat(layer.value, layer.heads // len(layer.value), axis=0).astype(np.float64)
     return value @ attention.w_output
@@ -129,7 +129,7 @@ class Sublayer:
         return stages
 
 
-def sublayer(block: Block, attention: AttentionTrace) -> Sublayer:
+def sublayer(block: Block, attention: AttentionOutput) -> Sublayer:
     """Return a block's first attention with its norms. Raises UserError if it is unclear what it adds to the stream."""
     step = block.steps[0] if block.steps else None
     if step is None or step.attention is None or block.attentions[step.attention] is not attention:

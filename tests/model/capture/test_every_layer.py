@@ -65,6 +65,34 @@ def test_heads_add_up_to_the_output_of_their_module(family):
     assert families_check.incompleteness(model, record.query) < 1e-5
 
 
+@pytest.mark.parametrize("family", ["gpt_oss", "deepseek_v3", "jamba"])
+def test_writes_need_no_projections_and_no_attention_at_the_end(family, monkeypatch):
+    """YaRN scales queries, DeepSeek compresses keys, and this Jamba ends with two Mamba layers. The heads' direct
+    effects are those of the eager module, computed with torch."""
+    known = families_models.sizes()
+    long = known["jamba"] | {"num_hidden_layers": 4, "attn_layer_offset": 1, "attn_layer_period": 4}
+    monkeypatch.setattr(families_models, "sizes", lambda: known | {"jamba": long})
+    network, seen = families_models.build(family, "eager"), {}
+    words = families_models.tokenizer(network.config.vocab_size)
+    record = clearhead.open(network, words)(families_models.text(network.config.vocab_size, 9, 3))
+    found, lens = record.writes(20, 31), record.lens()
+    for name, module in network.named_modules():
+        if name.endswith(("o_proj", "model.norm", "final_layernorm")):
+            module.register_forward_hook(
+                lambda module, given, made, name=name: seen.update(
+                    {name: (module.weight, given[0][0, -1], made[0, -1])}))
+    with torch.no_grad():
+        logits = network(torch.tensor([record.ids])).logits[0, -1]
+        _, stream, normed = seen.pop(next(name for name in seen if "norm" in name))
+        reader = (network.lm_head.weight[20] - network.lm_head.weight[31]) * (normed / stream)
+        for row, (matrix, given, _) in enumerate(seen.values()):
+            parts = given.reshape(found.heads.shape[1], -1)
+            wanted = torch.einsum("d,dhv,hv->h", reader, matrix.reshape(len(reader), *parts.shape), parts)
+            np.testing.assert_allclose(found.heads[row], wanted, rtol=1e-3, atol=1e-4)
+    assert found.difference == pytest.approx(float(logits[20] - logits[31]), abs=1e-4) and abs(found.rest) < 1e-4
+    assert lens.ids[-1][0] == int(logits.argmax())
+
+
 @pytest.mark.parametrize("family, size", [("deepseek_v32", 1), ("minimax_m3_vl_text", 4)])   # keys in a block
 def test_keys_that_are_looked_at_are_those_of_the_models_indexer(family, size):
     _, record = read(family)

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from clearhead.model.capture.stream import Passage, Vectors
-from clearhead.model.core.models import AttentionTrace, Norm, Projection
+from clearhead.model.core.models import AttentionOutput, Norm
 from clearhead.model.core.query import Kind
 
 T, D = 9, 12
@@ -22,8 +22,7 @@ def norm(x):
 
 
 def attention(output):
-    none = Projection(numbers(1, D, 1), None)
-    return AttentionTrace(Kind.SELF, 0, output, output, none, none, none, numbers(1, 1, D), None, output)
+    return AttentionOutput(Kind.SELF, 0, numbers(1, 1, D), None, output, None, "")
 
 
 def steps(before, output, others, read, after, norms=()):

@@ -121,7 +121,8 @@ def _tensors(box: block.BlockPart, this_block: Block, words: Section) -> list[tu
     """Return the tensors behind a box, its output first: (name, (t, …) array or weights by head)."""
     tensors = [(words["output"], box.output)]
     if box.kind in ("attention", "cross"):
-        around = next(one for one in this_block.attentions if (one.kind is Kind.CROSS) == (box.kind == "cross"))
+        around = next(one.projected for one in this_block.attentions
+                      if (one.kind is Kind.CROSS) == (box.kind == "cross"))
         tensors.append((words["input"], around.x))
         tensors += [(words["memory"], around.memory)] if box.kind == "cross" else []
         tensors += [("W_Q", around.query.weight), ("W_K", around.key.weight), ("W_V", around.value.weight),
