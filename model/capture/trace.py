@@ -371,13 +371,21 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
     if said is None or not said.ids or said.positions[-1] not in tokens:
         return found if model.task == "mask" else None
     ids, wanted, vector = list(said.ids[-1]), _logits_of(said), read[tokens.index(said.positions[-1])]
-    config = model.network.config
+    config = model.network.config.get_text_config(decoder=True)
     cap = getattr(config, "final_logit_softcapping", None) or getattr(config, "logits_soft_cap", None)
     raw = wanted if not cap else cap * np.arctanh(np.clip(wanted / cap, -1 + 1e-12, 1 - 1e-12))
-    made = found.logits(vector, ids)
-    scale = float(np.divide(*np.cov(made, raw)[0, ::-1]))
-    scaled = replace(found, scale=1.0 if abs(scale - 1) < closeness() else scale, softcap=cap or None)
-    return scaled if close(scaled.logits(vector, ids), wanted) else None
+    # Marian and ESM add a bias outside the module
+    apart = [_numbers(tensor).reshape(-1) for name, tensor in (*model.network.named_parameters(),
+                                                               *model.network.named_buffers())
+             if bias is None and name.endswith("bias") and tensor.numel() == len(weight)]
+    for added in (bias, *apart):
+        found = replace(found, bias=added)
+        made = found.logits(vector, ids)
+        scale = float(np.divide(*np.cov(made, raw)[0, ::-1]))
+        scaled = replace(found, scale=1.0 if abs(scale - 1) < closeness() else scale, softcap=cap or None)
+        if close(scaled.logits(vector, ids), wanted):
+            return scaled
+    return None
 
 
 def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[str, ModuleCall],

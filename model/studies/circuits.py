@@ -183,6 +183,9 @@ class WhyQuery(MapQuestion):
         queries = walk.read(block, block.norms, attention.x, f"{said} is not the residual stream or its norm")
         query_row = walk.rows[0]
         crossed = self.kind is Kind.CROSS
+        if crossed and not any(each.kind is Kind.SELF for each in trace.embedded):
+            raise UserError(f"The encoder of {record.card.title} cannot be traced, so what wrote the keys is unknown; "
+                            f"choose another kind of attention.")
         walk = Walk(record, trace, Kind.SELF if crossed else self.kind, [self.looked_at])
         keys = walk.read(None if crossed else block, trace.final if crossed else block.norms, attention.memory,
                          f"{said} is not the residual stream, the encoder's final vectors or their norm")

@@ -93,6 +93,23 @@ def test_writes_need_no_projections_and_no_attention_at_the_end(family, monkeypa
     assert lens.ids[-1][0] == int(logits.argmax())
 
 
+def test_bias_beside_the_unembedding_is_part_of_the_logits():
+    network = families_models.build("marian", "eager")
+    words, bias = families_models.tokenizer(network.config.vocab_size), network.final_logits_bias
+    without = clearhead.open(network, words)("w20 w30 w40", target="w50 w60").writes(20, 31)
+    bias.normal_(0, 3, generator=torch.Generator().manual_seed(1))
+    found = clearhead.open(network, words)("w20 w30 w40", target="w50 w60").writes(20, 31)
+    assert abs(found.rest) < 1e-4
+    assert found.bias - without.bias == pytest.approx(float(bias[0, 20] - bias[0, 31]), abs=1e-4)
+
+
+def test_why_of_cross_attention_needs_a_traced_encoder():
+    network = families_models.build("longt5", "eager")
+    model = clearhead.open(network, families_models.tokenizer(network.config.vocab_size), title="long")
+    with pytest.raises(clearhead.Error, match="The encoder of long .* cannot be traced"):
+        model("w20 w30 w40", target="w50 w60").why(1, 0, query=-1, key=0, map="cross")
+
+
 @pytest.mark.parametrize("family, size", [("deepseek_v32", 1), ("minimax_m3_vl_text", 4)])   # keys in a block
 def test_keys_that_are_looked_at_are_those_of_the_models_indexer(family, size):
     _, record = read(family)
