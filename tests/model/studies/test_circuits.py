@@ -73,7 +73,7 @@ def test_silenced_head_takes_its_part(tmp_path):
     found = desk.ask(contributions.AddsQuery(query, Kind.CAUSAL, 2, 1, 4)).result()
     assert found.length == pytest.approx(np.linalg.norm(before_mlp - changed), rel=1e-4)
     assert found.share == pytest.approx((before_mlp - changed) @ before_mlp / (before_mlp @ before_mlp), abs=1e-5)
-    logits = (whole.through(trace.last(Kind.CAUSAL)[1], walk.rows).parts[place, 0]   # of the head's part alone
+    logits = (whole.through(trace.last(Kind.CAUSAL)[2], walk.rows).parts[place, 0]   # of the head's part alone
               @ desk.models.open(query, quiet).network.lm_head.weight.detach().numpy().T.astype(np.float64))
     moved = np.sort(logits - logits.mean())
     assert [value for _, value in found.promoted] == pytest.approx(moved[::-1][:len(found.promoted)], abs=1e-5)
