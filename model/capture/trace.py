@@ -371,7 +371,7 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
     if said is None or not said.ids or said.positions[-1] not in tokens:
         return found if model.task == "mask" else None
     ids, wanted, vector = list(said.ids[-1]), _logits_of(said), read[tokens.index(said.positions[-1])]
-    config = model.network.config.get_text_config(decoder=True)
+    config = getattr(model.network.config, "decoder", model.network.config)
     cap = getattr(config, "final_logit_softcapping", None) or getattr(config, "logits_soft_cap", None)
     raw = wanted if not cap else cap * np.arctanh(np.clip(wanted / cap, -1 + 1e-12, 1 - 1e-12))
     # Marian and ESM add a bias outside the module
@@ -401,7 +401,10 @@ def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[st
         mixed = layer.head_outputs(looking).swapaxes(0, 1)
         found = [_attention(slot, (each.query[:, looking], each.key[:, looked_at], each.value[:, looked_at]), mixed,
                             linears, norms_of_heads) for each in (layer, layer.minus) if each is not None]
-        attentions.append(replace(found[0][0], minus=found[1][0]) if len(found) > 1 else found[0][0])
+        attention = next((each for each, *_ in found if not isinstance(each, AttentionTrace)), found[0][0])
+        if isinstance(attention, AttentionTrace) and len(found) > 1:
+            attention = replace(attention, minus=found[1][0].projected)
+        attentions.append(attention)
         orders.append(found[0][1])
         used |= found[0][2]
     within = tuple(slot.module + "." for slot in slots)

@@ -23,6 +23,7 @@ import numpy as np
 from clearhead.model.core.heads import allowed_cells, ranked_frame
 from clearhead.model.core.models import (
     AttentionOutput,
+    AttentionTrace,
     Block,
     MapQuestion,
     Models,

@@ -106,7 +106,7 @@ def test_bias_beside_the_unembedding_is_part_of_the_logits():
 def test_why_of_cross_attention_needs_a_traced_encoder():
     network = families_models.build("longt5", "eager")
     model = clearhead.open(network, families_models.tokenizer(network.config.vocab_size), title="long")
-    with pytest.raises(clearhead.Error, match="The encoder of long .* cannot be traced"):
+    with pytest.raises(clearhead.Error, match="encoder of long"):
         model("w20 w30 w40", target="w50 w60").why(1, 0, query=-1, key=0, map="cross")
 
 
