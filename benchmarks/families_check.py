@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import families_models, families_pictures
+from clearhead.model.capture import calls as module_calls
 from clearhead.model.capture import forward_pass, trace
 from clearhead.model.capture.forward_pass import Slot
 from clearhead.model.capture.verify import layer_number, own_values
@@ -135,8 +136,8 @@ def incompleteness(model, query: Query) -> float:
     """Return the largest difference of the sum over heads from an attention module's output, as in `Outcome`. Of a
     module that runs several times in a pass, the last call counts."""
     slots = {slot.module: slot for slot in model.wiring.slots.values()}
-    blocks = {name: trace.block_name(name) if layer_number(name) is not None else name for name in slots}
-    with trace.watch_calls(model.network, set(blocks.values())) as calls:
+    blocks = {name: module_calls.block_name(name) if layer_number(name) is not None else name for name in slots}
+    with module_calls.watch_calls(model.network, set(blocks.values())) as calls:
         record = model.record(query, quiet)
     errors = [0.0]
     for name, slot in slots.items():
@@ -144,7 +145,7 @@ def incompleteness(model, query: Query) -> float:
         mixed = layer.head_outputs(slice(0, layer.shape[1])).swapaxes(0, 1)
         for place in (name, blocks[name]):   # BERT's W_O is in a module beside its attention
             inside = [call for path, call in calls.items()
-                      if path.startswith(place + ".") and trace.is_leaf(call.module)]
+                      if path.startswith(place + ".") and module_calls.is_leaf(call.module)]
             reader, gate = trace.reader_of(mixed, inside, own_values(layer))
             if reader is not None:
                 break
@@ -177,7 +178,7 @@ def _apart(model, query: Query, slot: Slot, mixed: np.ndarray, whole: np.ndarray
     def output_of(given: np.ndarray) -> np.ndarray:
         tap = lambda place, _tensors, output: torch.tensor(given)[None].contiguous() if place == slot else output
         session = forward_pass.Session(names, model.wiring.slots, tap=tap)
-        with trace.watch_calls(model.network, {trace.block_name(slot.module)}) as calls:
+        with module_calls.watch_calls(model.network, {module_calls.block_name(slot.module)}) as calls:
             forward_pass.run(session, lambda: model.forward(tensors))
         return calls[slot.module].output.astype(np.float64)
 

@@ -3,17 +3,29 @@
 No model family is known by name. The value projection is the matrix whose output equals the record's values. Queries
 and keys are found by their vectors' lengths, which rotary positions preserve; a norm may come before the rotation. W_O
 is the matrix whose input is the heads' outputs, perhaps after a gate. A norm, gate or activation must reproduce its
-output. Everything found is therefore verified, and everything else is refused with a reason.
+output. Everything found is therefore verified, and everything else is refused with a reason: an unknown query, key or
+value projection only where it is needed.
 """
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from clearhead.model.capture.calls import (
+    ModuleCall,
+    TooMuch,
+    Unfollowed,
+    affine_of,
+    block_name,
+    is_leaf,
+    is_linear,
+    is_norm,
+    numbers,
+    watch_calls,
+)
 from clearhead.model.capture.forward_pass import Slot, sample_rows
 from clearhead.model.capture.stream import Passage, Vectors
 from clearhead.model.core.models import (
@@ -31,23 +43,14 @@ from clearhead.model.core.models import (
     closeness,
 )
 from clearhead.model.core.models import same_numbers as close
-from clearhead.model.core.query import Kind, Progress, Query, UserError, frozen_array, with_arrays
+from clearhead.model.core.query import Kind, Progress, Query, UserError
 from clearhead.model.core.record import AttentionRecord, Layer, Prediction
-from clearhead.model.core.torch_runs import for_this_thread
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
     from clearhead.model.capture.model import NetworkModel
     from clearhead.model.capture.verify import Wiring
-
-
-class TooMuch(BaseException):
-    """The activations of a pass exceed a limit. A BaseException, so that no model's `except Exception` swallows it."""
-
-
-class Unfollowed(Exception):
-    """A module does something unknown. The message is a clause that can follow "because"."""
 
 
 def norm_of(name: str, call: "ModuleCall") -> Norm:
@@ -55,7 +58,7 @@ def norm_of(name: str, call: "ModuleCall") -> Norm:
     Gemma, the gain plus 1. Raises Unfollowed if none does."""
     module = call.module
     stored = [float(getattr(module, name)) for name in ("eps", "variance_epsilon", "epsilon") if hasattr(module, name)]
-    weight, bias = (_numbers(getattr(module, name, None)) for name in ("weight", "bias"))
+    weight, bias = (numbers(getattr(module, name, None)) for name in ("weight", "bias"))
     weight = np.ones(call.input.shape[-1], np.float32) if weight is None else weight
     for kind, epsilon, gain in itertools.product(("layer", "rms"), stored[:1] or (1e-6, 1e-5), (weight, 1 + weight)):
         norm = Norm(name, kind, call.input, call.output, gain, bias, epsilon)
@@ -117,48 +120,6 @@ def pairs_of(before: np.ndarray, after: np.ndarray) -> Pairs:
 LARGEST = 2**29     # bytes of activations that a trace may hold
 
 
-@with_arrays
-class ModuleCall:
-    """The last call of a module in a pass."""
-
-    name: str            # the module's name in the network
-    module: "nn.Module"  # a module of torch or transformers
-    order: int           # position among all calls of the pass
-    input: np.ndarray    # (token, d)
-    output: np.ndarray   # (token, d)
-
-    @property
-    def matrix(self) -> np.ndarray:
-        """The weights as (input, output), with output = input · matrix + bias."""
-        return self.affine[0]
-
-    @property
-    def bias(self) -> np.ndarray | None:
-        """The vector (output) added after the matrix product, or None."""
-        return self.affine[1]
-
-    @cached_property
-    def affine(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Matrix and bias."""
-        return affine_of(self.module)
-
-
-def affine_of(module: "nn.Module") -> tuple[np.ndarray, np.ndarray | None]:
-    """Return what a module multiplies with, (input, output), and adds, (output) or None; measured if the matrix has
-    adapters."""
-    import torch
-
-    if _is_adapted(module):
-        weight = module.base_layer.weight
-        width = weight.shape[0 if type(module.base_layer).__name__ == "Conv1D" else 1]
-        with torch.no_grad():
-            made = _numbers(module.forward(torch.cat((torch.zeros(1, width), torch.eye(width))).to(weight.dtype)))
-        return made[1:] - made[0], made[0]
-    weight = _numbers(module.weight)
-    # GPT-2 stores (input, output), torch (output, input)
-    return (weight if type(module).__name__ == "Conv1D" else weight.T), _numbers(getattr(module, "bias", None))
-
-
 def trace(model: "NetworkModel", query: Query, report: Progress, tokens: tuple[int, ...] = (),
           record: AttentionRecord | None = None) -> Trace:
     """Return the trace of the pass that answers the query, with these tokens of each stack and a few others if any are
@@ -200,77 +161,6 @@ def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progr
         return UserError(f"The layers of {title} cannot be traced because {error}; its attention can still be shown.")
 
 
-def block_name(module: str) -> str:
-    """Return the block's name, which ends with its number: encoder.layer.0 for encoder.layer.0.attention.self."""
-    parts = module.split(".")
-    numbers = [index for index, part in enumerate(parts) if part.isdigit()]
-    if not numbers:
-        raise Unfollowed("its layers have no numbers")
-    return ".".join(parts[:numbers[0] + 1])
-
-
-@contextmanager
-def watch_calls(network: "nn.Module", blocks: Collection[str] = (),
-                rows: Mapping[int, np.ndarray] | None = None,
-                largest: float = float("inf")) -> Iterator[dict[str, ModuleCall]]:
-    """Yield a dictionary that passes in this thread fill with the last call of every norm, of every module with its own
-    weights except the output embeddings and, if blocks are named, of every module that contains others in them.
-
-    rows: the tokens to keep of a side with this number of tokens; by default all. Passes raise TooMuch once the calls
-    take more than `largest` bytes.
-    """
-    import torch
-
-    calls: dict[str, ModuleCall] = {}
-    order, last = itertools.count(), network.get_output_embeddings()
-    known: dict[tuple, np.ndarray] = {}
-    rows, size = rows or {}, 0
-
-    def kept(tensor: "Tensor") -> np.ndarray:
-        """Return a copy (token, d), because some models add to a tensor in place; one copy while its numbers last."""
-        nonlocal size
-        array, place = _numbers(tensor), (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
-        axis = next((axis for axis, length in enumerate(array.shape[:-1]) if length in rows), None)
-        array = array if axis is None else array.take(rows[array.shape[axis]], axis)
-        array = array.reshape(-1, array.shape[-1]) if array.ndim > 1 else array
-        if place not in known or not np.array_equal(known[place], array):
-            known[place] = frozen_array(array.copy())
-            size += array.nbytes
-        return known[place]
-
-    def hook(name: str) -> Callable[..., None]:
-        def watch(module: "nn.Module", arguments: tuple, keywords: dict[str, object], output: object) -> None:
-            read = arguments[0] if arguments else keywords.get("hidden_states")
-            made = _first(output)
-            if not isinstance(read, torch.Tensor) and list(module.children()) and name not in blocks:
-                read = made   # of a container, only the output is needed
-            if isinstance(read, torch.Tensor) and isinstance(made, torch.Tensor):
-                calls[name] = ModuleCall(name, module, next(order), kept(read), kept(made))
-            if size > largest:
-                raise TooMuch
-        return for_this_thread(watch)
-
-    def is_watched(name: str, module: "nn.Module") -> bool:
-        around = bool(list(module.children())) and any(f"{name}.".startswith(f"{block}.") for block in blocks)
-        return module is not last and (around or is_leaf(module))
-
-    adapted = tuple(f"{name}." for name, module in network.named_modules() if _is_adapted(module))
-    with ExitStack() as hooks:
-        for name, module in network.named_modules():
-            if is_watched(name, module) and not name.startswith(adapted):
-                hooks.enter_context(module.register_forward_hook(hook(name), with_kwargs=True))
-        yield calls
-
-
-def _first(output: object) -> object:
-    return output[0] if isinstance(output, tuple) else output
-
-
-def _numbers(tensor: "Tensor | None") -> Any:
-    """Return a tensor as float32, without a copy if possible; None for None."""
-    return None if tensor is None else tensor.detach().float().cpu().numpy()
-
-
 def _assemble(record: AttentionRecord, model: "NetworkModel", wiring: "Wiring", names: dict[str, str],
               calls: dict[str, ModuleCall], rows: dict[int, np.ndarray]) -> Trace:
     slots: dict[str, list[Slot]] = {}
@@ -307,7 +197,7 @@ def _assemble(record: AttentionRecord, model: "NetworkModel", wiring: "Wiring", 
 def _norms(calls: list[ModuleCall]) -> list[Norm]:
     """Return the normalisations among the calls, except unknown ones."""
     norms = []
-    for call in filter(_is_norm, calls):
+    for call in filter(is_norm, calls):
         with suppress(Unfollowed):
             norms.append(norm_of(call.name, call))
     return norms
@@ -375,7 +265,7 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
     cap = getattr(config, "final_logit_softcapping", None) or getattr(config, "logits_soft_cap", None)
     raw = wanted if not cap else cap * np.arctanh(np.clip(wanted / cap, -1 + 1e-12, 1 - 1e-12))
     # Marian and ESM add a bias outside the module
-    apart = [_numbers(tensor).reshape(-1) for name, tensor in (*model.network.named_parameters(),
+    apart = [numbers(tensor).reshape(-1) for name, tensor in (*model.network.named_parameters(),
                                                                *model.network.named_buffers())
              if bias is None and name.endswith("bias") and tensor.numel() == len(weight)]
     for added in (bias, *apart):
@@ -397,7 +287,7 @@ def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[st
     for slot in slots:
         layer = cast(Layer, record[slot.kind].layer(slot.index))
         looking, looked_at = (rows.get(length, slice(0, length)) for length in layer.shape[1:])
-        norms_of_heads = [call for call in leaves if _is_norm(call) and call.name.startswith(slot.module + ".")]
+        norms_of_heads = [call for call in leaves if is_norm(call) and call.name.startswith(slot.module + ".")]
         mixed = layer.head_outputs(looking).swapaxes(0, 1)
         found = [_attention(slot, (each.query[:, looking], each.key[:, looked_at], each.value[:, looked_at]), mixed,
                             linears, norms_of_heads) for each in (layer, layer.minus) if each is not None]
@@ -408,7 +298,7 @@ def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[st
         orders.append(found[0][1])
         used |= found[0][2]
     within = tuple(slot.module + "." for slot in slots)
-    normed = [call for call in leaves if _is_norm(call) and not call.name.startswith(within)]
+    normed = [call for call in leaves if is_norm(call) and not call.name.startswith(within)]
     norms = tuple(norm_of(call.name.removeprefix(name + "."), call) for call in normed)
     block = calls[name]
     computed = {id(call.output) for call in normed}
@@ -423,32 +313,6 @@ def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[st
     norm_first = not any(close(norm.output, block.output) for norm in norms)
     return Block(kind, slots[0].index, block.input, block.output, tuple(attentions), norms, norm_first,
                  feed_forward(rest, block.input.shape[1]), passage.steps())
-
-
-def is_leaf(module: "nn.Module") -> bool:
-    """Return whether a module has weights of its own and no parts, is a matrix with adapters, or is a norm, which may
-    have no weights."""
-    alone = not list(module.children()) or _is_adapted(module)
-    return alone and (getattr(module, "weight", None) is not None or _is_norm_class(module))
-
-
-def _is_adapted(module: "nn.Module") -> bool:
-    """Return whether a module is a matrix with an adapter of peft around it."""
-    return type(getattr(module, "base_layer", None)).__name__ in ("Linear", "Conv1D")
-
-
-def _is_norm_class(module: "nn.Module") -> bool:
-    return "norm" in type(module).__name__.lower()
-
-
-def _is_norm(call: ModuleCall) -> bool:
-    return _is_norm_class(call.module)
-
-
-def is_linear(call: ModuleCall) -> bool:
-    """Return whether a call multiplies by one matrix."""
-    weight, sizes = getattr(call.module, "weight", None), (call.input.shape[-1], call.output.shape[-1])
-    return getattr(weight, "ndim", 0) == 2 and call.matrix.shape == sizes   # of quantised modules it is a method
 
 
 def _attention(slot: Slot, seen: tuple[np.ndarray, np.ndarray, np.ndarray], mixed: np.ndarray,
@@ -548,7 +412,7 @@ def reader_of(mixed: np.ndarray, calls: list[ModuleCall],
     """Find W_O, the first matrix whose input is the heads' outputs, mixed (q, head, d_v), and the gate in between, or
     None: (q, head, d_v), or (q, head, 1) for one number per head. values: of the queries' own tokens, (q, head, d_v),
     if a part along them may be subtracted before the gate (NeoMME)."""
-    wide = [call for call in calls if call.input.size == mixed.size and not _is_norm(call)]
+    wide = [call for call in calls if call.input.size == mixed.size and not is_norm(call)]
     scales = [(norm.scales[:, None] * norm.gain).reshape(mixed.shape) for norm in _norms(calls) if norm.kind == "rms"
               and norm.bias is None and close(norm.input, mixed.reshape(len(mixed), -1))]
     for call in wide:
@@ -598,7 +462,7 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], outside: list[ModuleCall], 
     before = [call for call in outside
               if len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]
     norms = [norm_of(call.name, call) for call in before
-             if _is_norm(call) and close(call.output, output)]
+             if is_norm(call) and close(call.output, output)]
     norm = norms[0] if norms else None
     table = None
     with suppress(NotImplementedError):   # of classes that do not say where theirs are
@@ -614,7 +478,7 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], outside: list[ModuleCall], 
 def _learned(call: ModuleCall) -> np.ndarray | None:
     """Return the table of learned positions, starting at the first token's row: RoBERTa and OPT have unused rows before
     it. Return None for fixed sinusoids stored as a table (Marian)."""
-    weight = _numbers(call.module.weight)
+    weight = numbers(call.module.weight)
     first = np.flatnonzero((weight == call.output[0]).all(-1))
     return weight[first[0]:] if len(first) and "Sinusoidal" not in type(call.module).__name__ else None
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import numpy as np
 
 from clearhead.model.capture import forward_pass, trace
+from clearhead.model.capture.calls import ModuleCall, block_name, watch_calls
 from clearhead.model.capture.forward_pass import Call, Unsupported
 from clearhead.model.capture.transformers_internals import mamba_beside, set_attention
 from clearhead.model.core import heads
@@ -112,7 +113,7 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
     session = forward_pass.Session(names)
     try:
         set_attention(network, implementation)
-        with trace.watch_calls(network) as modules:
+        with watch_calls(network) as modules:
             forward_pass.run(session, forward)
     except Unsupported:
         raise
@@ -139,7 +140,7 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
     return replace(found, reasons=check_answer(session.calls, [*layers.values()], found).reasons)
 
 
-def _gated(layers: dict[CallId, Layer], modules: "dict[str, trace.ModuleCall]") -> frozenset[str]:
+def _gated(layers: dict[CallId, Layer], modules: dict[str, ModuleCall]) -> frozenset[str]:
     """Return the names of the matrices that read the heads' outputs of a probe after a gate."""
     found = set()
     for (module, _), layer in layers.items():
@@ -230,7 +231,7 @@ def _others(network: "PreTrainedModel",
     stacks: dict[str, list[forward_pass.Slot]] = {}
     for slot in slots:
         if layer_number(slot.module) is not None:
-            stacks.setdefault(trace.block_name(slot.module).rpartition(".")[0], []).append(slot)
+            stacks.setdefault(block_name(slot.module).rpartition(".")[0], []).append(slot)
     found = {}
     for stack, members in stacks.items():
         numbers, blocks = [slot.index for slot in members], network.get_submodule(stack)
