@@ -140,15 +140,12 @@ def _joined(meets: list[list[set]]) -> list[TokenGroups]:
 
 
 def _anchors_of(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[set]:
-    """Return each token's matching keys: the numbers of its characters, the row and column of a patch, or the text of a
-    special token and how often it occurred before."""
+    """Return each token's matching keys: the numbers of its characters, or the name of a patch or the text of a special
+    token and how often it occurred before."""
     seen: dict[str, int] = {}
     marks: list[set] = []
     for token, (start, end) in enumerate(spans):
-        place = tokens.place(token)
-        if place is not None:
-            marks.append({("patch", *place)})
-        elif tokens.special[token]:
+        if tokens.special[token] or token in tokens.patches or token in tokens.of_picture:
             count = seen[tokens.texts[token]] = seen.get(tokens.texts[token], -1) + 1
             marks.append({(tokens.texts[token], count)})
         else:

@@ -203,7 +203,7 @@ def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., N
 
 def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None:
     edited = _edited(page, record, view)
-    offered = OF_A_TEXT if record.picture is None else OF_A_PICTURE
+    offered = OF_A_PICTURE if record[view.kind].keys.patches else OF_A_TEXT
     if page["edit"] not in offered:
         page.set(edit="zero")
     edit, place = page["edit"], (view.kind, *edited)
@@ -230,7 +230,7 @@ def _hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hid
     token = wanted if wanted in tokens.patches else middle if middle is not None else tokens.patches[0]
 
     def take(event: Selection) -> None:
-        if event.token is not None and tokens.place(event.token) is not None:
+        if event.token is not None and event.token in tokens.patches:
             page.set(hidden=event.token)
 
     patch_strip(record, replace(view, token=token), key="compare-hide", says=WORDS["hide_which"],

@@ -215,8 +215,8 @@ def draw_sides(page: PageContext, records: Pair, found: OpenHead, shown: tuple[H
 
 def over_pictures(records: Pair) -> bool:
     """Return whether both records can be drawn over their pictures, patch by patch."""
-    grids = [record.maps[0].keys.grid for record in records]
-    return all(record.picture is not None for record in records) and grids[0] == grids[1]
+    names = [[each.texts[patch] for patch in each.patches] for each in (record.maps[0].keys for record in records)]
+    return all(record.picture is not None for record in records) and names[0] == names[1] != []
 
 
 def with_patch_names(aligned: Alignment, records: Pair, view: View) -> Alignment:
