@@ -20,7 +20,6 @@ from clearhead.model.cli.commands import (
     with_answer,
 )
 from clearhead.model.core.files import refuse_overwriting, write
-from clearhead.model.core.picture_rows import answer_start
 from clearhead.model.core.query import HeadId, Query, UserError, Window
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import LENSES, SCALES, View, checked_view
@@ -87,7 +86,7 @@ def export(out: Path, **asked: Any) -> None:
     clearhead export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
     clearhead export --model minilm --text "The cat sat." --out all.npz
     clearhead export --model dinov2-small --image cat.jpg --layer 11 --lens picture --token 8,7 --out head.png
-    clearhead export --model smolvlm --image cat.jpg --text "What is this?" --answer 20 --lens picture --out head.png
+    clearhead export --model smolvlm --image cat.jpg --text "Who?" --answer 9 --lens picture --token "?" --out vl.png
     clearhead export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
     clearhead export --record mine.npz --layer 3 --head 1 --out mine.png
     clearhead export --record mine.safetensors --out mine-all.npz
@@ -254,10 +253,7 @@ def _view(record: AttentionRecord, asked: dict[str, Any], heads: tuple[HeadId, .
     if heads:
         changes |= {"layer": heads[0][0], "head": heads[0][1], "overlay": heads[1:]}
     view = checked_view(record, None, changes)
-    token = view.pair[0] if view.pair else view.token
-    if token is None and record[view.kind].keys.of_picture:   # the row that writes the first word of the answer
-        token = max(0, answer_start(record, record[view.kind]) - 1)
-    return replace(view, overlay=(), token=token)
+    return replace(view, overlay=(), token=view.pair[0] if view.pair else view.token)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from clearhead.model.core.query import Hide, Kind, UserError, isolated
 from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.view import View, allowed_keys, displayed_head, displayed_rows, overlaid_heads
-from clearhead.viz.components.picture import LARGEST, SMALL, Grid, GridPicture, Head, Image, Patches, PatchValues
+from clearhead.viz.components.picture import SMALL, Grid, GridPicture, Head, Image, Patches, PatchValues
 from clearhead.viz.style import glow
 from clearhead.viz.style.format import format_share, visible_token
 from clearhead.viz.style.text import strings
@@ -67,31 +67,31 @@ def grid_of(record: AttentionRecord, view: View, overview: Overview | None = Non
                 sorted_by=title if ranking else "", pair=pair)
 
 
-def image_of(record: AttentionRecord, view: View) -> Image:
-    """Return the open head's row for the token in focus over the model's picture. Raises UserError for a record of text
-    or if no token is in focus."""
+def image_of(record: AttentionRecord, view: View, label: str = "") -> Image:
+    """Return the open head's row for the token in focus over the model's picture. label: describes the picture. Raises
+    UserError for a record of text or if no token is in focus."""
     if record.picture is None:
         raise UserError(NO_PICTURE)
     if view.token is None:
         raise UserError("The picture lens shows the weights of one token, but none is in focus; choose a token.")
     attention_map, values = record[view.kind], row_of(record, view)
-    patches, boxes = patches_of(record, view.kind), attention_map.keys.boxes
-    said = lambda token: f"{isolated(patches.texts[token])} {values.numbers[token]:z.3f}"
-    listed = lambda tokens: ", ".join(map(said, tokens))
-    plain = Image(patches, values, view.token, hidden=hidden_tokens(record))
-    known, notes = np.isfinite(values.numbers), [PAPER("kept", share=view.keep)] if view.keep < 1 else []
+    patches, notes = patches_of(record, view.kind, label), [PAPER("kept", share=view.keep)] if view.keep < 1 else []
+    shown = Image(patches, values, view.token, hidden=hidden_tokens(record))
     if patches.alone:
-        beside = [token for token, box in enumerate(boxes) if box is None and known[token]]
-        return replace(plain, notes=(*([PAPER("beside", list=listed(beside))] if beside else []), *notes))
+        beside = ", ".join(f"{isolated(text)} {weight:z.3f}"
+                           for text, weight, box in zip(patches.texts, values.numbers, patches.boxes, strict=True)
+                           if np.isnan(box[0]) and np.isfinite(weight))
+        return replace(shown, notes=(*([PAPER("beside", list=beside)] if beside else []), *notes))
     sinks = np.flatnonzero(visual_sinks(attention_map, attention_map.layer(view.layer), view.head)).tolist()
     parts = {WORDS["parts"][part]: share for part, share in row_parts(
         record, attention_map, view.layer, view.head, view.token).items() if share >= LEAST}
-    largest = [token for token in np.argsort(-np.nan_to_num(values.numbers), kind="stable").tolist() if boxes[token]]
     notes.append(PAPER("parts", list=", ".join(f"{part} {format_share(share, 0)}" for part, share in parts.items())))
-    if sinks:
-        notes.append(PAPER("sinks_left_out" if view.hide_sinks else "sinks", list=listed(sinks)))
-    says = WORDS("said", **{"from": row_name(record, attention_map, view.token)}, list=listed(largest[:LARGEST]))
-    return replace(plain, outlined=sinks, chosen=view.pair and view.pair[1], parts=parts, notes=tuple(notes), says=says)
+    if view.hide_sinks and sinks:
+        notes.append(PAPER("sinks_left_out", list=", ".join(patches.texts[sink] for sink in sinks)))
+    texts = [*patches.texts]
+    texts[view.token] = row_name(record, attention_map, view.token)
+    return replace(shown, patches=replace(patches, texts=tuple(texts)), outlined=() if view.hide_sinks else sinks,
+                   chosen=view.pair and view.pair[1], parts=parts, notes=tuple(notes))
 
 
 def row_name(record: AttentionRecord, attention_map: AttentionMap, token: int) -> str:

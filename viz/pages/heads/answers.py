@@ -29,30 +29,25 @@ COMPARED = 8    # most tokens of two answers that are compared
 NAMED = 3       # most words and patches in a sentence
 SMALL = 220     # width in pixels of an edited picture
 
-# the question whose answer was stopped, and the one to be written on
-_STOPPED, _MORE = Kept[Query | None](None), Kept[Query | None](None)
+_STOPPED = Kept[Query | None](None)   # the question whose answer was stopped
 # the last question that was asked again: the record's query, the changed one, and the change in words
 _AGAIN = Kept[tuple[Query, Query, str] | None](None)
 
 
 def write(page: PageContext) -> None:
     """Let a model that reads pictures with questions write its answer, unless it has or was stopped."""
-    if page.state.image is None or "prompt" not in sources.locate(page.model).reads:
+    if page.state.image is None or page.state.continuation or "prompt" not in sources.locate(page.model).reads:
         return
     query, place = page.query(), st.empty()
-    if query != _MORE.value and (query.continuation or query == _STOPPED.value):
-        return
     with place.container(), flex_row("center", gap="small"):
+        stopped = _STOPPED.value == query
         st.caption(WORDS("writing", most=WRITES), width="content")
-        st.button(WORDS["stop"], key="answer-stop", on_click=_stop, args=(query,))
-        written = page.ask(ContinuationQuery(query, WRITES), height=0)
-    page.correct(continuation=query.continuation + written)
+        st.button(WORDS["write" if stopped else "stop"], key="answer-stop", on_click=_STOPPED.put,
+                  args=(None if stopped else query,))
+        if stopped:
+            return
+        page.correct(continuation=page.ask(ContinuationQuery(query, WRITES), height=0))
     place.empty()
-
-
-def _stop(query: Query) -> None:
-    _MORE.put(None)
-    _STOPPED.put(query)
 
 
 def words(page: PageContext, record: AttentionRecord, view: View) -> None:
@@ -71,13 +66,6 @@ def words(page: PageContext, record: AttentionRecord, view: View) -> None:
     choose = chosen(page, view)
     token_strip(Tokens(**kept), focus=focus, pairs=False, key="strip", on_event=lambda event: choose(
         None if event.token is None else rows[event.token], view.pair and view.pair[1]))
-    with flex_row("center", gap="small"):
-        wrote = len(record.query.continuation)
-        st.caption(WORDS("wrote", count=wrote), width="content")
-        if not (page.present or (wrote and tokens.special[-1])):
-            st.button(WORDS("more", most=WRITES), key="answer-more", on_click=_MORE.put, args=(record.query,))
-
-
 def chosen(page: PageContext, view: View) -> Callable[[int | None, int | None], None]:
     """Return the handler that puts a row and a patch into focus; None for neither."""
     return lambda row, patch: page.set(head=view.head_id, token=row, pair=None if row is None or patch is None
@@ -89,10 +77,10 @@ def claims(record: AttentionRecord, view: View) -> list[str]:
     attention_map, token = record[view.kind], view.token or 0
     keys, weights = attention_map.keys, heads.weights(attention_map.layer(view.layer), view.head).astype(np.float64)
     name = lambda key: escape_markdown(isolated(patch_name(keys, key)))
-    half, own = looked_at(keys, weights[token]), weights[token, list(keys.patches)]
-    facts = {"from": escape_markdown(row_name(record, attention_map, token)), "half": len(half), "size": len(own),
-             "to": name(half[0]), "weight": format_weight(own.max()), "picture": format_share(own.sum(), 0)}
-    said = [WORDS("most", head=head_label(*view.head_id), **facts)]
+    most = max(keys.patches, key=lambda patch: weights[token, patch])
+    said = [WORDS("most", head=head_label(*view.head_id), to=name(most), weight=format_weight(weights[token, most]),
+                  word=escape_markdown(row_name(record, attention_map, token)),
+                  share=format_share(weights[token, list(keys.patches)].sum(), 0))]
     if view.pair is not None:
         looking = [query for query in np.argsort(-weights[:, view.pair[1]], kind="stable").tolist()
                    if query not in attention_map.queries.of_picture]

@@ -55,7 +55,7 @@ from clearhead.viz.widgets.handout_button import offer_picture
 from clearhead.viz.widgets.head_picker import kind_choice
 from clearhead.viz.widgets.layout import flex_row, heading
 from clearhead.viz.widgets.measured import FROM_FILE, saved_corpus
-from clearhead.viz.widgets.picture import named_patches, patch_strip
+from clearhead.viz.widgets.picture import patch_strip, picture_name
 
 WORDS = strings("heads")
 
@@ -219,7 +219,7 @@ def open_head(page: PageContext, record: AttentionRecord, view: View, measures: 
         _display(page, record, view, measures, why)
         export_menu(page, record, view)
     if view.lens == "picture":
-        image = replace(image_of(record, view), patches=named_patches(record, view), opacity=page["opacity"])
+        image = replace(image_of(record, view, picture_name(record.query.image)), opacity=page["opacity"])
         choose = answers.chosen(page, view)
         picture_view(image, height=PICTURE, key="head-picture", on_event=lambda event: choose(
             view.token, event.token) if record[view.kind].keys.of_picture else page.set(token=event.token))
