@@ -1,6 +1,6 @@
-"""Draw the example pictures for the model *Marked digit*: `python -m tools.example_pictures`.
+"""Draw the example pictures for the models *Marked digit* and *Picture questions*: `python -m tools.example_pictures`.
 
-Writes the first test canvases as PNG files, and their list.
+Writes the first test pictures of each as PNG files, and their list.
 """
 import hashlib
 import io
@@ -8,39 +8,44 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 from clearhead.model.core import files
 from clearhead.model.core.pictures import EXAMPLES
-from clearhead.model.lessons.digit_patches import MODEL, canvases
-from clearhead.model.scratch.canvas import Canvas
+from clearhead.model.lessons import digit_patches, picture_answers
 
-FOLDER = EXAMPLES / MODEL
 LICENCE = "CC-BY-4.0"
 SOURCE = "put together from digits of E. Alpaydin and C. Kaynak, UCI Machine Learning Repository (assets/digits)"
+ABOUT = {digit_patches.MODEL: "Pictures of the model Marked digit, twins beside each other",
+         picture_answers.MODEL: "Pictures of the model Picture questions"}
 
 
-def encoded(canvas: Canvas) -> bytes:
-    """Return the shipped PNG file of a canvas."""
+def encoded(pixels: np.ndarray) -> bytes:
+    """Return the shipped PNG file of a grey picture, uint8 (row, column)."""
     target = io.BytesIO()
-    Image.fromarray(canvas.pixels()).save(target, "PNG", optimize=True)
+    Image.fromarray(pixels).save(target, "PNG", optimize=True)
     return target.getvalue()
 
 
-def named() -> Iterator[tuple[str, str, Canvas]]:
-    """Yield (key, title, canvas) of each picture. Twins have the suffixes a and b."""
-    for number, canvas in enumerate(canvases()):
+def named(model: str) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Yield (key, title, pixels) of each of a model's pictures. Twins have the suffixes a and b."""
+    if model == picture_answers.MODEL:
+        for number, scene in enumerate(picture_answers.scenes()):
+            yield f"{model}-{number + 1}", f"Digits {', '.join(map(str, scene.labels.values()))}", scene.pixels()
+        return
+    for number, canvas in enumerate(digit_patches.canvases()):
         others = ", ".join(str(label) for place, label in sorted(zip(canvas.places, canvas.labels, strict=True)))
-        key = f"{MODEL}-{number // 2 + 1}{'ab'[number % 2]}"
-        yield key, f"Digits {others}: dot under {canvas.answer}", canvas
+        key = f"{model}-{number // 2 + 1}{'ab'[number % 2]}"
+        yield key, f"Digits {others}: dot under {canvas.answer}", canvas.pixels()
 
 
-def write(folder: Path = FOLDER) -> None:
-    """Write the files and pictures.toml."""
+def write(model: str, folder: Path) -> None:
+    """Write a model's files and pictures.toml into a folder."""
     files.make_folder(folder)
-    lines = ["# Pictures of the model Marked digit, twins beside each other: python -m tools.example_pictures"]
-    for key, title, canvas in named():
-        content = encoded(canvas)
+    lines = [f"# {ABOUT[model]}: python -m tools.example_pictures"]
+    for key, title, pixels in named(model):
+        content = encoded(pixels)
         files.write(folder / f"{key}.png", content)
         entry = {"file": f"{key}.png", "name": title, "licence": LICENCE, "source": SOURCE,
                  "sha256": hashlib.sha256(content).hexdigest()}
@@ -49,4 +54,5 @@ def write(folder: Path = FOLDER) -> None:
 
 
 if __name__ == "__main__":
-    write()
+    for model in ABOUT:
+        write(model, EXAMPLES / model)

@@ -99,9 +99,16 @@ def mechanisms() -> Iterator[Any]:
             yield KnownCircuitsQuery(model, sources.revision(model))
 
 
+def seeing() -> Iterator[Any]:
+    """Yield the query of the lesson on our vision–language model."""
+    from clearhead.model.lessons.picture_answers import MODEL, PictureHeadsQuery
+
+    yield PictureHeadsQuery(MODEL, sources.revision(MODEL))
+
+
 NAMES: dict[str, Callable[[], Iterator[Any]]] = {
     "claims": claims, "coreference": coreference, "syntax": syntax, "induction": induction, "atlas": atlas,
-    "faithfulness": faithfulness, "cost": cost, "mechanisms": mechanisms}
+    "faithfulness": faithfulness, "cost": cost, "mechanisms": mechanisms, "seeing": seeing}
 
 
 def records() -> None:

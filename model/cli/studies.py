@@ -187,9 +187,9 @@ def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted
 def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     """Train one of Clearhead's small models from scratch, in minutes on one core.
 
-    TASK is resolver-narrow, resolver-wide (resolver: both), translator, induction, stories or marked-digit. The weights
-    are written to OUT/TASK.safetensors, snapshots to OUT/TASK-film.safetensors. The same command resumes a stopped
-    training.
+    TASK is resolver-narrow, resolver-wide (resolver: both), translator, induction, stories, marked-digit or
+    picture-questions. The weights are written to OUT/TASK.safetensors, snapshots to OUT/TASK-film.safetensors. The same
+    command resumes a stopped training.
     """
     from clearhead.model.scratch import models
     from clearhead.model.scratch.task import tasks_named

@@ -7,6 +7,7 @@ never occur in training.
 """
 import gzip
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -128,12 +129,25 @@ class Canvas:
 
     def pixels(self) -> np.ndarray:
         """Return the grey picture, uint8 (row, column); 255 is blank paper."""
-        ink = np.zeros((ROWS, COLUMNS, SIDE, SIDE), np.float32)
-        for place, number, variant in zip(self.places, self.numbers, self.variants, strict=True):
-            ink[divmod(place, COLUMNS)] = variants()[variant, number] if variant else digits(self.split).ink[number]
+        ink = laid((ROWS, COLUMNS), self.split, zip(self.places, self.numbers, self.variants, strict=True))
         row, column = self.dot
         ink[divmod(self.marker, COLUMNS)][row:row + DOT, column:column + DOT] = 1
-        return PAPER - (ink * PAPER).round().astype(np.uint8).swapaxes(1, 2).reshape(ROWS * SIDE, COLUMNS * SIDE)
+        return greys(ink)
+
+
+def laid(grid: tuple[int, int], split: str, written: Iterable[tuple[int, int, int]]) -> np.ndarray:
+    """Lay digits of a split, each given as place, number and variant, into a grid of (rows, columns), float32 (row,
+    column, y, x), 1 for ink."""
+    ink = np.zeros((*grid, SIDE, SIDE), np.float32)
+    for place, number, variant in written:
+        ink[divmod(place, grid[1])] = variants()[variant, number] if variant else digits(split).ink[number]
+    return ink
+
+
+def greys(ink: np.ndarray) -> np.ndarray:
+    """Return the picture of a grid of patches as grey values, uint8 (row, column); 255 is blank paper."""
+    rows, columns, *_ = ink.shape
+    return PAPER - (ink * PAPER).round().astype(np.uint8).swapaxes(1, 2).reshape(rows * SIDE, columns * SIDE)
 
 
 def bucket(places: tuple[int, ...]) -> str:

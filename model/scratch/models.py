@@ -19,8 +19,9 @@ from clearhead.model.core.memory import Plan, Shape
 from clearhead.model.core.models import Embedded, ModelInput, Trace
 from clearhead.model.core.query import Progress, Query, UserError, frozen, need, quiet
 from clearhead.model.core.record import AttentionRecord, Card, Omission
-from clearhead.model.core.tokens import Tokens, patch_tokens, spoken
+from clearhead.model.core.tokens import PATCH, Tokens, patch_tokens, spoken
 from clearhead.model.core.torch_runs import seeded, stop_between_layers
+from clearhead.model.scratch import questions
 from clearhead.model.scratch import tokens as cutting
 from clearhead.model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
 from clearhead.model.scratch.transformer import ADDED, Config, Transformer, hook_names, slots
@@ -127,6 +128,8 @@ SIZE = (COLUMNS * SIDE, ROWS * SIDE)   # width and height of a canvas in pixels
 RESIZED = ("The picture was made grey and brought to {width} × {height} pixels; the model expects a canvas of that "
            "size, dark digits on white paper with a dot under one of them, and what it says of any other picture means "
            "nothing.")
+SQUEEZED = ("The picture was made grey and brought to {side} × {side} pixels; the model expects a picture of that size "
+            "with dark digits on white paper, and what it says of any other picture means nothing.")
 Result = TypeVar("Result")
 # tokens of source and target, the part that did not fit, and notes
 Reading = tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]
@@ -287,8 +290,12 @@ class ScratchModel(NetworkModel):
         scheme adds one."""
         embedding, added = self.network.embedding, self.network.config.positions in ADDED
         with torch.inference_mode():
-            if asked.picture is not None:
-                name, made = "patch", embedding.tokens(asked.tensors["pixel_values"])
+            pictures = asked.tensors.get("pixel_values")
+            if self.network.config.answers_texts:
+                tower = self.network.tower
+                name, made = "token", self.network.merge(asked.tensors["input_ids"], tower.projector(tower(pictures)))
+            elif pictures is not None:
+                name, made = "patch", embedding.tokens(pictures)
             else:
                 of_target = asked.target is not None and start.kind.base != "self"
                 ids = asked.tensors["decoder_input_ids" if of_target else "input_ids"]
@@ -427,3 +434,39 @@ def processed(pixels: np.ndarray) -> np.ndarray:
     width, height = (min(grey.width, grey.height * SIZE[0] / SIZE[1]), min(grey.height, grey.width * SIZE[1] / SIZE[0]))
     left, top = (grey.width - width) / 2, (grey.height - height) / 2
     return np.asarray(grey.resize(SIZE, Image.Resampling.BOX, box=(left, top, left + width, top + height)))
+
+
+class PictureReader(Writer):
+    """A vision–language model, which answers a question about a picture that it reads in front of the question."""
+
+    ends = (cutting.END,)
+
+    def read(self, query: Query) -> Reading:
+        """Return [BOS], a token for each patch, and those of question and answer."""
+        self.refuse(query, "text_b", "target")
+        pieces = [*self.continued(() if query.ids else questions.BEFORE, 0), *self.source(query),
+                  *self.continued(query.continuation, len(query.text))]
+        first, ids = len(questions.BEFORE), [piece.id for piece in pieces]
+        if tuple(ids[:first]) != questions.BEFORE or cutting.IMAGE in ids[first:]:
+            raise UserError("These ids do not have the place of the picture; give those of a record, or a text.")
+        fitting, omitted = self.fit([*(replace(piece, special=True) for piece in pieces[:first]), *pieces[first:]],
+                                    query.text)
+        found = cutting.tokens(fitting)
+        seen, rest = patch_tokens(questions.ROWS, questions.COLUMNS, found.texts[:1]), found.texts[first:]
+        names = (f"{PATCH} {text}" if box else text for text, box in zip(seen.texts, seen.boxes, strict=True))
+        return replace(found, texts=(*names, *rest), boxes=(*seen.boxes, *(None for _ in rest)),
+                       special=seen.special + found.special[first:]), None, omitted, ()
+
+    def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
+        """Return the picture and the question. Raises UserError if either is missing."""
+        if query.image is None:
+            raise UserError(f"{self.card.title} reads a picture with each question; choose or open one.")
+        need("PIL")
+        from PIL import Image
+
+        asked, pixels = super().tokens(query, report), pictures.find(query.image).pixels()
+        grey, side = Image.fromarray(pixels).convert("L"), questions.ROWS * SIDE
+        notes = () if grey.size == (side, side) else (SQUEEZED.format(side=side),)
+        read = ink(np.asarray(grey.resize((side, side), Image.Resampling.BOX)))
+        return replace(asked, tensors=asked.tensors | {"pixel_values": read[None]}, notes=asked.notes + notes,
+                       picture=pixels)

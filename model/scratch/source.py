@@ -31,12 +31,14 @@ OFFERS = {   # name: (title, description)
     "marked-digit": ("Marked digit", "A Vision Transformer of two blocks that reads pictures: which digit has the dot "
                                      "below it? One head tells the digits where the dot is, one fetches the marked "
                                      "digit."),
+    "picture-questions": ("Picture questions", "A small vision–language model: a Vision Transformer and a decoder that "
+                                               "answers questions about digits. Which digit is left of the 7?"),
     "scratch": ("From scratch, untrained",
                 "The Transformer of the paper before it has seen a single text: what attention looks like when it "
                 "means nothing yet."),
 }
 TRANSLATOR = "translator"   # has a target side
-OF_PICTURES = ("marked-digit",)
+OF_PICTURES = ("marked-digit", "picture-questions")
 DECODERS = ("induction", "stories")
 NAMES = {name: title for name, (title, _) in OFFERS.items()}
 # trainings started from a page (model/training/processes.py): name and future weights file
@@ -80,7 +82,7 @@ FIRST_WORD = 4       # smaller ids are special tokens
 LONGEST_TRAINED = 64
 # all other models read one text
 SIDES = {"scratch": frozenset(("text_b", "target")), "translator": frozenset(("target",)),
-         "marked": frozenset(("image",))}
+         "marked": frozenset(("image",)), "picture": frozenset(("image", "text", "prompt"))}
 UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, so no head means anything yet. "
              "A word's number is a hash, so two words may share one.")
 
@@ -149,20 +151,27 @@ def _untrained(fingerprint: str) -> "ScratchModel":
 
 
 def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
+    import numpy as np
+
     from clearhead.model.scratch import models, tokens
 
     transformer, about = models.load(*weights_file(model_id, folder))
     kind = _kind(model_id)
     behaviour = {"resolver": models.Resolver, "translator": models.Translator, "induction": models.Writer,
-                 "stories": models.Stories, "marked": models.MarkedDigit}[kind]
+                 "stories": models.Stories, "marked": models.MarkedDigit, "picture": models.PictureReader}[kind]
     words, signs, patch = tuple(about["words"]), kind == "induction", transformer.config.patch
-    tokenizer = {"induction": tokens.SignTokenizer, "stories": tokens.WriterTokenizer}.get(
-        kind, tokens.WordTokenizer)(words)
+    tokenizer = {"induction": tokens.SignTokenizer, "stories": tokens.WriterTokenizer,
+                 "picture": tokens.QuestionTokenizer}.get(kind, tokens.WordTokenizer)(words)
     known = len(words) - len(tokens.SPECIALS)
     read_as = f"single signs, {known} of them" if signs else f"words, {known} of them"
     more = {"tokenizer": f"patches of {patch} × {patch} pixels" if patch else read_as,
             "max_tokens": transformer.config.max_length if patch else LONGEST_TRAINED * (1 + signs),
             "note": f"Trained here, by: {models.command(about)}."}
+    if kind == "picture":
+        seen, blind = (np.mean([each for name, each in about["scores"].items() if name.endswith(end)])
+                       for end in ("_test", "_blind"))
+        more["note"] += (f" It answers {seen:.0%} of the questions about held-out pictures correctly; without the "
+                         f"picture, no model can answer more than {blind:.0%}.")
     if SNAPSHOT in model_id:
         step = model_id.split(SNAPSHOT)[1]
         more["note"] = f"A snapshot of its training: step {step} of {about['steps']}, rounded to 8 bits."
@@ -179,9 +188,11 @@ def card(model_id: str, fingerprint: str, transformer: "Transformer", more: dict
     return Card(
         id=model_id, title=title(model_id), revision=fingerprint,
         architecture="–".join(half for half, layers in halves.items() if layers)
-        + (", Dosovitskiy et al. 2021" if config.patch else ", Vaswani et al. 2017"),
+        + (", Liu et al. 2023" if config.answers_texts else ", Dosovitskiy et al. 2021" if config.patch
+           else ", Vaswani et al. 2017"),
         parameters=count_parameters(transformer), d_model=config.d_model,
         d_head=config.d_model // config.heads,
-        layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads,
+        layers=config.decoder_layers + (0 if config.answers_texts else config.encoder_layers),
+        heads=config.heads, kv_heads=config.heads,
         positions=POSITIONS[config.positions],
         licence="Apache-2.0", **more)

@@ -17,11 +17,19 @@ NO_TARGET = -100  # marks positions without a target
 
 @with_arrays
 class Batch:
-    """A training batch. inputs: ids (b, t), of the source or of source and target. targets (b, q): the correct id, or
-    NO_TARGET if there is none."""
+    """A training batch. inputs: arguments of the model, such as ids (b, t) of the source or of source and target.
+    targets (b, q): the correct id, or NO_TARGET if there is none. names: the ids of the words for the patches of a
+    picture (b, patch), if they are trained."""
 
     inputs: tuple[Tensor, ...]
     targets: Tensor
+    names: Tensor | None = None
+
+
+def loss(model: Transformer, batch: Batch) -> Tensor:
+    """Return the mean cross-entropy in nats over the positions with a target."""
+    return nn.functional.cross_entropy(model(*batch.inputs).flatten(0, 1), batch.targets.flatten(),
+                                       ignore_index=NO_TARGET)
 
 
 @frozen
@@ -40,17 +48,12 @@ class Task:
     warm_up: int = 200                                 # steps
     film_bytes: int = 1_740_000                        # size of all snapshots in 8 bits; limits their number
     note: str = ""                                     # for display
+    loss: Callable[[Transformer, Batch], Tensor] = loss   # loss(model, batch) in nats
 
 
 def pad_rows(rows: list[list[int]], filler: int = PADDING) -> Tensor:
     """Pad rows of different lengths into one tensor (b, t)."""
     return nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=filler)
-
-
-def loss(model: Transformer, batch: Batch) -> Tensor:
-    """Return the mean cross-entropy in nats over the positions with a target."""
-    return nn.functional.cross_entropy(model(*batch.inputs).flatten(0, 1), batch.targets.flatten(),
-                                       ignore_index=NO_TARGET)
 
 
 def correct_rows(model: Transformer, batch: Batch) -> Tensor:

@@ -10,6 +10,7 @@ from clearhead.model.core.tokens import Tokens
 
 PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 SPECIALS = ("[PAD]", "[UNK]", "[BOS]", "[EOS]")
+IMAGE = len(SPECIALS)   # stands for a patch in the text of a model that reads pictures in texts
 # French words that are elided: l'animal is split into l' and animal
 ELISIONS = frozenset(("l", "d", "n", "qu", "puisqu", "lorsqu", "jusqu", "s", "c", "j", "m", "t"))
 
@@ -87,6 +88,14 @@ class WriterTokenizer(WordTokenizer):
 
     def __len__(self) -> int:
         return len(self.words)
+
+
+class QuestionTokenizer(WriterTokenizer):
+    """A word tokenizer for questions, which leaves out the question mark."""
+
+    def pieces(self, text: str) -> list[WordToken]:
+        """Return the words and symbols of a question with their spans."""
+        return [piece for piece in super().pieces(text) if piece.text != "?"]
 
 
 class SignTokenizer(WriterTokenizer):

@@ -89,7 +89,7 @@ class TrainingRun:
         """Run one training step and return the loss before it, in nats."""
         batch = self.task.draw(random.Random(f"{self.seed} {self.step}"), self.task.batch)
         with seeded(self.seed * DRAWS + self.step):   # dropout also depends only on the seed and the step
-            loss = task_module.loss(self.model.train(), batch)
+            loss = self.task.loss(self.model.train(), batch)
         update(self.adam, loss, learning_rate(self.task.learning_rate, self.task.warm_up, self.step, self.steps), 1.0)
         if self.step % RECORD_EVERY == 0 or self.step == self.steps - 1:
             right = task_module.correct_rows(self.model.eval(), batch).float().mean().item()

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from clearhead.model.capture.forward_pass import Slot, attend
 from clearhead.model.core import attention
 from clearhead.model.core.query import Kind, frozen
-from clearhead.model.scratch.tokens import PADDING
+from clearhead.model.scratch.tokens import IMAGE, PADDING
 
 POSITIONS = {
     "sinusoidal": "sinusoidal, added to embeddings (Vaswani et al. 2017)",
@@ -134,7 +134,7 @@ class Config:
     tie: bool = True                # whether embeddings and output share one table (section 3.4)
     activation: str = "relu"        # relu or gelu
     norm_epsilon: float = 1e-5      # epsilon of the layer norms
-    patch: int = 0                  # side of a patch in pixels for encoders of pictures; 0 for models that read ids
+    patch: int = 0                  # side of a patch in pixels for models that read pictures; 0 for all others
 
     def __post_init__(self) -> None:
         if self.d_model % self.heads:
@@ -148,9 +148,13 @@ class Config:
                              f"{self.d_model // self.heads}; make it even.")
         if self.encoder_layers + self.decoder_layers == 0:
             raise ValueError("Config: expected at least one layer, got none; give encoder_layers or decoder_layers.")
-        if self.patch and (self.decoder_layers or self.tie):
-            raise ValueError("Config: expected an encoder only, without a tied table, for a model that reads pictures; "
-                             "set decoder_layers to 0 and tie to False.")
+        if self.patch and not self.decoder_layers and self.tie:
+            raise ValueError("Config: expected no tied table for a model that only reads pictures; set tie to False.")
+
+    @property
+    def answers_texts(self) -> bool:
+        """Whether the model reads a picture within a text."""
+        return bool(self.patch and self.decoder_layers)
 
 
 # 3.1  Masks ("we also modify the self-attention sub-layer in the decoder stack to prevent positions from attending to
@@ -267,7 +271,7 @@ class DecoderLayer(EncoderLayer):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self.has_cross = config.encoder_layers > 0
+        self.has_cross = config.encoder_layers > 0 and not config.answers_texts
         if self.has_cross:
             self.cross, self.after_cross = MultiHeadAttention(config, Inside()), AddAndNorm(config)
 
@@ -343,15 +347,34 @@ class PatchEmbedding(nn.Module):
         return self.positions(self.tokens(pictures))
 
 
+class Tower(nn.Module):
+    """The vision tower and the projector of Liu et al. 2023, figure 1: an encoder of pictures whose patches a linear
+    map brings into the space of the decoder's words."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.embedding = PatchEmbedding(config)
+        self.encoder = Stack(config, EncoderLayer, config.encoder_layers)
+        self.projector = nn.Linear(config.d_model, config.d_model)
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """Return the patches without [CLS], as read by the projector: (b, height, width) -> (b, patch, d_model)."""
+        x = self.embedding(pictures)
+        return self.encoder(x, torch.ones(len(x), 1, 1, x.shape[1], dtype=torch.bool))[:, 1:]
+
+
 class Transformer(nn.Module):
     """Figure 1, complete or only one half, from ids to logits over the vocabulary. The loss and the decoding apply the
-    softmax. With `config.patch`, an encoder that reads pictures and answers at [CLS] (Dosovitskiy et al. 2021)."""
+    softmax. With `config.patch`, an encoder that reads pictures and answers at [CLS] (Dosovitskiy et al. 2021), or with
+    a decoder, too, one that reads a picture in its text (Liu et al. 2023, "Visual instruction tuning")."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config = config
-        self.embedding = PatchEmbedding(config) if config.patch else Embedding(config)
-        if config.encoder_layers:
+        self.embedding = PatchEmbedding(config) if config.patch and not config.answers_texts else Embedding(config)
+        if config.answers_texts:
+            self.tower = Tower(config)
+        elif config.encoder_layers:
             self.encoder = Stack(config, EncoderLayer, config.encoder_layers)
         if config.decoder_layers:
             self.decoder = Stack(config, DecoderLayer, config.decoder_layers)
@@ -360,12 +383,23 @@ class Transformer(nn.Module):
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
         # unit variance, similar to that of positions: patches directly, ids after scaling by √d_model
-        if config.patch:
-            self.embedding.widen()
-        else:
-            nn.init.normal_(self.embedding.table.weight, std=config.d_model**-0.5)
+        for module in self.modules():
+            if isinstance(module, PatchEmbedding):
+                module.widen()
+            elif isinstance(module, Embedding):
+                nn.init.normal_(module.table.weight, std=config.d_model**-0.5)
         if config.tie:
             self.output.weight = self.embedding.table.weight
+        if config.answers_texts:
+            self._point()
+
+    def _point(self) -> None:
+        """Initialise a decoder that reads pictures so that a token first looks at tokens like itself, wherever they
+        are: a word at the patches that mean the same. From random weights, this takes long to appear."""
+        for table in self.embedding.positions.parameters():
+            nn.init.normal_(table)
+        for layer in self.decoder.layers:
+            layer.attention.w_key.load_state_dict(layer.attention.w_query.state_dict())
 
     def encode(self, source: Tensor) -> Tensor:
         """Encode source ids: (b, k) -> (b, k, d_model); pictures (b, height, width) become [CLS] and patches along
@@ -381,9 +415,29 @@ class Transformer(nn.Module):
         allowed = padding_mask(target) & look_ahead_mask(target.shape[1])
         return self.decoder(self.embedding(target), allowed, memory, None if source is None else padding_mask(source))
 
+    def merge(self, ids: Tensor, patches: Tensor) -> Tensor:
+        """Return the words without positions, (b, q, d_model), and at each id that is IMAGE the next of the projected
+        patches (b, patch, d_model)."""
+        words = self.embedding.table(ids) * self.embedding.scale
+        return words.masked_scatter((ids == IMAGE)[..., None], patches)
+
+    def read(self, ids: Tensor, patches: Tensor, positions: Tensor | None = None) -> Tensor:
+        """Decode ids (b, q) and projected patches (b, patch, d_model) to (b, q, d_model). positions, int (b, q), of a
+        row with several texts, which do not see one another: each text continues from the patches."""
+        x = self.merge(ids, patches)
+        allowed = padding_mask(ids) & look_ahead_mask(ids.shape[1])
+        if positions is None:
+            return self.decoder(self.embedding.dropout(self.embedding.positions(x)), allowed)
+        text = (positions == patches.shape[1] + 1).cumsum(1)   # 0 for the patches
+        allowed = allowed & ((text[:, None, :] == 0) | (text[:, None, :] == text[:, :, None]))[:, None]
+        return self.decoder(self.embedding.dropout(x + self.embedding.positions.table[positions]), allowed)
+
     def forward(self, *ids: Tensor) -> Tensor:
         """Return logits (b, q, vocabulary): at each target position for (source, target), or at each position of the
         text in an encoder-only or decoder-only model. For pictures, return (b, 1, vocabulary), at [CLS]."""
+        if self.config.answers_texts:
+            text, pictures, *positions = ids
+            return self.output(self.read(text, self.tower.projector(self.tower(pictures)), *positions))
         if self.config.patch:
             return self.output(self.encode(*ids)[:, :1])
         if not self.config.decoder_layers:
@@ -395,7 +449,7 @@ class Transformer(nn.Module):
 
     def get_input_embeddings(self) -> nn.Module:   # the names of these three methods match transformers
         """Return the embedding table, or the patches' linear map."""
-        return self.embedding.linear if self.config.patch else self.embedding.table
+        return self.embedding.linear if isinstance(self.embedding, PatchEmbedding) else self.embedding.table
 
     def get_output_embeddings(self) -> nn.Module:
         """Return the linear map from the final vectors to logits."""
@@ -407,17 +461,20 @@ class Transformer(nn.Module):
 
 
 def slots(config: Config) -> list[Slot]:
-    """Return every attention layer in the order of the forward pass."""
-    own = "target" if config.encoder_layers else "source"   # a decoder-only model's text is its source
+    """Return every attention layer in the order of the forward pass, without those of a vision tower."""
+    encoder_layers = 0 if config.answers_texts else config.encoder_layers
+    own = "target" if encoder_layers else "source"   # a decoder-only model's text is its source
     found = [Slot(Kind.SELF, layer, f"encoder.layers.{layer}.attention", 0, "source")
-             for layer in range(config.encoder_layers)]
+             for layer in range(encoder_layers)]
     for layer in range(config.decoder_layers):
         found.append(Slot(Kind.CAUSAL, layer, f"decoder.layers.{layer}.attention", 0, own))
-        if config.encoder_layers:
+        if encoder_layers:
             found.append(Slot(Kind.CROSS, layer, f"decoder.layers.{layer}.cross", 0, "source"))
     return found
 
 
 def hook_names(model: Transformer) -> dict[int, str]:
-    """Return {id(module with the hook): name of its attention module}."""
-    return {id(model.get_submodule(f"{slot.module}.attend")): slot.module for slot in slots(model.config)}
+    """Return {id(module with the hook): name of its attention module}; a vision tower's, which are not captured, have
+    the name ""."""
+    inside = {id(each): "" for each in model.modules() if isinstance(each, ScaledDotProductAttention)}
+    return inside | {id(model.get_submodule(f"{slot.module}.attend")): slot.module for slot in slots(model.config)}

@@ -4,7 +4,7 @@ import string
 from collections.abc import Sequence
 
 from clearhead.model.core.query import frozen
-from clearhead.model.scratch import grammar, story_grammar
+from clearhead.model.scratch import grammar, questions, story_grammar
 from clearhead.model.scratch.source import SNAPSHOT, is_scratch
 
 
@@ -22,6 +22,9 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
         return {}
     if name == "stories":
         return story_grammar.phrases()
+    if name == "picture-questions":
+        return {"questions": tuple(asked.removesuffix("?").removesuffix(" {}") for asked in questions.ASKED.values()),
+                "digits": tuple(map(str, range(questions.CLASSES)))}
     nouns = {pool: tuple(f"the {noun}" for noun in members) for pool, members in grammar.POOLS.items()}
     reasons = tuple(connector[0].replace("{is}", verb).removesuffix(" {adjective}") for connector in grammar.CONNECTORS
                     for verb in ("was", "is"))
@@ -73,6 +76,8 @@ def join_phrases(model_id: str, chosen: Sequence[str]) -> str:
     """Join phrases into a text: characters without spaces, words as a sentence."""
     if model_id.split(SNAPSHOT)[0] == "induction":
         return "".join(chosen)
+    if model_id.split(SNAPSHOT)[0] == "picture-questions":
+        return " ".join(chosen) + "?" * bool(chosen)
     if model_id.split(SNAPSHOT)[0] == "stories":
         return grammar.join_words(" ".join(chosen).split())   # a story may stop anywhere: the model continues it
     text = re.sub(r" (?=[,.])", "", " ".join(chosen))

@@ -1,0 +1,187 @@
+"""Follow a question through our small vision–language model, and measure over held-out pictures where its heads look,
+which of them it needs, and which hidden patch changes its answer."""
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clearhead.model.core import pictures
+from clearhead.model.core.models import ModelQuestion, Models
+from clearhead.model.core.query import Edit, HeadId, Hide, Kind, Progress, Query, Silence, counted, frozen
+from clearhead.model.core.statistics import (
+    HeldOut,
+    MeanInterval,
+    accuracy_intervals,
+    cosines,
+    held_out_accuracy,
+    on_other_half,
+)
+
+if TYPE_CHECKING:
+    from clearhead.model.scratch.questions import Asked, Scene
+    from clearhead.model.scratch.transformer import Transformer
+
+MODEL = "picture-questions"
+SIDES = ("left", "right", "above", "below")   # kinds of questions about a neighbour
+ROLES = ("asked", "found")   # the digit that a question names, and the answer
+WORDS = (*map(str, range(10)), "blank")   # words that name a patch
+SCENES = 6         # shipped pictures
+PICTURES = 400     # held-out pictures, each with one question about a neighbour; and as many for each kind of question
+EDITED = 100       # of them, each asked again with every edit
+FIRST, CELLS = 1, 16   # the token of the first patch; patches
+
+
+@cache
+def scenes() -> "tuple[Scene, ...]":
+    """Return held-out pictures in which digits have neighbours on each side; in the first one, a 7 is the first digit
+    with one on its left."""
+    import random
+
+    from clearhead.model.scratch.questions import draw_scene
+
+    rng = random.Random("pictures of the lesson")
+    found: list[Scene] = []
+    while len(found) < SCENES:
+        scene = draw_scene(rng, "test")
+        if all(scene.neighbours(side) for side in SIDES) and (
+                found or scene.labels[next(iter(scene.neighbours("left")))] == 7):
+            found.append(scene)
+    return tuple(found)
+
+
+def question(number: int, side: str) -> "Asked":
+    """Return the question about a neighbour on this side in one of the shipped pictures."""
+    from clearhead.model.scratch.questions import Asked
+
+    return Asked(scenes()[number], side, *next(iter(scenes()[number].neighbours(side).items())))
+
+
+def query(number: int, asked: "Asked", revision: str, hidden: Iterable[int] = ()) -> Query:
+    """Return the query of a question about a shipped picture, with the patches of some cells hidden."""
+    return Query(MODEL, revision, asked.question, image=pictures.examples()[MODEL][number].sha256, edits=hide(hidden))
+
+
+def hide(cells: Iterable[int]) -> frozenset[Edit]:
+    """Return the edits that hide the patches of these cells from the decoder."""
+    return frozenset(Hide("source", FIRST + cell) for cell in cells)
+
+
+@frozen
+class Role:
+    """How often the largest weight on a patch lies on the patch of the digit with this role."""
+
+    heads: tuple[MeanInterval, ...]   # of each head
+    best: HeldOut                     # of the head that was best on the other half of the pictures
+    fixed: MeanInterval               # of the best fixed offset between the tokens, chosen on the other half
+    chance: float                     # of a random digit of the picture
+
+
+@frozen
+class Accuracy:
+    """The share of questions of one kind that are answered correctly."""
+
+    seen: MeanInterval
+    blind: float   # by the best fixed answer to each question
+
+
+@frozen
+class PictureHeads:
+    """Where heads look in held-out pictures, and what the model needs."""
+
+    heads: tuple[HeadId, ...]
+    roles: dict[str, Role]               # by ROLES
+    kinds: dict[str, Accuracy]           # by kind of question
+    named: MeanInterval                  # how often the word nearest to a digit's patch is right
+    hidden: dict[str, MeanInterval]      # how often the answer changes if this digit is hidden: ROLES, or another one
+    plain: MeanInterval                  # accuracy on the same questions
+    silenced: tuple[MeanInterval, ...]   # with each head's output set to 0
+
+    def best(self, role: str) -> HeadId:
+        """Return the head whose largest weight on a patch lies most often on the digit with this role."""
+        return max(zip(self.heads, self.roles[role].heads, strict=True), key=lambda each: each[1].value)[0]
+
+
+@frozen
+class PictureHeadsQuery(ModelQuestion):
+    """Where do the heads look at the last token of a question about a neighbour, and what does the model need?"""
+
+    def answer(self, models: Models, report: Progress) -> PictureHeads:
+        """Measure it over held-out pictures."""
+        from clearhead.model.scratch.questions import ASKED
+        from clearhead.model.scratch.tasks.picture_questions import held_out, numbered, right, without_picture
+
+        opened = models.open(self, report)
+        network: Transformer = opened.network
+        groups, each_side = np.arange(PICTURES), PICTURES // len(SIDES)
+        asked = [each for side in SIDES for each in held_out("test", side, each_side)]
+        weights = np.concatenate([patch_weights(network, asked[start:start + each_side])
+                                  for start in range(0, PICTURES, each_side)])
+        lengths = np.array([len(numbered(each.question)) for each in asked])
+        roles = {}
+        for role, cells in zip(ROLES, np.array([(each.cell, each.found) for each in asked]).T, strict=True):
+            hits = (weights.argmax(-1) == cells[:, None]).astype(np.float64)
+            on = np.take_along_axis(weights, cells[:, None, None], -1)[..., 0]
+            best = held_out_accuracy(hits, on, groups, groups % 2 == 0)
+            fixed, _ = on_other_half(np.eye(CELLS + lengths.max())[lengths + CELLS - 1 - cells], groups % 2 == 0)
+            assert best is not None
+            roles[role] = Role(tuple(accuracy_intervals(hits, groups)), best,
+                               accuracy_intervals(fixed[:, None], groups)[0],
+                               float(np.mean([1 / len(each.scene.cells) for each in asked])))
+        kinds = {}
+        for kind in ASKED:
+            report(0.2, "asking every kind of question")
+            about = held_out("test", kind, PICTURES)
+            kinds[kind] = Accuracy(accuracy_intervals(right(network, about)[:, None].astype(np.float64), groups)[0],
+                                   without_picture(about))
+        named = [[near.argmax() == label for near, label in zip(
+            nearness(network, each.scene)[list(each.scene.labels)], each.scene.labels.values(), strict=True)]
+                 for each in asked]
+        heads = tuple((layer, head) for layer in range(opened.card.layers) for head in range(opened.card.heads))
+        said = []
+        for _, each in counted(asked[::PICTURES // EDITED], report, "picture"):
+            image = pictures.keep(each.scene.png(), "the picture").sha256
+            given = opened.tokens(Query(self.model, self.revision, each.question, image=image))
+            edits = [hide(()), *(hide([cell]) for cell in (each.cell, each.found, each.other)),
+                     *(frozenset({Silence(Kind.CAUSAL, *head)}) for head in heads)]
+            answers = [int(opened.run(given, each).outputs()[0, -1].argmax()) for each in edits]
+            right_one, = opened.vocabulary.find(each.answer)
+            said.append([*(answer != answers[0] for answer in answers[1:4]),
+                         *(answer == right_one for answer in (answers[0], *answers[4:]))])
+        shares = accuracy_intervals(np.array(said, np.float64), groups[:EDITED])
+        return PictureHeads(heads, roles, kinds, accuracy_intervals(
+            np.concatenate(named)[:, None].astype(np.float64), np.repeat(groups, [*map(len, named)]))[0],
+            dict(zip((*ROLES, "other"), shares[:3], strict=True)), shares[3], tuple(shares[4:]))
+
+
+def patch_weights(network: "Transformer", asked: "Sequence[Asked]") -> np.ndarray:
+    """Return each head's weights on the patches at the last token of questions of one kind, (picture, head, patch)."""
+    from clearhead.model.scratch.head_scores import row_weights
+    from clearhead.model.scratch.tasks.picture_questions import batch, numbered
+
+    ids, seen, _ = batch([[each] for each in asked]).inputs
+    length = FIRST + CELLS + len(numbered(asked[0].question))
+    rows = row_weights(network, (ids[:, :length], seen), [length - 1] * len(asked))
+    return np.concatenate([*rows.values()], 1)[..., FIRST:FIRST + CELLS]
+
+
+def nearness(network: "Transformer", scene: "Scene") -> np.ndarray:
+    """Return the cosine of each patch of a picture, as the decoder reads it, with the embedding of each of WORDS,
+    float64 (patch, word)."""
+    import torch
+
+    from clearhead.model.scratch.canvas import ink
+    from clearhead.model.scratch.tasks.picture_questions import TOKENIZER
+
+    with torch.inference_mode():
+        patches = network.tower.projector(network.tower(ink(scene.pixels())[None]))[0].numpy()
+        return cosines(patches, network.embedding.table.weight[[*map(TOKENIZER.number, WORDS)]].numpy())
+
+
+@cache
+def trained() -> "Transformer":
+    """Return the trained model."""
+    from clearhead.model.scratch import models
+    from clearhead.model.scratch.source import weights_file
+
+    return models.load(*weights_file(MODEL))[0]

@@ -1,0 +1,136 @@
+"""Pictures of several handwritten digits, each in a cell of its own, and questions about them with their answers.
+
+All randomness comes from a `random.Random`, so a seed determines the pictures. Tested digits and sets of cells never
+occur in training.
+"""
+import io
+import random
+
+import numpy as np
+
+from clearhead.model.core.query import frozen
+from clearhead.model.scratch.canvas import CLASSES, VARIANTS, bucket, digits, greys, laid
+from clearhead.model.scratch.tokens import BEGIN, IMAGE, SPECIALS
+
+ROWS = COLUMNS = 4      # cells, one patch each
+CELLS = ROWS * COLUMNS
+COUNTS = (3, 4, 5, 6)   # digits per picture
+FEW = (1, 2, *COUNTS)   # digits per training picture: one digit teaches what it is and where, two which is meant
+BLANK = "blank"         # the name of a cell without a digit, which no answer uses
+# of the neighbour that a question asks for: row, column
+STEPS = {"left": (0, -1), "right": (0, 1), "above": (-1, 0), "below": (1, 0)}
+ASKED = {"left": "Which digit is left of the {}?", "right": "Which digit is right of the {}?",
+         "above": "Which digit is above the {}?", "below": "Which digit is below the {}?",
+         "where": "Where is the {}?", "largest": "Which is largest?", "smallest": "Which is smallest?",
+         "even": "How many are even?"}
+SIDES = (("top", "bottom"), ("left", "right"))   # halves of the picture: by row, by column
+WORDS = (*SPECIALS, "[IMG]", *map(str, range(CLASSES)), BLANK, *(word for pair in SIDES for word in pair),
+         "which", "digit", "is", "of", "the", "above", "below", "where", "largest", "smallest", "how", "many", "are",
+         "even")
+BEFORE = (BEGIN, *[IMAGE] * CELLS)   # ids in front of a question
+
+
+@frozen
+class Scene:
+    """A picture and its ground truth. Cells are numbered from 0, row by row."""
+
+    split: str                  # the split of its digits and cells
+    cells: tuple[int, ...]      # of its digits
+    numbers: tuple[int, ...]    # indices of its digits in the split
+    variants: tuple[int, ...]   # for each digit, 0 for the original or an index into variants()
+
+    @property
+    def labels(self) -> dict[int, int]:
+        """The class of each digit by its cell; the classes differ."""
+        return {cell: int(digits(self.split).labels[number])
+                for cell, number in zip(self.cells, self.numbers, strict=True)}
+
+    def pixels(self) -> np.ndarray:
+        """Return the grey picture, uint8 (row, column); 255 is blank paper."""
+        return greys(laid((ROWS, COLUMNS), self.split, zip(self.cells, self.numbers, self.variants, strict=True)))
+
+    def png(self) -> bytes:
+        """Return the picture as a PNG file."""
+        from PIL import Image
+
+        target = io.BytesIO()
+        Image.fromarray(self.pixels()).save(target, "PNG", optimize=True)
+        return target.getvalue()
+
+    def neighbours(self, kind: str) -> dict[int, int]:
+        """Return {cell of a digit: cell of its neighbour on this side}, where it has one."""
+        down, across = STEPS[kind]
+        found = {cell: (cell // COLUMNS + down, cell % COLUMNS + across) for cell in self.cells}
+        return {cell: row * COLUMNS + column for cell, (row, column) in found.items()
+                if 0 <= column < COLUMNS and row * COLUMNS + column in self.cells}
+
+
+@frozen
+class Asked:
+    """A question about a scene, its answer, and the cells that decide it."""
+
+    scene: Scene
+    kind: str                  # a key of ASKED
+    cell: int | None = None    # of the digit that the question names
+    found: int | None = None   # of the digit that is the answer, where one is
+
+    @property
+    def other(self) -> int:
+        """The first cell with a digit that neither the question names nor the answer is."""
+        return next(cell for cell in self.scene.cells if cell not in (self.cell, self.found))
+
+    @property
+    def question(self) -> str:
+        """The question as a text."""
+        return ASKED[self.kind].format("" if self.cell is None else self.scene.labels[self.cell])
+
+    @property
+    def answer(self) -> str:
+        """The answer, a word or two."""
+        labels = self.scene.labels
+        if self.found is not None:
+            return str(labels[self.found])
+        if self.cell is None:
+            return str(sum(label % 2 == 0 for label in labels.values()))
+        row, column = divmod(self.cell, COLUMNS)
+        return f"{SIDES[0][row >= ROWS // 2]} {SIDES[1][column >= COLUMNS // 2]}"
+
+
+def draw_scene(rng: random.Random, split: str = "train") -> Scene:
+    """Draw a picture with different digits, which are augmented in training."""
+    while True:
+        cells = tuple(sorted(rng.sample(range(CELLS), rng.choice(FEW if split == "train" else COUNTS))))
+        if bucket(cells) == split:
+            break
+    known = digits(split)
+    numbers = tuple(int(rng.choice(known.of(label))) for label in rng.sample(range(CLASSES), len(cells)))
+    return Scene(split, cells, numbers, tuple(rng.randrange(VARIANTS) if split == "train" else 0 for _ in cells))
+
+
+def ask(rng: random.Random, scene: Scene, kind: str) -> Asked | None:
+    """Return a question of this kind about the scene, or None if there is none."""
+    labels = scene.labels
+    if kind in STEPS:
+        pairs = [*scene.neighbours(kind).items()]
+        return Asked(scene, kind, *rng.choice(pairs)) if pairs else None
+    if kind == "where":
+        return Asked(scene, kind, rng.choice(scene.cells))
+    ranked = sorted(labels, key=labels.__getitem__)
+    return Asked(scene, kind, found={"largest": ranked[-1], "smallest": ranked[0]}.get(kind))
+
+
+def draw(rng: random.Random, split: str = "train", kind: str | None = None) -> Asked:
+    """Draw a question about a picture, of this kind or of any."""
+    kind = kind or rng.choice([*ASKED])
+    while (asked := ask(rng, draw_scene(rng, split), kind)) is None:
+        pass
+    return asked
+
+
+def several(rng: random.Random, count: int) -> list[Asked]:
+    """Draw a training picture and this many questions about it."""
+    scene, found = draw_scene(rng), list[Asked]()
+    while len(found) < count:
+        if (asked := ask(rng, scene, rng.choice([*ASKED]))) is not None:
+            found.append(asked)
+    return found
