@@ -1,0 +1,156 @@
+"""A lesson on a small vision–language model: patches become tokens, the question looks for a digit and its neighbour,
+and the answer changes if the right patch is hidden."""
+import numpy as np
+import streamlit as st
+
+from clearhead.model import sources
+from clearhead.model.core.query import HeadId, Kind, head_label
+from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.statistics import MeanInterval
+from clearhead.model.core.view import View
+from clearhead.model.lessons import picture_answers
+from clearhead.model.lessons.picture_answers import MODEL, ROLES, SCENES, SIDES, PictureHeads, PictureHeadsQuery
+from clearhead.viz.app.page import Page, PageContext
+from clearhead.viz.app.page_controls import Choice, counted
+from clearhead.viz.components.from_record import image_of
+from clearhead.viz.components.picture_view import picture_view
+from clearhead.viz.figures.bars import bars
+from clearhead.viz.figures.matrix import CellStyle, matrix
+from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, lesson_page, section
+from clearhead.viz.widgets.measured import measured_line
+from clearhead.viz.widgets.picture import patch_strip
+
+HIGH = 280   # height of a picture in pixels
+PAGE = Page("nothing", controls=(*QUESTIONS, counted("picture", SCENES), Choice("side", SIDES[0], SIDES),
+                                 Choice("hide", ROLES[0], (*ROLES, "other", "nothing"))))
+
+
+@lesson_page
+def render(page: PageContext, lesson: Lesson) -> None:
+    """Draw the page."""
+    lesson.fragment(_hide)
+    if lesson.open():
+        for draw in (_tokens, _look, _heads, _kinds):
+            lesson.fragment(draw)
+
+
+def _measured(page: PageContext) -> PictureHeads:
+    found: PictureHeads = page.ask(PictureHeadsQuery(MODEL, sources.revision(MODEL)))
+    return found
+
+
+def _record(page: PageContext, words: Section, hide: str = "nothing") -> AttentionRecord:
+    """Return the record of the chosen question, with the patch of a digit hidden."""
+    asked = picture_answers.question(page["picture"], page["side"])
+    cells = {"asked": [asked.cell], "found": [asked.found], "other": [asked.other]}.get(hide, [])
+    words.tell(question=asked.question, digit=asked.scene.labels[asked.cell], answer=asked.answer)
+    record: AttentionRecord = page.ask(picture_answers.query(page["picture"], asked, sources.revision(MODEL), cells))
+    return record
+
+
+def _picture(record: AttentionRecord, head: HeadId, key: str) -> None:
+    """Draw the row of the question's last token in one head over the picture."""
+    view = View(Kind.CAUSAL, *head, token=len(record[Kind.CAUSAL].queries) - 1, lens="picture")
+    picture_view(image_of(record, view), height=HIGH, key=key, frozen=True)
+
+
+def _chances(record: AttentionRecord) -> np.ndarray:
+    """Return the probability of each digit as the next word, (10)."""
+    assert record.prediction is not None   # the model writes
+    known = dict(zip(record.prediction.texts[-1], record.prediction.probabilities[-1], strict=True))
+    return np.array([known.get(str(digit), 0) for digit in range(10)])
+
+
+@section
+def _hide(page: PageContext, words: Section) -> None:
+    """Draw a picture, a question and the answer; once the reader has guessed, also with a patch hidden."""
+    found = _measured(page)
+    left, middle, right = split(1, 1, 1)
+    with right:
+        changed = {role: each.value for role, each in found.hidden.items()}
+        hide = page["hide"] if words.lesson.predict(**changed) else "nothing"
+    record = _record(page, words, hide)
+    plain, hidden = _chances(_record(page, words)), _chances(record)
+    words.tell(case=words["cases"][hide], said=plain.argmax(), p=plain.max(), other=hidden.argmax(),
+               p_other=hidden.max(), pictures=found.plain.texts, **{f"changed_{role}": each
+                                                                   for role, each in changed.items()})
+    with left:
+        _picture(record, found.best("found"), "seeing-hide")
+        with controls_row():
+            words.again("picture")
+    with middle:
+        words.choice("side", "sides")
+        if words.lesson.open():
+            words.choice("hide", "cases")
+        words.figure(bars, range(10), {words["cases"][each]: chances for each, chances in (
+            ("nothing", plain), (hide, hidden))}, y_range=(0, 1), height=230, title=words.facts["question"])
+    if not words.hidden():
+        words.explain(picture_answers.hide)
+
+
+@section
+def _tokens(page: PageContext, words: Section) -> None:
+    """Draw how near each patch, as the decoder reads it, is to each word for a digit."""
+    scene, named = picture_answers.scenes()[page["picture"]], _measured(page).named
+    near, record = picture_answers.nearness(picture_answers.trained(), scene), _record(page, words)
+    words.tell(patches=len(near), digits=len(scene.labels), named=named.value, low=named.low, high=named.high,
+               right=sum(near[cell].argmax() == label for cell, label in scene.labels.items()))
+    left, right = split(5, 7)
+    with left:
+        patch_strip(record, View(Kind.CAUSAL), key="seeing-tokens", says=words["cut"])
+    with right:
+        words.figure(matrix, near, record[Kind.CAUSAL].queries.texts[1:1 + len(near)], picture_answers.WORDS,
+                     height=430, style=CellStyle("signed", bound=1, square=False, digits=2), angle=0)
+    words.explain(picture_answers.nearness)
+
+
+@section
+def _look(page: PageContext, words: Section) -> None:
+    """Draw the row of the question's last token in the heads that look for the digit and for its neighbour."""
+    found, record = _measured(page), _record(page, words)
+    asked = picture_answers.question(page["picture"], page["side"])
+    weights = picture_answers.patch_weights(picture_answers.trained(), [asked])[0]
+    for column, role, cell in zip(split(1, 1), ROLES, (asked.cell, asked.found), strict=True):
+        head = found.best(role)
+        words.tell(**{f"{role}_head": head_label(*head), f"{role}_weight": weights[found.heads.index(head), cell]})
+        with column:
+            st.markdown(words("looks", head=head_label(*head), what=words["roles"][role]))
+            _picture(record, head, f"seeing-{role}")
+    words.explain(picture_answers.patch_weights)
+
+
+@section
+def _heads(page: PageContext, words: Section) -> None:
+    """Draw where each head looks over held-out pictures, and what the model answers without it."""
+    measured_line(PictureHeadsQuery(MODEL, sources.revision(MODEL)), "seeing", "seeing")
+    found = _measured(page)
+    names, without = [head_label(*head) for head in found.heads], np.array([each.value for each in found.silenced])
+    words.tell(pictures=found.roles["asked"].fixed.texts, edited=found.plain.texts, plain=found.plain.value,
+               worst=names[without.argmin()], without=without.min())
+    for role, each in found.roles.items():
+        words.tell(**{f"{role}_best": each.best.accuracy.value, f"{role}_chance": each.chance,
+                      f"{role}_fixed": each.fixed.value})
+    left, right = split()
+    with left:
+        words.figure(bars, names, {words["roles"][role]: np.array([each.value for each in shares.heads])
+                                   for role, shares in found.roles.items()}, y_range=(0, 1), height=300)
+    with right:
+        words.figure(bars, names, {words["silenced"]: without}, y_range=(0, 1), height=300, kind="silenced")
+    words.table([[words["roles"][role], _interval(each.best.accuracy), _interval(each.fixed), f"{each.chance:.1%}",
+                  ", ".join(sorted({names[head] for head in each.best.chosen}))] for role, each in found.roles.items()])
+    words.explain(PictureHeadsQuery.answer)
+
+
+def _interval(found: MeanInterval) -> str:
+    return f"{found.value:.1%} ({found.low:.1%}–{found.high:.1%})"
+
+
+@section
+def _kinds(page: PageContext, words: Section) -> None:
+    """Draw the accuracy of each kind of question, with and without the picture."""
+    found = _measured(page).kinds
+    words.table([[words["names"][kind], _interval(each.seen), f"{each.blind:.1%}"]
+                 for kind, each in found.items()])
+    words.explain(PictureHeadsQuery.answer, lowest=min(each.seen.value for each in found.values()),
+                  highest=max(each.blind for each in found.values()), pictures=found["where"].seen.texts)
