@@ -1,7 +1,7 @@
 """Measure the data that a browser downloads: `python -m benchmarks.transfer [--json FILE] [--page FILE]`.
 
 A browser with an empty cache opens *Heads* (MiniLM, the headline sentence), then *How sure should a softmax be?*, then
-*Heads* again in a new tab. A relay between the browser and `streamlit run app.py` counts the bytes on each connection.
+*Heads* again in a new tab. A relay between the browser and `streamlit run server.py` counts the bytes on each connection.
 The numbers include headers and compression, and exclude cached files.
 """
 import argparse
@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help="Markdown file that gets the table")
     wanted = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        server = Server(ROOT / "app.py", Path(folder) / "server.log").wait()
+        server = Server(ROOT / "server.py", Path(folder) / "server.log").wait()
         try:
             found = visits(playwright, Relay(server.port), f"{folder}/profile")
         finally:
