@@ -1,7 +1,8 @@
 """Measure the data that a browser downloads: `python -m benchmarks.transfer [--json FILE] [--page FILE]`.
 
 A browser with an empty cache opens *Heads* (MiniLM, the headline sentence), then *How sure should a softmax be?*, then
-*Heads* again in a new tab. A relay between the browser and `streamlit run server.py` counts the bytes on each connection.
+*Heads* again in a new tab. A relay between the browser and `streamlit run server.py` counts the bytes of each
+connection.
 The numbers include headers and compression, and exclude cached files.
 """
 import argparse
