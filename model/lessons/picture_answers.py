@@ -72,6 +72,7 @@ class Role:
     """How often the largest weight on a patch lies on the patch of the digit with this role."""
 
     heads: tuple[MeanInterval, ...]   # of each head
+    weights: tuple[float, ...]        # each head's mean weight on that patch
     best: HeldOut                     # of the head that was best on the other half of the pictures
     fixed: MeanInterval               # of the best fixed offset between the tokens, chosen on the other half
     chance: float                     # of a random digit of the picture
@@ -98,8 +99,9 @@ class PictureHeads:
     silenced: tuple[MeanInterval, ...]   # with each head's output set to 0
 
     def best(self, role: str) -> HeadId:
-        """Return the head whose largest weight on a patch lies most often on the digit with this role."""
-        return max(zip(self.heads, self.roles[role].heads, strict=True), key=lambda each: each[1].value)[0]
+        """Return the head with the largest mean weight on the digit with this role."""
+        weights = self.roles[role].weights
+        return self.heads[weights.index(max(weights))]
 
 
 @frozen
@@ -125,7 +127,7 @@ class PictureHeadsQuery(ModelQuestion):
             best = held_out_accuracy(hits, on, groups, groups % 2 == 0)
             fixed, _ = on_other_half(np.eye(CELLS + lengths.max())[lengths + CELLS - 1 - cells], groups % 2 == 0)
             assert best is not None
-            roles[role] = Role(tuple(accuracy_intervals(hits, groups)), best,
+            roles[role] = Role(tuple(accuracy_intervals(hits, groups)), tuple(on.mean(0).tolist()), best,
                                accuracy_intervals(fixed[:, None], groups)[0],
                                float(np.mean([1 / len(each.scene.cells) for each in asked])))
         kinds = {}

@@ -99,14 +99,14 @@ def named_patches(record: AttentionRecord, view: View) -> Patches:
     return patches_of(record, view.kind, picture_name(record.query.image))
 
 
-def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = "",
+def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = "", height: int = HIGH,
                 on_event: Callable[[Selection], None] | None = None) -> None:
     """Draw a small picture in which the token in focus can be chosen, like a token strip. says: replaces the
     instruction."""
     patches, words = named_patches(record, view), strings("components")["picture"]
     nothing = PatchValues(np.full(len(patches.texts), np.nan, np.float32), patches.label, kind="none")
     shown = Image(patches, nothing, view.token, opacity=0.0, hidden=hidden_tokens(record), says=says or words["choose"])
-    picture_view(shown, height=HIGH, key=key, on_event=on_event)
+    picture_view(shown, height=height, key=key, on_event=on_event)
 
 
 _PICTURE = Kept("")   # the last picture's sha256

@@ -73,8 +73,8 @@ def _hide(page: PageContext, words: Section) -> None:
     record = _record(page, words, hide)
     plain, hidden = _chances(_record(page, words)), _chances(record)
     words.tell(case=words["cases"][hide], said=plain.argmax(), p=plain.max(), other=hidden.argmax(),
-               p_other=hidden.max(), pictures=found.plain.texts, **{f"changed_{role}": each
-                                                                   for role, each in changed.items()})
+               p_other=hidden.max(), pictures=found.plain.texts, chance=found.roles["found"].chance,
+               **{f"changed_{role}": share for role, share in changed.items()})
     with left:
         _picture(record, found.best("found"), "seeing-hide")
         with controls_row():
@@ -98,10 +98,10 @@ def _tokens(page: PageContext, words: Section) -> None:
                right=sum(near[cell].argmax() == label for cell, label in scene.labels.items()))
     left, right = split(5, 7)
     with left:
-        patch_strip(record, View(Kind.CAUSAL), key="seeing-tokens", says=words["cut"])
+        patch_strip(record, View(Kind.CAUSAL), key="seeing-tokens", says=words["cut"], height=HIGH)
     with right:
         words.figure(matrix, near, record[Kind.CAUSAL].queries.texts[1:1 + len(near)], picture_answers.WORDS,
-                     height=430, style=CellStyle("signed", bound=1, square=False, digits=2), angle=0)
+                     height=430, style=CellStyle("signed", bound=1, square=False, digits=2))
     words.explain(picture_answers.nearness)
 
 
@@ -113,7 +113,8 @@ def _look(page: PageContext, words: Section) -> None:
     weights = picture_answers.patch_weights(picture_answers.trained(), [asked])[0]
     for column, role, cell in zip(split(1, 1), ROLES, (asked.cell, asked.found), strict=True):
         head = found.best(role)
-        words.tell(**{f"{role}_head": head_label(*head), f"{role}_weight": weights[found.heads.index(head), cell]})
+        words.tell(**{f"{role}_head": head_label(*head), f"{role}_weight": weights[found.heads.index(head), cell],
+                      f"{role}_mean": max(found.roles[role].weights)})
         with column:
             st.markdown(words("looks", head=head_label(*head), what=words["roles"][role]))
             _picture(record, head, f"seeing-{role}")
