@@ -108,10 +108,6 @@ class Positions:
         rows = self.side.rows if self.length() or any(self.side.about) else ()
         if names is None and self.unproved:
             rows = ()
-        own = all(place < 0 or number == row for row, (place, number) in enumerate(rows))
-        few = sum(place < 0 for place, _ in rows) * 2 <= self.count   # some were replaced, such as by [MASK]
-        if names and own and few and self.ordered and self.count == self.length():
-            return names
         texts = [NEW if row < len(rows) and rows[row][0] == NOTHING else str(row) for row in range(self.count)]
         for row, (place, number) in enumerate(rows):
             if self.side.about[row]:

@@ -1,5 +1,6 @@
 """Run a torch module twice with the same random numbers, once observed and once not, and leave it unchanged."""
 import math
+import random
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -134,6 +135,7 @@ def once(network: "nn.Module", forward: Callable[[], object], inputs: object) ->
     devices = {each.device for each in (*network.parameters(), *network.buffers()) if each.device.type == "cuda"}
     compiled = torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
     learning = [module for module in network.modules() if module.training]
+    drawing = random.getstate(), np.random.get_state()
     try:
         for module in learning:
             module.training = False   # not by eval(), which exported modules refuse and some adapters use to merge
@@ -142,12 +144,14 @@ def once(network: "nn.Module", forward: Callable[[], object], inputs: object) ->
     finally:
         for module in learning:
             module.training = True
+        random.setstate(drawing[0])
+        np.random.set_state(drawing[1])
 
 
 @contextmanager
 def restoring(*objects: object) -> Iterator[None]:
     """Restore objects after the block, bit for bit, with all tensors, arrays, lists, dictionaries, sets, deques and
-    torch generators that can be reached from their attributes. Parameters are not copied. Lazy modules keep what their
+    random generators that can be reached from their attributes. Parameters are not copied. Lazy modules keep what their
     first pass initialises."""
     import torch
 
@@ -163,6 +167,10 @@ def restoring(*objects: object) -> Iterator[None]:
             content = each.detach().clone() if has_bytes(each) else None
         elif isinstance(each, torch.Generator):
             content = each.get_state()
+        elif isinstance(each, random.Random):
+            content = each.getstate()
+        elif isinstance(each, np.random.Generator):
+            content = each.bit_generator.state
         elif isinstance(each, dict | list | set | deque | np.ndarray):
             content = copy(each)
         elif isinstance(each, tuple) or isinstance(held, dict):
@@ -196,6 +204,10 @@ def _restore(each: Any, content: Any) -> None:
     elif isinstance(each, dict | list | set | deque):
         each.clear()
         (each.update if isinstance(each, dict | set) else each.extend)(content)
+    elif isinstance(each, random.Random):
+        each.setstate(content)
+    elif isinstance(each, np.random.Generator):
+        each.bit_generator.state = content
     else:
         each.set_state(content)
 

@@ -184,6 +184,8 @@ class Held(TorchFunctionMode):
             raise Enough
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "").partition(".")[0]
+        if name == "__getitem__" and isinstance(args[1], Tensor) and is_ids(args[1]) and args[0].is_floating_point():
+            name = "embedding"   # of a table of vectors
         if name in ("sub", "__sub__") and all(isinstance(each, Tensor) and each.ndim > 2 for each in args[:2]) and (
                 args[0].shape[:-1] == args[1].shape[:-1] and args[1].shape[-1] == 1):
             result = func(*args, **kwargs)
@@ -216,7 +218,9 @@ class Held(TorchFunctionMode):
     def _nudged(self, tensor: Tensor, numbers: Tensor) -> Tensor:
         assert self.chosen is not None
         chosen = self.chosen[numbers.clamp(min=0)] & (numbers >= 0)
-        return nudged(tensor, chosen.expand(tensor.shape), self.share or share_of(tensor))
+        assert self.real is not None
+        coarse = max(share_of(each) for real in self.real.sites.values() for each in real.sides)   # under autocast
+        return nudged(tensor, chosen.expand(tensor.shape), self.share or max(coarse, share_of(tensor)))
 
     def input(self, tensor: Tensor) -> Tensor:
         """Return an input with the chosen elements changed."""
@@ -403,7 +407,8 @@ class Recorder(Held):
                               if each.untyped_storage().data_ptr() == memory})   # also its views
             return
         made: list[Tensor] = []
-        source, rest = (args[:1], args[1:]) if name in MOVES else (args[1:], ()) if name == "where" else ((), ())
+        source, rest = (args[:1], args[1:]) if name in MOVES else (args[1:], ()) if name == "where" else (
+            (args[:1], (args[1], -1)) if name == "masked_fill" else ((), ()))
         if any(self._ids.get(each, (0, None))[1] is not None for each in tensors_in(source)):
             moved = mapped(source, lambda each: self._ids[each][1] if each in self._ids else torch.full_like(each, -1))
             if name == "where":   # numbers in place of ids are none of them

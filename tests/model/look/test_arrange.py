@@ -149,7 +149,8 @@ MOVED = {   # and the words at its rows, if each depends on one position
                            ("a", "about 0–1", "about 0–2", "about 1–3", "about 2–4")),
     "branch over all tokens": (lambda a: a + torch.fft.fft2(a).real, ALL),
     "there and back": (lambda a: a + nn.functional.linear(a.flip(1), torch.ones(16, 16)).flip(1), FIRST),
-    "masked": (lambda a: written(a, lambda other: other.__setitem__((slice(None), 2), torch.zeros(16))), FIRST),
+    "masked": (lambda a: written(a, lambda other: other.__setitem__((slice(None), 2), torch.zeros(16))),
+               ("a", "b", "[new]", "d", "e")),
     "one row of vectors": (lambda a: (a.reshape(-1, 16) @ torch.ones(16, 16)).view(1, 5, 16), FIRST),
     "normalised": (lambda a: a / a.norm(dim=-1, keepdim=True), FIRST)}
 

@@ -1,5 +1,6 @@
 """The attention of any torch module compared with weights obtained in another way."""
 import math
+import random
 from collections import deque
 from types import SimpleNamespace
 
@@ -200,11 +201,14 @@ class Keeping(Decoder):
         self.mean, self.array, self.count, self.seen = torch.zeros(3), np.zeros(2), 0, set()
         self.cache = SimpleNamespace(keys=[], inner={"values": (deque([1]), torch.tensor([math.nan, -0.0]))})
         self.random = torch.Generator().manual_seed(5)
+        self.others = random.Random(5), np.random.default_rng(5)
 
     def forward(self, ids: torch.Tensor) -> dict[str, torch.Tensor]:
         self.steps += 1
         self.mean.resize_(4).fill_(torch.rand(1, generator=self.random).item())
         self.array += 1
+        for each in (*self.others, random, np.random):
+            each.random()
         self.seen.add(self.count)
         self.count += 1
         self.cache.keys.append(ids)
@@ -221,7 +225,10 @@ def test_look_leaves_no_trace():
     held = [network.cache, network.cache.keys, network.cache.inner, network.mean, network.array]
     expected = torch.rand(2, generator=torch.Generator().manual_seed(3))
     torch.manual_seed(3)
+    states = [each() for each in (random.getstate, lambda: repr(np.random.get_state()))]
     verified(look(network, ids))
+    assert states == [random.getstate(), repr(np.random.get_state())]
+    assert [each.random() for each in network.others] == [random.Random(5).random(), np.random.default_rng(5).random()]
     assert (torch.rand(2) == expected).all() and torch.is_grad_enabled() and network.training
     assert ids.tolist() == [[0, 1, 2, 3, 4]] and network.steps.tolist() == [0, 0] and network.mean.tolist() == [0] * 3
     assert network.array.tolist() == [0, 0] and network.count == 0 and not network.seen and not network.cache.keys

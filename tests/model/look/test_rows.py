@@ -1,4 +1,5 @@
 """Words stand only at rows that depend on their position, in modules that choose, merge, move or replace their rows."""
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -205,3 +206,38 @@ def test_sequence_first_keeps_the_words_of_the_sequence(form):
     network.attention, network.forward = attention, lambda x: attention(x.transpose(0, 1)).transpose(0, 1)
     (found,) = look(network, torch.randn(5, 5, 16), tokens=WORDS[:5], batch=1).maps
     assert found.queries.texts == WORDS[:5] and found.kind is Kind.SELF
+
+
+@pytest.mark.parametrize("read", [
+    lambda table, ids: table[ids], lambda table, ids: functional.embedding(ids.masked_fill(ids > 9, 0), table),
+    lambda table, ids: functional.embedding(torch.where(ids > 9, 0, ids), table),
+    lambda table, ids: table[ids[:, torch.from_numpy(np.random.permutation(5))]]],
+    ids=["indexed", "filled", "where", "permuted by numpy"])
+def test_ids_keep_their_words_when_they_are_indexed_filled_and_moved(read):
+    torch.manual_seed(0)
+    table, attention, ids = nn.Parameter(torch.randn(9, 16)), Attention("fused"), torch.tensor([[3, 1, 4, 1, 5]])
+    network = nn.Module()
+    network.attention, network.forward = attention, lambda ids: attention(read(table, ids))
+    state, order = np.random.get_state(), np.random.permutation(5)
+    np.random.set_state(state)
+    (found,) = look(network, ids, tokens=WORDS[:5]).maps
+    if "permutation" in read.__code__.co_names:
+        assert found.queries.texts == tuple(WORDS[each] for each in order)
+    else:
+        assert found.queries.texts == WORDS[:5]
+
+
+def test_largest_score_may_be_subtracted_and_a_sink_added():
+    torch.manual_seed(0)
+    attention, sink = Attention("by hand"), torch.zeros(1, 2, 1, 1)
+    network = nn.Module()
+
+    def forward(x):
+        query, key, value = (part(x).unflatten(-1, (2, 8)).transpose(1, 2)
+                             for part in (attention.q, attention.k, attention.v))
+        scores = torch.cat((query @ key.mT, sink.expand(1, 2, 5, 1)), -1)
+        return (scores - scores.amax(-1, keepdim=True)).softmax(-1)[..., :-1] @ value
+
+    network.attention, network.forward = attention, forward
+    (found,) = look(network, torch.randn(1, 5, 16), tokens=WORDS[:5]).maps
+    assert found.queries.texts == WORDS[:5] == found.keys.texts[:5]
