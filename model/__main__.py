@@ -150,9 +150,10 @@ def fetch(model_id: str) -> None:
 
 
 def _probe(model_id: str) -> tuple:
-    """Return the input that a model is verified on, in `open_query`'s form: a sentence or a shipped picture."""
-    image = pictures.shipped()[0].sha256 if "image" in sources.locate(model_id).reads else None
-    return model_id, "" if image else PROBE_TEXT, None, None, (), (), image
+    """Return the input that a model is verified on, in `open_query`'s form: a sentence, a shipped picture or both."""
+    reads = sources.locate(model_id).reads
+    image = pictures.offered(model_id)[0].sha256 if "image" in reads else None
+    return model_id, PROBE_TEXT if image is None or "prompt" in reads else "", None, None, (), (), image
 
 
 def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]:
