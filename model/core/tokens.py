@@ -128,8 +128,7 @@ class Tokens:
     @cached_property
     def of_picture(self) -> tuple[int, ...]:
         """The positions of the tokens that a language model reads of a picture, with and without a place in it."""
-        return tuple(token for token, text in enumerate(self.texts)
-                     if text.startswith(PATCH) and self.segments[token] < 0)
+        return tuple(token for token, text in enumerate(self.texts) if OF_PICTURE.fullmatch(text))
 
     @cached_property
     def patches(self) -> tuple[int, ...]:
@@ -181,6 +180,7 @@ def patch_tokens(rows: int, columns: int, before: Sequence[str] = (CLS,), after:
                   (False,) * count, (*(None for _ in before), *boxes, *(None for _ in after)))
 
 
+OF_PICTURE = re.compile(f"{PATCH}[₀-₉]* \\d+(,\\d+)?")
 CODE_POINT = re.compile("U\\+([0-9A-F]{4,6})")   # an invisible character
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"   # the number of a token among those that share a character
 SPECIAL = re.compile(r"\[[A-Z0-9]{2,12}\]|<[^<>\s]{1,24}>")          # [CLS], <s>, <|endoftext|>

@@ -118,7 +118,8 @@ def prompted(sharp: float = 0.0) -> AttentionRecord:
     side = replace(tokens(texts, (0, 7, 14)), segments=segments, boxes=boxes)
     made = patterned(side, heads=(2, 2), kind=Kind.CAUSAL)
     layers = []
-    for each in made.maps[0].layers:
+    for index in (0, 1):
+        each = made.maps[0].captured(index, "")
         query, key = each.query.copy(), each.key.copy()
         query[:, 10:] += sharp
         key[:, 3] += sharp

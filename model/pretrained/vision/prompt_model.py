@@ -220,5 +220,4 @@ def _placed(tokens: Tokens, found: Measured, prompt: int) -> Tokens:
             texts[token] = f"{PATCH}{str(each.layer + 1).translate(SUBSCRIPT) * several} {each.row},{each.column}"
             boxes[token] = each.box
     return replace(tokens, texts=tuple(texts), boxes=tuple(map(boxes.get, range(len(tokens)))) if boxes else (),
-                   special=tuple(own and token not in boxes for token, own in enumerate(tokens.special)),
-                   segments=tuple(-1 if token in mine else own for token, own in enumerate(tokens.segments)))
+                   special=tuple(own and token not in boxes for token, own in enumerate(tokens.special)))

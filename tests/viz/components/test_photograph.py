@@ -85,7 +85,7 @@ def test_thumbnail_has_each_patch_at_its_place():
 
 def test_word_of_an_answer_is_the_row_that_writes_it():
     assert [row_name(MADE, CAUSAL, token) for token in (11, 12, 13, 14)] == [
-        "at", "“?”, which writes “cat”", "“cat”, which writes “</s>”", "</s>"]
+        "at", "“?” (which writes “cat”)", "“cat” (which writes “</s>”)", "</s>"]
 
 
 def test_hidden_region_changes_only_its_own_pixels():

@@ -143,7 +143,7 @@ def _changed(page: PageContext, asked: Query, edited: Query, change: str) -> Non
 def _answer(page: PageContext, query: Query, ids: tuple[int, ...], most: int = 0) -> tuple[str, float, tuple[int, ...]]:
     """Return an answer's text and probability, the product of those of its tokens, and its ids: these, or the most
     probable ones, at most `most`. Each token is a pass, shared by answers that start in the same way."""
-    texts, share, done, number = "", 1.0, (), 0
+    texts, share, done = "", 1.0, tuple[int, ...]()
     while len(done) < (most or len(ids)):
         word = page.ask(NextWordQuery(replace(query, continuation=done)), height=0)
         number = word.ids[0] if most else ids[len(done)]
