@@ -2,7 +2,6 @@
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE
-from tests.model.tiny_prompted import save
 
 
 def test_clicked_patch_is_shown_for_every_head(seen):
@@ -25,23 +24,24 @@ def test_clicked_patch_is_shown_for_every_head(seen):
     assert params["token"] == ["17"] and len(params["image"][0]) == 64
 
 
-def test_word_of_an_answer_shows_where_it_looked_and_what_changes_without_it(seen, tmp_path):
-    seen.page.goto(f"{seen.address}/?model={save(tmp_path / 'llava_next', 'llava_next')}")
+def test_word_of_an_answer_shows_where_it_looked_and_what_changes_without_it(seen):
+    seen.page.goto(seen.address + "/?model=picture-questions&layer=3&head=0")
     strip, picture = seen.main.locator(".st-key-strip button"), seen.main.locator(".st-key-head-picture .ch.patches")
-    expect(strip.first).to_have_text("▦ × 70", timeout=PATIENCE)
-    expect(picture.locator(".names")).to_contain_text("question", timeout=PATIENCE)
-    said = picture.locator(".say")
-    expect(said).to_contain_text("which writes")
-    before = said.inner_text()
+    expect(picture.locator(".say")).to_contain_text("From “7” (which writes “5”), most to ▦ 0,2", timeout=PATIENCE)
+    assert "|".join(strip.all_inner_texts()) == "[BOS]|▦ × 16|Which|digit|is|left|of|the|7|5|[EOS]"
+    expect(picture.locator(".names")).to_contain_text("question")
     strip.last.click()
-    expect(said).not_to_have_text(before, timeout=PATIENCE)
-    seen.rest().fine()
+    expect(picture.locator(".say")).to_contain_text("From “5” (which writes “[EOS]”)", timeout=PATIENCE)
+    strip.nth(9).click()
+    expect(picture.locator(".say")).to_contain_text("From “7”", timeout=PATIENCE)
     box = picture.locator("canvas").bounding_box()
-    seen.page.mouse.click(box["x"] + box["width"] * 0.1, box["y"] + box["height"] * 0.1)
-    expect(seen.main.get_by_text("the words that look at ▦₁ 0,0 most")).to_be_visible(timeout=PATIENCE)
-    assert seen.rest().params()["pair"][0].endswith(",0")
-    seen.main.locator(".st-key-ask-hidden button").click()
-    expect(seen.main.locator(".st-key-heads-changed img")).to_be_visible(timeout=PATIENCE)
-    seen.main.locator(".st-key-ask-silenced button").click()
-    expect(seen.main.locator(".st-key-heads-changed")).to_contain_text("silenced", timeout=PATIENCE)
+    seen.page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.1)
+    expect(seen.main.get_by_text("the words that look at ▦ 0,2 most: 7")).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().params()["pair"] == ["23,3"]
+    changed = seen.main.locator(".st-key-heads-changed")
+    for name in ("hidden", "silenced"):
+        seen.main.locator(f".st-key-ask-{name} button").click()
+        said = "Hide ▦ 0,2: “5”" if name == "hidden" else "3·0 silenced: “5”"
+        expect(changed).to_contain_text(said, timeout=PATIENCE)
+        expect(changed).to_contain_text("becomes")
     seen.rest().fine()

@@ -27,6 +27,7 @@ WORDS = strings("answers")
 WRITES = 20     # most tokens that a model writes before it is asked to go on
 COMPARED = 8    # most tokens of two answers that are compared
 NAMED = 3       # most words and patches in a sentence
+LITTLE = 1 / 8  # share of the picture's width below which a patch is small
 SMALL = 220     # width in pixels of an edited picture
 
 _STOPPED = Kept[Query | None](None)   # the question whose answer was stopped
@@ -104,13 +105,18 @@ def what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the buttons that ask again, and how the answer changed."""
     attention_map, plain = record[view.kind], replace(record.query, continuation=())
     keys, layer = attention_map.keys, attention_map.layer(view.layer)
-    patches = [view.pair[1]] if view.pair else looked_at(keys, heads.row_weights(layer, view.token or 0)[view.head])
-    label = WORDS("around", patch=patch_name(keys, patches[0])) if view.pair else WORDS("half", count=len(patches))
+    patches = [view.pair[1]] if view.pair and keys.boxes[view.pair[1]] else []
+    label = WORDS("patch", patch=patch_name(keys, patches[0])) if patches else ""
+    if not patches:
+        patches = looked_at(keys, heads.row_weights(layer, view.token or 0)[view.head])
+        label = WORDS("half", count=len(patches))
+    boxes = [box for patch in patches if (box := keys.boxes[patch])]
+    # a single small patch is hidden with as much again on every side
+    margin = int(len(boxes) == 1 and boxes[0].right - boxes[0].left < LITTLE)
 
     def hide() -> None:
         picture = pictures.find(record.query.image or "")
-        content = pictures.greyed(picture, [box for patch in patches if (box := keys.boxes[patch])], bool(view.pair))
-        edited = pictures.keep(content, picture.name, session().id)
+        edited = pictures.keep(pictures.greyed(picture, boxes, margin), picture.name, session().id)
         _AGAIN.put((record.query, replace(plain, image=edited.sha256), label))
 
     silenced = replace(plain, edits=frozenset({Silence(view.kind, *view.head_id)}))
