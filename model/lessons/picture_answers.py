@@ -27,7 +27,7 @@ SIDES = ("left", "right", "above", "below")   # kinds of questions about a neigh
 ROLES = ("asked", "found")   # the digit that a question names, and the answer
 WORDS = (*map(str, range(10)), "blank")   # words that name a patch
 SCENES = 6         # shipped pictures
-PICTURES = 400     # held-out pictures, each with one question about a neighbour; and as many for each kind of question
+PICTURES = 400     # held-out pictures, each with one question about a neighbour
 EDITED = 100       # of them, each asked again with every edit
 FIRST, CELLS = 1, 16   # the token of the first patch; patches
 
@@ -79,21 +79,11 @@ class Role:
 
 
 @frozen
-class Accuracy:
-    """The share of questions of one kind that are answered correctly."""
-
-    seen: MeanInterval
-    blind: float   # by the best fixed answer to each question
-
-
-@frozen
 class PictureHeads:
     """Where heads look in held-out pictures, and what the model needs."""
 
     heads: tuple[HeadId, ...]
     roles: dict[str, Role]               # by ROLES
-    kinds: dict[str, Accuracy]           # by kind of question
-    named: MeanInterval                  # how often the word nearest to a digit's patch is right
     hidden: dict[str, MeanInterval]      # how often the answer changes if this digit is hidden: ROLES, or another one
     plain: MeanInterval                  # accuracy on the same questions
     silenced: tuple[MeanInterval, ...]   # with each head's output set to 0
@@ -110,8 +100,7 @@ class PictureHeadsQuery(ModelQuestion):
 
     def answer(self, models: Models, report: Progress) -> PictureHeads:
         """Measure it over held-out pictures."""
-        from clearhead.model.scratch.questions import ASKED
-        from clearhead.model.scratch.tasks.picture_questions import held_out, numbered, right, without_picture
+        from clearhead.model.scratch.tasks.picture_questions import held_out, numbered
 
         opened = models.open(self, report)
         network: Transformer = opened.network
@@ -130,15 +119,6 @@ class PictureHeadsQuery(ModelQuestion):
             roles[role] = Role(tuple(accuracy_intervals(hits, groups)), tuple(on.mean(0).tolist()), best,
                                accuracy_intervals(fixed[:, None], groups)[0],
                                float(np.mean([1 / len(each.scene.cells) for each in asked])))
-        kinds = {}
-        for kind in ASKED:
-            report(0.2, "asking every kind of question")
-            about = held_out("test", kind, PICTURES)
-            kinds[kind] = Accuracy(accuracy_intervals(right(network, about)[:, None].astype(np.float64), groups)[0],
-                                   without_picture(about))
-        named = [[near.argmax() == label for near, label in zip(
-            nearness(network, each.scene)[list(each.scene.labels)], each.scene.labels.values(), strict=True)]
-                 for each in asked]
         heads = tuple((layer, head) for layer in range(opened.card.layers) for head in range(opened.card.heads))
         said = []
         for _, each in counted(asked[::PICTURES // EDITED], report, "picture"):
@@ -151,9 +131,21 @@ class PictureHeadsQuery(ModelQuestion):
             said.append([*(answer != answers[0] for answer in answers[1:4]),
                          *(answer == right_one for answer in (answers[0], *answers[4:]))])
         shares = accuracy_intervals(np.array(said, np.float64), groups[:EDITED])
-        return PictureHeads(heads, roles, kinds, accuracy_intervals(
-            np.concatenate(named)[:, None].astype(np.float64), np.repeat(groups, [*map(len, named)]))[0],
-            dict(zip((*ROLES, "other"), shares[:3], strict=True)), shares[3], tuple(shares[4:]))
+        return PictureHeads(heads, roles, dict(zip((*ROLES, "other"), shares[:3], strict=True)), shares[3],
+                            tuple(shares[4:]))
+
+
+def accuracies() -> dict[str, tuple[MeanInterval, float]]:
+    """Return the share of held-out questions that the model answers, as scored after its training, and that of the best
+    answers without a picture, by kind of question."""
+    from clearhead.model.scratch.models import read_metadata
+    from clearhead.model.scratch.source import weights_file
+    from clearhead.model.scratch.tasks.picture_questions import ASKED, HELD_OUT
+
+    scores, numbers = read_metadata(weights_file(MODEL)[0])["scores"], np.arange(HELD_OUT)
+    right = np.stack([numbers < round(scores[f"{kind}_test"] * HELD_OUT) for kind in ASKED], 1)
+    return {kind: (found, scores[f"{kind}_blind"])
+            for kind, found in zip(ASKED, accuracy_intervals(right.astype(np.float64), numbers), strict=True)}
 
 
 def patch_weights(network: "Transformer", asked: "Sequence[Asked]") -> np.ndarray:

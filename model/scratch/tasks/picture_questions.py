@@ -68,35 +68,30 @@ def loss(model: Transformer, batch: Batch) -> Tensor:
                 for logits, targets in ((answers, batch.targets), (names, batch.names))), torch.tensor(0.0))
 
 
-def right(model: Transformer, asked: Iterable[Asked]) -> np.ndarray:
-    """Return which questions the model answers correctly, word for word and with the end, bool (question)."""
-    return correct_rows(model, batch([[each] for each in asked])).numpy()
+HELD_OUT = 500   # questions of each kind and split
 
 
-def held_out(split: str, kind: str, size: int = 500) -> list[Asked]:
+def held_out(split: str, kind: str, size: int = HELD_OUT) -> list[Asked]:
     """Return questions of one kind about pictures with held-out digits in held-out cells; always the same ones."""
     rng = random.Random(f"picture questions {split} {kind}")
     return [questions.draw(rng, split, kind) for _ in range(size)]
 
 
-def without_picture(asked: Iterable[Asked], size: int = 20_000) -> float:
-    """Return the share of questions that the best fixed answer to each question gets right: no model that does not see
-    the picture is better on average. The answers are counted in `size` further pictures of each kind."""
-    rng, counts = random.Random("picture questions blind"), defaultdict[str, Counter[str]](Counter)
-    asked = [*asked]
-    for kind in {each.kind for each in asked}:
-        for _ in range(size):
-            drawn = questions.draw(rng, "test", kind)
-            counts[drawn.question][drawn.answer] += 1
-    return float(np.mean([counts[each.question].most_common(1)[0][0] == each.answer for each in asked]))
+def without_picture(kind: str, size: int = 20_000) -> float:
+    """Return the share of questions of one kind that the best fixed answer to each gets right. No model that does not
+    see the picture is better on average."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for each in held_out("test", kind, size):
+        counts[each.question][each.answer] += 1
+    return sum(max(answers.values()) for answers in counts.values()) / size
 
 
 def score(model: Transformer) -> dict[str, float]:
     """Return the share of questions answered correctly by kind and split, and that of the best answers without a
-    picture in the test split."""
-    held = {f"{kind}_{split}": held_out(split, kind) for kind in ASKED for split in ("validation", "test")}
-    return {name: float(right(model, asked).mean()) for name, asked in held.items()} | {
-        f"{kind}_blind": without_picture(held[f"{kind}_test"]) for kind in ASKED}
+    picture."""
+    right = lambda asked: correct_rows(model, batch([each] for each in asked)).double().mean().item()
+    return {f"{kind}_{split}": right(held_out(split, kind)) for kind in ASKED for split in ("validation", "test")} | {
+        f"{kind}_blind": without_picture(kind) for kind in ASKED}
 
 
 CONFIG = Config(vocabulary=len(WORDS), d_model=64, heads=2, d_ff=128, encoder_layers=1, decoder_layers=4,

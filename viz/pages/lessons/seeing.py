@@ -92,9 +92,9 @@ def _hide(page: PageContext, words: Section) -> None:
 @section
 def _tokens(page: PageContext, words: Section) -> None:
     """Draw how near each patch, as the decoder reads it, is to each word for a digit."""
-    scene, named = picture_answers.scenes()[page["picture"]], _measured(page).named
+    scene = picture_answers.scenes()[page["picture"]]
     near, record = picture_answers.nearness(picture_answers.trained(), scene), _record(page, words)
-    words.tell(patches=len(near), digits=len(scene.labels), named=named.value, low=named.low, high=named.high,
+    words.tell(patches=len(near), digits=len(scene.labels),
                right=sum(near[cell].argmax() == label for cell, label in scene.labels.items()))
     left, right = split(5, 7)
     with left:
@@ -150,8 +150,7 @@ def _interval(found: MeanInterval) -> str:
 @section
 def _kinds(page: PageContext, words: Section) -> None:
     """Draw the accuracy of each kind of question, with and without the picture."""
-    found = _measured(page).kinds
-    words.table([[words["names"][kind], _interval(each.seen), f"{each.blind:.1%}"]
-                 for kind, each in found.items()])
-    words.explain(PictureHeadsQuery.answer, lowest=min(each.seen.value for each in found.values()),
-                  highest=max(each.blind for each in found.values()), pictures=found["where"].seen.texts)
+    found = picture_answers.accuracies()
+    words.table([[words["names"][kind], _interval(seen), f"{blind:.1%}"] for kind, (seen, blind) in found.items()])
+    words.explain(picture_answers.accuracies, lowest=min(seen.value for seen, _ in found.values()),
+                  highest=max(blind for _, blind in found.values()), pictures=found["where"][0].texts)

@@ -12,8 +12,8 @@ for role, each in found.roles.items():
     best = each.best.accuracy
     print(f"{role}: {best.value:.1%} ({best.low:.1%} to {best.high:.1%}), best fixed offset {each.fixed.value:.1%}, "
           f"random digit {each.chance:.1%}")
-for kind, each in found.kinds.items():
-    print(f"{kind}: {each.seen.value:.1%}; without the picture at most {each.blind:.1%}")
+for kind, (seen, blind) in lesson.accuracies().items():
+    print(f"{kind}: {seen.value:.1%}; without the picture at most {blind:.1%}")
 asked = lesson.question(0, "left")
 for hidden in ((), (asked.cell,)):
     record = desk.ask(lesson.query(0, asked, revision, hidden)).result()
