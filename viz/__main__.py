@@ -77,7 +77,7 @@ def main() -> None:
               help="The file; its ending says the format.")
 def export(out: Path, **asked: Any) -> None:
     """Write one head, or all of them, as .png, .svg, .pdf (pictures), .html (interactive), .csv (one head's numbers) or
-    .npz (all heads' numbers).
+    .npz (all heads' numbers), or only the provenance as .json.
 
     \b
     clearhead export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg
@@ -91,24 +91,27 @@ def export(out: Path, **asked: Any) -> None:
     clearhead export --record mine.npz --layer 3 --head 1 --out mine.png
     clearhead export --record mine.safetensors --out mine-all.npz
 
-    Every file contains its provenance as one JSON string: the model and its revision, the text, the view and the
-    versions.
+    Every file contains its provenance as JSON: the model and its revision, the text, the view and the versions. That of
+    head.csv is in head.csv.json.
     """
     if out.suffix.lower() not in FORMATS:
         raise UserError(f"{out.name} has no known file extension; end the name in one of {', '.join(sorted(FORMATS))}.")
-    refuse_overwriting(out, *(asked[name] for name in ("file", "image") if asked[name] is not None))
+    outputs = [out, out.with_suffix(".csv.json")] if out.suffix.lower() == ".csv" else [out]
+    for each in outputs:
+        refuse_overwriting(each, *(asked[name] for name in ("file", "image") if asked[name] is not None))
     names = ("model_id", "text", "text_b", "target", "file", "image", "window")
     record = answer_to(with_answer(_query(*(asked[name] for name in names)), asked["most"]))
     several = _heads(asked)
     view = _view(record, asked, several)
     layout = Layout(() if asked["grid"] else several or (view.head_id,), asked["width"] or "two-column",
                     asked["title"]) if asked["width"] or len(several) > 1 else None
-    content = make_file(out.suffix, record, view, Options(asked["grid"], asked["zoom"], not asked["no_caption"],
-                                                          paths=asked["paths"], layout=layout))
+    options = Options(asked["grid"], asked["zoom"], not asked["no_caption"], paths=asked["paths"], layout=layout)
+    contents = {each: make_file(each.suffix, record, view, options) for each in outputs}
     if layout:
         click.echo(caption(record, view, layout))
-    write(out, content)
-    click.echo(f"{out}: {len(content):,} bytes")
+    for each, content in contents.items():
+        write(each, content)
+        click.echo(f"{each}: {len(content):,} bytes")
 
 
 def _heads(asked: dict[str, Any]) -> tuple[tuple[int, int], ...]:

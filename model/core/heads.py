@@ -201,12 +201,10 @@ def ranked_frame(columns: Mapping[str, object], by: str) -> "DataFrame":
 ENCODING = "utf-8-sig"   # of CSV files: spreadsheets only recognise UTF-8 by a byte order mark
 
 
-def as_csv(frame: "DataFrame", provenance: str) -> bytes:
+def as_csv(frame: "DataFrame") -> bytes:
     """Return the frame with its index as CSV (RFC 4180, in ENCODING). Numbers have the fewest digits that restore them
-    exactly; missing ones are empty. The last column of the first row holds the provenance as JSON, its semicolons
-    escaped because some spreadsheets treat them as separators."""
-    cells = [provenance.replace(";", "\\u003b"), *[""] * (len(frame) - 1)]
-    return frame.assign(provenance=cells).to_csv(lineterminator="\r\n").encode(ENCODING)
+    exactly; missing ones are empty."""
+    return frame.to_csv(lineterminator="\r\n").encode(ENCODING)
 
 
 WeightBlock = tuple[slice, slice, np.ndarray]   # rows, keys, weights float32 (head, row, key)

@@ -1,5 +1,5 @@
-"""Export a record and a view as a file with its provenance inside: PNG, SVG, PDF, HTML, CSV or NPZ. A format is one row
-of FORMATS."""
+"""Export a record and a view as PNG, SVG, PDF, HTML or NPZ with its provenance inside, as CSV, or as JSON, which is the
+provenance alone. A format is one row of FORMATS."""
 import io
 import json
 import math
@@ -99,10 +99,13 @@ def caption(record: AttentionRecord, view: View, layout: Layout) -> str:
 def comparison(suffix: str, shown: Sequence[Head | Image], view: View, titles: Sequence[str],
                records: tuple[AttentionRecord, AttentionRecord], link: str = "") -> bytes:
     """Return the first head, the second head and their difference on one page as .png, .svg or .pdf, with their
-    provenance. titles: of the three. link: URL of the page. Raises UserError if a PNG would be too large."""
+    provenance, or the provenance alone as .json. titles: of the three. link: URL of the page. Raises UserError if a PNG
+    would be too large."""
     kind, sentences = suffix.removeprefix("."), [provenance.sentences(record, link) for record in records]
     source = json.dumps([json.loads(provenance.dumps(record, view, link)) for record in records])
     words = [" · ".join(part) for texts, lines in sentences for part in (texts, lines) if part]
+    if kind == "json":
+        return source.encode()
     with pen():
         plans = [each.plan(Paper(kind == "png")) for each in shown]
         drawn = whole_page(plans, titles, WORDS["comparison"], [], list(dict.fromkeys(words)))
@@ -131,8 +134,12 @@ def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
     return page(Handout(record.card.title, (item if options.caption else item.changed(caption=""),)))
 
 
-def _csv(record: AttentionRecord, view: View, options: Options) -> bytes:
-    return head_csv(record, view, provenance.dumps(record, view, options.link, options.paths))
+def _csv(record: AttentionRecord, view: View, _options: Options) -> bytes:
+    return head_csv(record, view)
+
+
+def _json(record: AttentionRecord, view: View, options: Options) -> bytes:
+    return provenance.dumps(record, view, options.link, options.paths).encode()
 
 
 def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
@@ -155,5 +162,8 @@ FORMATS = {form.suffix: form for form in (
     Format("SVG", ".svg", "image/svg+xml", PICTURES, "vector graphics, for web pages and drawing programs",
            partial(_picture, "svg")),
     Format("HTML", ".html", "text/html", ON_PAGES, "an interactive page that works offline", _html),
-    Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's weights, for spreadsheets", _csv),
+    Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's weights, for spreadsheets; provenance: JSON",
+           _csv),
+    Format("JSON", ".json", "application/json", ("numbers",), "the CSV's provenance: model, text, view and versions",
+           _json),
     Format("NPZ", ".npz", "application/octet-stream", ("numbers",), "the weights of all heads, for numpy", _npz))}

@@ -111,10 +111,8 @@ def _number(value: object) -> Any:
 
 def dumps(record: AttentionRecord, view: View, link: str = "", paths: bool = False,
           heads: Sequence[HeadId] | None = None) -> str:
-    """Return the provenance as one line of ASCII JSON. It has no semicolons, which some spreadsheets treat as
-    separators."""
-    described = describe(record, view, link, paths, heads)
-    return json.dumps(described, ensure_ascii=True, allow_nan=False).replace(";", "\\u003b")
+    """Return the provenance as one line of ASCII JSON."""
+    return json.dumps(describe(record, view, link, paths, heads), ensure_ascii=True, allow_nan=False)
 
 
 def stated_address() -> str:

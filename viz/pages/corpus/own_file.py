@@ -1,5 +1,7 @@
 """Measuring every head over the reader's own file, in batches that can be stopped."""
 import functools
+import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,6 +16,7 @@ from clearhead.model.studies.patterns import PATTERNS
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.export.provenance import public_name, versions
 from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.widgets.export_menu import save_table
 from clearhead.viz.widgets.head_table import clickable_table, column_config
 from clearhead.viz.widgets.layout import flex_row, note
 from clearhead.viz.widgets.measured import CORPUS, FROM_FILE, CorpusResult, saved_corpus
@@ -63,9 +66,10 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
         "many_kept", name=result.name, model=public_name(result.model), **counts))
     with flex_row("bottom"):
         provenance = {"model": public_name(result.model), "revision": result.revision, "file": result.name,
-                      "versions": versions()}
-        st.download_button(WORDS["many_csv"], lambda: as_csv(averages, provenance),
-                           "clearhead-heads-over-texts.csv", "text/csv", on_click="ignore", key="many-csv")
+                      "kind": averages.kind.value, "texts": averages.texts, "tokens": averages.tokens,
+                      "cut": averages.cut, "versions": versions()}
+        save_table(WORDS["many_csv"], "many", "clearhead-heads-over-texts", partial(as_csv, averages),
+                   partial(json.dumps, provenance))
         colour = st.selectbox(WORDS["many_colour"], averages.names, format_func=result.titles.__getitem__,
                               key="many-colour", width=320)
         if st.button(WORDS["many_open"], key="many-open"):
