@@ -106,9 +106,18 @@ def seeing() -> Iterator[Any]:
     yield PictureHeadsQuery(MODEL, sources.revision(MODEL))
 
 
+def story() -> Iterator[Any]:
+    """Yield the query of the sentence that the story shows without SmolLM2."""
+    from clearhead.model.lessons.story import ShippedStoryQuery
+    from clearhead.viz.style.text import strings
+
+    text = strings("lessons/story")["widgets"]["default_smollm2"]
+    yield ShippedStoryQuery("smollm2", sources.revision("smollm2"), text)
+
+
 NAMES: dict[str, Callable[[], Iterator[Any]]] = {
     "claims": claims, "coreference": coreference, "syntax": syntax, "induction": induction, "atlas": atlas,
-    "faithfulness": faithfulness, "cost": cost, "mechanisms": mechanisms, "seeing": seeing}
+    "faithfulness": faithfulness, "cost": cost, "mechanisms": mechanisms, "seeing": seeing, "story": story}
 
 
 def records() -> None:

@@ -37,6 +37,19 @@ class StoryQuery:
                      tuple(_feed_forward(block).hidden[-1] for block in trace.blocks), word)
 
 
+@frozen
+class ShippedStoryQuery:
+    """The same question about a plain text, whose answer is shipped for those who do not have the model."""
+
+    model: str
+    revision: str
+    text: str
+
+    def answer(self, models: Models, report: Progress) -> "Story":
+        """Compute every stage."""
+        return StoryQuery(Query(self.model, self.revision, self.text)).answer(models, report)
+
+
 @with_arrays
 class Story:
     """The stages of one pass at the last token."""

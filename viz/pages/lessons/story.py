@@ -7,7 +7,15 @@ import streamlit as st
 
 from clearhead.model import sources
 from clearhead.model.ask import desk
-from clearhead.model.lessons.story import Story, StoryQuery, clearest_head, lengths, looks_back, strongest_share
+from clearhead.model.lessons.story import (
+    ShippedStoryQuery,
+    Story,
+    StoryQuery,
+    clearest_head,
+    lengths,
+    looks_back,
+    strongest_share,
+)
 from clearhead.viz.app.page import Page, PageContext, pages
 from clearhead.viz.app.page_controls import Choice, Number, Steps, Words, counted
 from clearhead.viz.components.story import CELLS, STEPS, Event, Scene, Step, story
@@ -67,10 +75,12 @@ def _decoder(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("story") if present else st.container(key="section-story"):
         if present:
             text, model = _sentence(page, words)
-        wrote = page["wrote"]
-        answer: Story = page.ask(StoryQuery(sources.open_query(model, text, continuation=wrote)))
+        wrote, here = page["wrote"], model in _there()
+        answer = (page.ask(StoryQuery(sources.open_query(model, text, continuation=wrote))) if here
+                  else _recorded(model, text))
         ended = wrote[-1:] != () and wrote[-1] in answer.word.ends
-        may_write = len(wrote) < WRITTEN and len(answer.tokens) < answer.card.max_tokens and not ended
+        full = len(wrote) >= WRITTEN or len(answer.tokens) >= answer.card.max_tokens
+        may_write = here and not full and not ended
         blocks, heads, _ = answer.rows.shape
         block, head = clearest_head(answer.rows)
         if page["at_head"] != AUTO:
@@ -78,7 +88,7 @@ def _decoder(page: PageContext, lesson: Lesson) -> None:
         revealed = lesson.open()
         drawn = scene(answer, text, (block, head), revealed, may_write)
         story(drawn, key="story", on_event=lambda event: _on_event(page, event))
-        _notes(page, words, answer, ended, may_write)
+        _notes(page, words, answer, words["ended"] if ended else words["full"] if full else "")
         if revealed:
             lesson.predict()
         Section(lesson, "story").explain(looks_back, clearest_head, lengths, strongest_share, heads=blocks * heads,
@@ -87,20 +97,27 @@ def _decoder(page: PageContext, lesson: Lesson) -> None:
 
 def _sentence(page: PageContext, words: Texts) -> tuple[str, str]:
     """Draw the text field and the choice of decoder, each with its own default sentence. Return the text and the
-    model."""
-    there = _there()
-    model = page["by"] if page["by"] in there else there[0]
-    default = "lecture" if page.present and model == "smollm2" else f"default_{model}"
-    text = page["say"].strip() or words[default]
-    left, right = split(gap="small", vertical_alignment="bottom") if len(there) > 1 else (st.container(), None)
+    model, which reads only its default sentence if it is not on this disk."""
+    said = page["say"].strip()
+    model = page["by"] or DECODERS[0]
+    if said and model not in _there():
+        model = DECODERS[-1]
+    text = said or words[f"default_{model}"]
+    left, right = split(gap="small", vertical_alignment="bottom")
     with left:
         st.text_input(words["text"], max_chars=LONGEST,
                       **bind(lambda say: page.set(say=say, wrote=()), "say", text))
-    if right is not None:
-        right.segmented_control(words["by"], there, format_func=words["titles"].__getitem__, required=True, wrap=True,
-                                **bind(lambda by: page.set(by=by, say="", wrote=(), block=0, at_head=AUTO), "by",
-                                       model))
+    right.segmented_control(words["by"], DECODERS, format_func=words["titles"].__getitem__, required=True, wrap=True,
+                            **bind(lambda by: page.set(by=by, say="", wrote=(), block=0, at_head=AUTO), "by", model))
     return text, model
+
+
+def _recorded(model: str, text: str) -> Story:
+    """Return the shipped answer for a model that is not on this disk."""
+    known = desk.shipped(ShippedStoryQuery(model, "", text))
+    assert known is not None   # of the default sentence
+    answer: Story = known.answer
+    return answer
 
 
 def _on_event(page: PageContext, event: Event) -> None:
@@ -113,17 +130,18 @@ def _on_event(page: PageContext, event: Event) -> None:
         page.set(block=event.opened[0], at_head=event.opened[1])
 
 
-def _notes(page: PageContext, words: Texts, answer: Story, ended: bool, may_write: bool) -> None:
-    """Draw notes on this text and model, and a button back to the user's sentence."""
+def _notes(page: PageContext, words: Texts, answer: Story, end: str) -> None:
+    """Draw notes on this text and model, and a button back to the user's sentence. end: why no piece can follow, or
+    ""."""
     notes = []
     if not page.present and "smollm2" not in _there():
-        notes.append(words("missing", words=len(answer.word.logits) - 4))
+        notes.append(words["missing"])
     missing = dict.fromkeys(text for text, unknown in zip(answer.tokens.texts, answer.tokens.unknown, strict=True)
                             if unknown)
     if missing:
         notes.append(words("unknown", missing=escape_markdown(", ".join(missing)), example=words["default_stories"]))
-    if not may_write:
-        notes.append(words["ended" if ended else "full"])
+    if end:
+        notes.append(end)
     with flex_row("center"):
         if page["wrote"]:
             button_setting(page, words["restart"], "restart", wrote=())

@@ -8,6 +8,7 @@ from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.lessons.story import StoryQuery
 from clearhead.viz.components.story import STEPS
+from clearhead.viz.pages.lessons import story as story_page
 from clearhead.viz.pages.lessons.story import MEAN, line, percent, scene
 from tests.lesson_pages import shown
 
@@ -53,9 +54,12 @@ def test_number_of_pieces_waits_for_the_answer():
     assert int(open_scene.rest.split()[0]) + len(open_scene.words) == len(story.word.logits)
 
 
-def test_small_decoder_stands_in_for_smollm2(monkeypatch):
+def test_without_smollm2_its_lecture_is_shown_and_other_texts_are_read_by_the_small_decoder(monkeypatch):
     monkeypatch.setattr(sources, "catalogue", lambda: {
         "smollm2": sources.Offer("smollm2", "SmolLM2", "", on_disk=False),
         "stories": sources.Offer("stories", "Stories", "")})
-    page = shown("story", by="smollm2")
-    assert any("python -m clearhead fetch smollm2" in each and "184 words" in each for each in page.words)
+    drawn = []
+    monkeypatch.setattr(story_page, "story", lambda scene, **_: drawn.append(scene))
+    assert any("python -m clearhead fetch smollm2" in each for each in shown("story", by="smollm2").words)
+    shown("story", by="smollm2", say="The dogs")
+    assert [len(each.rows) for each in drawn] == [30, 4] and "cross the street" in drawn[0].alt and not drawn[0].again
