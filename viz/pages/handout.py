@@ -295,7 +295,7 @@ def _thumbnail(frame: PageContext, item: Item, taken: Photograph | str | None) -
     card = PICTURES / f"{name}-{page_theme()}.webp"
     with st.container(width=150, key=f"small-{item.id}"):
         if isinstance(taken, Photograph):
-            st.image(shrunk(taken.picture), width="stretch", alt="")
+            st.image(shrunk(taken.steps[-1][0]), width="stretch", alt="")
         elif drawn := drawn or (draw_again(frame, "head_view", item.link, "", known=True) if name == "heads" else None):
             _draw(replace(drawn, id=item.id), SMALL)
         elif card.exists():

@@ -113,20 +113,20 @@ class Lesson:
         with st.container(key="lesson-head"):
             heading(self.prose["question"], 2)
             st.markdown(self.prose["lead"], width=READABLE)
-            with flex_row("center", gap="small"):
-                self._about()
+            if not self.page.present:   # a presentation has its own minutes and no buttons
+                with flex_row("center", gap="small"):
+                    self._about()
 
     def _about(self) -> None:
-        """Draw the duration and the lessons it builds on, without buttons while presenting."""
+        """Draw the duration and the lessons it builds on."""
         known = pages()
-        before = [earlier for earlier in self.prose["builds_on"]
-                  if earlier in known and not self.page.present]
+        before = [earlier for earlier in self.prose["builds_on"] if earlier in known]
         minutes = self.words("minutes", minutes=self.prose["minutes"])
         st.caption(f"{minutes} · {self.words['builds_on']}" if before else minutes, width="content")
         for other in before:
             st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=self.page.open_next,
                       args=(other,))
-        if self.page.state.controls_of(self.name) and not self.page.present:
+        if self.page.state.controls_of(self.name):
             st.button(self.words["start_again"], type="tertiary", key="start-again", on_click=forget,
                       args=(self.page, self.name))
 

@@ -38,7 +38,8 @@ def test_texts_are_handed_over_once_to_the_browser_with_the_token(monkeypatch):
 
 def test_page_shows_a_photograph_or_why_there_is_none():
     screen = entry("heads")
-    taken = page(Handout("", (screen,)), {screen.id: Photograph(b"RIFF", 'It says "so".')}).decode()
+    taken = page(Handout("", (screen,)), {screen.id: Photograph(((b"RIFF", 'It says "so".'), (b"", "Then")))}).decode()
     assert '<img class="photograph" alt="A &lt;b&gt;. It says &quot;so&quot;." src="data:image/webp;base64,' in taken
+    assert taken.count("<figure") == 2 and "</b> 2 of 2</figcaption>" in taken, "a figure for each step"
     assert "Stopped before" in page(Handout("", (screen,)), {screen.id: "Stopped before"}).decode()
     assert "Not photographed" in page(Handout("", (screen,))).decode()

@@ -136,7 +136,7 @@ export function present(start, { lesson, only }, tell) {
     };
     let over = high();
     for (const [low, small] of layout === PROMPT ? ASKED : GIVEN_UP) {
-      for (; lesson.length && over > 1 && share > low + 0.01; over = high()) share -= 0.05;
+      for (; lesson.length && over > WHOLE && share > low + 0.01; over = high()) share -= 0.05;
       for (; over > WHOLE && scale > small; over = high()) scale = Math.max(small, scale / over);
     }
     if (over > WHOLE) scale = 0;

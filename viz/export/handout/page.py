@@ -127,12 +127,10 @@ def _printed_as(printed: str) -> str:
 
 def _words(item: Item, words: Texts, taken: "Photograph | str") -> str:
     """Return the HTML of an entry without a figure: a text, a question with room for writing and a folded answer, or a
-    page's screen with its link. taken: the screen's photograph, or why there is none."""
+    page's screen with its link, one figure for each step. taken: its photograph, or why there is none."""
     said, text = item.said, markdown_html(item.caption)
     title = f"<b>{html.escape(show_invisibles(said['title']))}</b> " if said["title"] else ""
-    over = under = ""
-    if item.kind == "screen":
-        over = _photograph(said["title"], taken)
+    under, (over, *later) = "", _photographs(said["title"], taken) if item.kind == "screen" else [""]
     if item.kind == "question":
         choices = "".join(f"<li>{html.escape(show_invisibles(choice))}</li>" for choice in said["choices"])
         under = f"<ol>{choices}</ol>" if choices else LINE * 3
@@ -147,15 +145,20 @@ def _words(item: Item, words: Texts, taken: "Photograph | str") -> str:
 {over}
 <figcaption>{title}{text}</figcaption>
 {under}
-</figure>"""
+</figure>""" + "".join(f"""
+<figure class="words screen">
+{photograph}
+<figcaption>{title}{words("place", at=at, of=len(later) + 1)}</figcaption>
+</figure>""" for at, photograph in enumerate(later, 2))
 
 
-def _photograph(title: str, taken: "Photograph | str") -> str:
+def _photographs(title: str, taken: "Photograph | str") -> list[str]:
     if isinstance(taken, str):
-        return f'<p class="from">{html.escape(taken)}</p>'
-    alt = html.escape(show_invisibles(f"{title}. {taken.says}"), quote=True)
-    data = base64.b64encode(taken.picture).decode()
-    return f'<img class="photograph" alt="{alt}" src="data:image/webp;base64,{data}">'
+        return [f'<p class="from">{html.escape(taken)}</p>']
+    alts = [html.escape(show_invisibles(f"{title}. {says}"), quote=True) for _, says in taken.steps]
+    data = [base64.b64encode(picture).decode() for picture, _ in taken.steps]
+    return [f'<img class="photograph" alt="{alt}" src="data:image/webp;base64,{each}">'
+            for alt, each in zip(alts, data, strict=True)]
 
 
 def markdown_html(text: str) -> str:

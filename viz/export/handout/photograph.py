@@ -41,6 +41,8 @@ SHOWN = f"""(() => {{
 }})()"""
 READ = """[...document.querySelectorAll("h1, h2, h3, h4, p, li, [role=figure]")]
   .filter((each) => each.checkVisibility()).map((each) => each.ariaLabel ?? each.innerText).join(" ")"""
+# step through the page's figure, as the keys of a presentation do; false after its last step
+STEP = """!document.dispatchEvent(new CustomEvent("clearhead-step", { detail: 1, cancelable: true }))"""
 Call = Callable[..., dict[str, Any]]   # call(method, **parameters) of the DevTools protocol
 _expected: dict[str, Mapping[str, str]] = {}   # {token: texts}
 
@@ -62,15 +64,14 @@ class Screen:
 
 @frozen
 class Photograph:
-    """A page's picture, and its texts for screen readers."""
+    """A page at each step of its figure: the picture (WebP), and its texts for screen readers."""
 
-    picture: bytes   # WebP
-    says: str
+    steps: tuple[tuple[bytes, str], ...]
 
     @property
     def nbytes(self) -> int:
         """Size in bytes."""
-        return len(self.picture)
+        return sum(len(picture) for picture, _ in self.steps)
 
 
 def expected(token: str) -> Mapping[str, str] | None:
@@ -79,8 +80,8 @@ def expected(token: str) -> Mapping[str, str] | None:
 
 
 def photograph(screen: Screen, report: Progress) -> Photograph:
-    """Photograph a page. Raises UserError if there is no Chromium, or if the page does not appear or shows something
-    else."""
+    """Photograph a page at each step of its figure. Raises UserError if there is no Chromium, or if the page does not
+    appear or shows something else."""
     token = secrets.token_urlsafe()
     _expected[token] = dict(screen.texts)
     try:
@@ -93,13 +94,21 @@ def photograph(screen: Screen, report: Progress) -> Photograph:
             stated = json.loads(_drawn(call, report))
             if any(stated.get(field) != value for field, value in (*screen.shows, ("failed", False))):
                 raise UserError(WORDS["photograph_differs"])
-            taken = call("Page.captureScreenshot", format="webp", quality=90)
-            says = " ".join(str(_value(call, READ)).split())
-            return Photograph(base64.b64decode(taken["data"]), says[:LONGEST])
+            steps = [_taken(call)]
+            while _value(call, STEP):
+                _drawn(call, report)
+                steps.append(_taken(call))
+            return Photograph(tuple(steps))
     except (OSError, KeyError, ValueError) as error:
         raise UserError(WORDS("photograph_slow", seconds=SECONDS)) from error
     finally:
         _expected.pop(token, None)
+
+
+def _taken(call: Call) -> tuple[bytes, str]:
+    """Return the page's picture and texts as they are now."""
+    taken, says = call("Page.captureScreenshot", format="webp", quality=90), " ".join(str(_value(call, READ)).split())
+    return base64.b64decode(taken["data"]), says[:LONGEST]
 
 
 def _drawn(call: Call, report: Progress) -> str:

@@ -170,8 +170,8 @@ def _norm(page: PageContext, words: Section, this_block: Block, tokens: Tokens) 
     rows = [("x", norm.input[word]), (words["centred"], steps.centred), (words["normal"], steps.normal),
             (words["scaled"], steps.scaled), (words["output"], steps.output),
             (words("instead", other=instead), other.output)]
-    strips, beside = split() if page.present else [st.container(), st.container()]   # a low screen has no room below
-    with strips:
+    strips, beside = split(7, 8) if page.present else [st.container(), st.container()]   # a low screen is full
+    with strips, st.container(key="aside-norm"):
         vector_strips(rows, key="block-norm", alt=words("alt", **words.facts), columns=columns,
                       bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
     # the answer to the question: each token's mean and spread

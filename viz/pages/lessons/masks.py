@@ -91,8 +91,8 @@ def _methods(page: PageContext, words: Section, texts: list[str], allowed: np.nd
         words.choice("method", "names")
         words.slider("row", say=lambda place: f"{place}: {texts[place]}")
     words.tell(name=words["names"][method], least=np.nan_to_num(by_method[method].sum(1)).min())
-    left, right = split()
-    with left:
+    left, right = split(7, 8)
+    with left, st.container(key="aside-methods"):
         words.figure(matrix, by_method[method], texts, texts, height=400)
     with right:
         _leak(words, texts, allowed, scores, row)

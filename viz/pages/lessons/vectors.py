@@ -111,7 +111,7 @@ def _chinese(page: PageContext, words: Section) -> None:
     textbook = " ".join(f":gray-background[{piece}]" for piece in words["textbook"])
     rows = [[words.lesson.prose["pieces"]["by"][name], chips(cut, ids=False), str(cut.count)]
             for name, cut in by_tokenizer.items()]
-    words.table([[words["split"], textbook, str(len(words["textbook"]))], *rows], "head")
+    words.table([[words["split"], textbook, str(len(words["textbook"]))], *rows], "head", numbers=False)
     minilm, other = by_tokenizer.values()
     words.explain(unknown=sum(minilm.unknown), signs=len(sentence), count=other.count, bytes=len(sentence.encode()))
 
