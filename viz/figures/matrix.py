@@ -197,7 +197,7 @@ def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray] | None]], *
     columns = max(map(len, rows))
     # number of characters that fit below a picture on a phone
     signs = max(1, int(NARROWEST / columns / (SIGN * NAME_SIZE / LETTER)))
-    named = [[textwrap.wrap(tile[0], signs) if tile else [] for tile in row] for row in rows]
+    named = [[textwrap.wrap(tile[0], signs, break_long_words=False) if tile else [] for tile in row] for row in rows]
     step = high + 2 * max(len(lines) for row in named for lines in row)
     whole = np.full((len(rows) * step, columns * (wide + 1) - 1), np.nan)
     words = []

@@ -179,8 +179,12 @@ def _add_written(kind: str) -> None:
 
 
 def _choices(lines: str) -> tuple[str, ...]:
-    """Return a question's choices, which are written one a line."""
-    return tuple(filter(None, map(str.strip, lines.splitlines())))[:MOST_CHOICES]
+    """Return a question's choices, which are written one a line, in a callback. Choices without a digit key are left
+    out, which the page says."""
+    found = tuple(filter(None, map(str.strip, lines.splitlines())))
+    if left_out := ", ".join(found[MOST_CHOICES:]):
+        _ERROR.value = WORDS("most_choices", count=MOST_CHOICES, left_out=left_out)
+    return found[:MOST_CHOICES]
 
 
 def _say_what_is_wrong(known: Stored) -> None:

@@ -44,9 +44,14 @@ def present(page: PageContext, on: bool) -> None:
 
 def step(page: PageContext, by: int) -> None:
     """Show the next or previous entry of the list, in a callback."""
+    if by in beside(page):
+        _show(page, _entry(page) + by)
+
+
+def beside(page: PageContext) -> list[int]:
+    """Return the steps that lead to another entry of the presented list: −1, 1 or both."""
     at = _entry(page)
-    if at and 1 <= at + by <= len(handout().items):
-        _show(page, at + by)
+    return [by for by in (-1, 1) if at and 1 <= at + by <= len(handout().items)]
 
 
 def _entry(page: PageContext) -> int:
@@ -60,7 +65,7 @@ def place_of(page: PageContext) -> tuple[str, str]:
     at, items = _entry(page), handout().items
     if not at:
         return "", ""
-    name, params = target(items[at - 1].link) if items[at - 1].kind == "screen" else (HOME, {})
+    name, params = _shown_on(items[at - 1])
     if page.name not in (name, HOME):
         return "", ""
     return WORDS("place", at=at, of=len(items)), params.get("screen", "")
@@ -71,10 +76,21 @@ def planned(page: PageContext) -> int:
     return sum(item.minutes for item in handout().items[:_entry(page)])
 
 
+def passing(page: PageContext) -> bool:
+    """Return whether this is the list's page on the way to the page that presents the entry."""
+    return page.name == HOME and bool(at := _entry(page)) and _shown_on(handout().items[at - 1])[0] != HOME
+
+
+def _shown_on(item: Item) -> tuple[str, dict[str, str]]:
+    """Return the page that presents an entry, and the parameters of its address."""
+    name, params = target(item.link) if item.kind == "screen" else (HOME, {})
+    return (name, params) if name in pages() else (HOME, {})
+
+
 def _show(page: PageContext, at: int) -> None:
     item = handout().items[at - 1]
-    name, params = target(item.link) if item.kind == "screen" else (HOME, {})
-    if name == HOME or name not in pages():
+    name, params = _shown_on(item)
+    if name == HOME:
         page.open_state(HOME, replace(_BEFORE.value or page.state, present=True, screen="", entry=at))
         return
     bring_picture(item)

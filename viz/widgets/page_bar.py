@@ -25,7 +25,7 @@ from clearhead.viz.style.theme import STYLES
 from clearhead.viz.widgets.fields import bind
 from clearhead.viz.widgets.handout_button import show_result
 from clearhead.viz.widgets.layout import menu, split
-from clearhead.viz.widgets.my_lesson import HOME, add_screens, place_of, planned, present, step
+from clearhead.viz.widgets.my_lesson import HOME, add_screens, beside, passing, place_of, planned, present, step
 
 WORDS, SHARE = strings("present"), strings("share")
 
@@ -173,6 +173,7 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
         state, (place, only) = page.state, place_of(page)
         words = {"id": f"{page.name} {only} {place}", "title": page.about.title, "screen": state.screen,
                  "lesson": _order(lesson), "only": only, "place": place, "planned": planned(page), "back": went_back(),
+                 "beside": beside(page), "passing": passing(page),
                  "text": WORDS} if state.present else {}
         # data must be in a list, like the slider's message
         keys = registered("keys", "js/presentation.js", "module.keys", isolate_styles=False, before=EARLY)

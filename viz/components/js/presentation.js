@@ -7,6 +7,8 @@ import { button, div, fill, span } from "./shared.js";
 import { present, TITLE } from "./screens.js";
 import { store, stored } from "./storage.js";
 
+const PATIENCE = 5000;   // ms from asking for an entry to its first screen, at most
+const STARTS = ":is(.st-key-present, .st-key-handout-present) button";
 const BEGAN = "clearhead presentation began";   // in milliseconds since 1970
 
 // commands while presenting: functions of presented() without an argument
@@ -67,25 +69,31 @@ function runClock(clock, { planned, text }) {
   return setInterval(tick, 5000);
 }
 
+// The commands of keys that were pressed before what they are for appeared, which may be another page.
+const early = [];
+
 // The page's current screen. When Streamlit redraws this element, it resumes here; the server may not know the latest
 // screen yet.
 let latest;
 
-// Show a page's screens and the line below them.
-function presented(parent, data, tell) {
+// Show a page's screens and the line below them. settle: called for each screen.
+function presented(parent, data, tell, settle) {
   const black = div(parent, "clearhead-black");
   black.hidden = true;
   black.onclick = () => { black.hidden = true; };
-  let told = data.screen || TITLE, waiting = told, later;
+  let told = data.screen || TITLE, waiting = told, ready = false, later;
+  const patient = performance.now() + PATIENCE;
   const leave = () => (clearTimeout(later), tell({ on: false }));   // a pending event must not follow
   const acts = { leave, proof: () => screens.prove(), on: () => move(1), back: () => move(-1) };
   const { row, place, proof, clock, arrows } = line(parent, data, (name) => acts[name]());
   const ticking = runClock(clock, data);
   const start = latest?.id === data.id && !data.back ? latest.screen : told;
-  const screens = present(start, data, ({ name, place: at, of, proof: proves }) => {
+  const screens = present(start, data, ({ name, place: at, of, proof: proves, whole }) => {
     place.textContent = data.place || (of > 1 ? `${at} / ${of}` : "");
     proof.hidden = !proves;
     for (const arrow of arrows) arrow.hidden = !place.textContent;   // a single screen has nothing to step to
+    ready = whole;
+    settle();
     if (name) latest = { id: data.id, screen: name };
     if (name === waiting) return;   // drawn again, such as to fit
     clearTimeout(later);
@@ -93,7 +101,7 @@ function presented(parent, data, tell) {
     if (name && name !== told) later = setTimeout(() => tell({ screen: (told = name) }), 300);
   });
   const move = (by) => {
-    if (black.hidden && !screens.move(by) && data.place) tell({ step: by });
+    if (black.hidden && !screens.move(by) && data.beside.includes(by)) tell({ step: by });
     black.hidden = true;
   };
   const turn = (screen) => screens.turn((told = screen || TITLE));   // the browser's Back button
@@ -102,31 +110,46 @@ function presented(parent, data, tell) {
   const full = () => (document.fullscreenElement ? document.exitFullscreen()
     : document.fullscreenEnabled && document.documentElement.requestFullscreen());
   const hand = (detail) => document.dispatchEvent(new CustomEvent("clearhead-hand", { detail }));
-  return { ...screens, move, turn, end, leave, dark, full, hand };
+  return { ...screens, move, turn, end, leave, dark, full, hand, ready: () => ready || performance.now() > patient };
 }
 
 function begin(parent) {
   globalThis.clearheadKeys?.abort();
   const ended = (globalThis.clearheadKeys = new AbortController()), { signal } = ended;
-  let data, open, shown, trigger;
-  const tell = (what) => trigger("event", what);
+  let data, open, shown, trigger, until = 0;   // until: when keys are no longer kept for the entry that was asked for
+  const expect = () => { until = performance.now() + PATIENCE; };
+  const tell = (what) => {
+    if (what.on || what.step) expect();
+    trigger("event", what);
+  };
   // a new listener also ends this one, because Streamlit may clean up later or never
   signal.addEventListener("abort", () => shown?.end());
+  const waits = () => performance.now() < until || shown?.ready() === false;
+
+  function settle() {
+    while (shown && early.length && !waits()) {
+      const [name, given] = early.shift();
+      shown[name](given);
+    }
+  }
 
   function press(event) {
-    const [name, given] = said(event, data.on, data.letters) ?? [];
+    const [name, given] = said(event, data.on || waits(), data.letters) ?? [];
     if (!name) return;
     event.preventDefault();
     event.stopPropagation();
-    if (shown) shown[name](given);
+    if (waits()) early.push([name, given]);
+    else if (shown) shown[name](given);
     else tell({ on: true });
   }
 
   document.addEventListener("keydown", press, { signal, capture: true });
+  document.addEventListener("click", ({ target }) => target.closest(STARTS) && expect(), { signal, capture: true });
 
   function update(call) {
     if (signal.aborted) return;   // a newer listener is active, and this one will be cleaned up
     ({ data: [data], setTriggerValue: trigger } = call);
+    if (data.passing) return;
     const next = data.on ? data.id : undefined;
     if (!next) {
       latest = undefined;
@@ -135,9 +158,12 @@ function begin(parent) {
     if (next === open && data.back) shown?.turn(data.screen);
     if (next !== open) {
       shown?.end();
-      [open, shown] = [next, next && presented(parent, data, tell)];
+      shown = undefined;
+      [open, until] = [next, 0];
+      if (next) shown = presented(parent, data, tell, settle);
     }
-    for (const event of globalThis.clearheadEarly?.splice(0) ?? []) if (!data.on) press(event);
+    settle();
+    for (const event of globalThis.clearheadEarly?.splice(0) ?? []) press(event);
   }
   return { update, end: () => ended.abort() };
 }

@@ -72,7 +72,8 @@ export function mark(name, wanted) {
  * @param {string} start  name of the first screen, and the step on it after a dot
  * @param {{lesson: string[], only: string}} how  lesson: the texts of a screen in order, by the first word of their
  *   keys; none if the page is a single screen. only: the screen to show, or ""
- * @param {(shown: {proof: boolean, name?: string, place: number, of: number}) => void} tell  called for each new screen
+ * @param {(shown: {proof: boolean, name?: string, place: number, of: number, whole: boolean}) => void} tell  called for
+ *   each new screen; whole: whether the page is there
  * @returns {{move: (by: number) => boolean | void, turn: (to: string) => void, end: () => void, prove: () => void,
  *   first: () => void, last: () => void}}
  */
@@ -112,7 +113,9 @@ export function present(start, { lesson, only }, tell) {
     fit(said.filter((text) => layoutOf(text) === layout), layout);
     mark("said", said.slice(at, at + 1));
     const shown = found < 0 ? undefined : at ? `${name}.${at}` : name;
-    tell({ proof: said.some((text) => text.matches(PROOF)), name: shown, place: place + 1, of: screens.length });
+    // until then, the page may be the one before
+    const whole = only ? chosen.length > 0 : !lesson.length || screens.length > 1;
+    tell({ proof: said.some((text) => text.matches(PROOF)), name: shown, place: place + 1, of: screens.length, whole });
   }
 
   // Fit the screen with each of these texts to the window: in turn, its charts become lower and everything smaller. If it
@@ -136,8 +139,8 @@ export function present(start, { lesson, only }, tell) {
     };
     let over = high();
     for (const [low, small] of layout === PROMPT ? ASKED : GIVEN_UP) {
-      for (; lesson.length && over > WHOLE && share > low + 0.01; over = high()) share -= 0.05;
-      for (; over > WHOLE && scale > small; over = high()) scale = Math.max(small, scale / over);
+      for (; lesson.length && over > 1 && share > low + 0.01; over = high()) share -= 0.05;
+      for (; over > 1 && scale > small; over = high()) scale = Math.max(small, 0.995 * scale / over);
     }
     if (over > WHOLE) scale = 0;
     if (!scale) high();

@@ -109,7 +109,7 @@ def _copying(page: PageContext, words: Section) -> None:
             words.figure(lines, lengths, [*drawn, *drawn_lines(turned["drawn"], lengths, (0, 1))],
                          y_range=(0, 1.03), bounds=[(1 / 12, words["guessing"])],
                          marks=[(kernels.TRAINED, words("trained", longest=kernels.TRAINED))])
-        with matrices:
+        with matrices, st.container(key="aside-copy"):
             words.figure(matrix, alignment, wrote, read, height=360, kind="alignment")
     seconds = ", ".join(f"{words['names'][kind]} {sum(each):z.1f} s" for kind, each in part["seconds"].items())
     if turned["copy"]:
@@ -167,12 +167,16 @@ def _relabel(page: PageContext, words: Section) -> None:
     rows = {"kernel": kernels.kernel_weights(query, keys, h)[0],
             "dot": kernels.dot_product_weights(query, keys, h * h)[0],
             "bias": kernels.dot_product_weights(query, keys, h * h, kernels.length_bias(keys))[0]}
-    left, right = split(2, 3)
+    left, table = split(2, 3)
     with left:
         words.lesson.predict()
-    with right:
+    with table:
         if words.hidden():
             return
+    left, right = split(2, 3)
+    with left:
+        left = st.container(key="aside-relabel")
+    with left if page.present else table:
         st.markdown(words("table", q=q, h=h, t=h * h, keys=", ".join(map(_short, x)), values=", ".join(map(_short, y)),
                           answer=rows["kernel"] @ y))
         words.choice("keys", "key_names")
@@ -182,7 +186,6 @@ def _relabel(page: PageContext, words: Section) -> None:
     words.tell(moved=softmax.row_change(rows["kernel"], rows["dot"]), shortest=lengths.min(),
                biased=softmax.row_change(rows["kernel"], rows["bias"]), longest=lengths.max(),
                place=rows["dot"].argmax())
-    left, right = split(2, 3)
     with left:
         words.figure(bars, range(len(x)), {words["names"][name]: row for name, row in rows.items()}, y_range=(0, 1.02),
                      height=380)
@@ -235,7 +238,7 @@ def _memory(page: PageContext, words: Section) -> None:
     def tile(name: str, pixels: np.ndarray) -> tuple[str, np.ndarray]:
         return name, pixels.reshape(kernels.HEIGHT, kernels.WIDTH)
 
-    left, right = split(2, 3)
+    left, right = split(*((3, 2) if page.present else (2, 3)))
     with left:
         asked = words.slider("asked", range(page["pairs"]), say=lambda place: kernels.KEYS[place])
         share = words.slider("noise", say=lambda value: format_share(value, 0))
@@ -258,8 +261,9 @@ def _memory(page: PageContext, words: Section) -> None:
                  tile(words["wanted"], values[asked])]]
         words.figure(tiles, rows, height=430)
     marks = [(temperature, f"T = {temperature:g}"), (best, words("best", best=best))]
-    words.figure(lines, TEMPERATURES, [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
-                 log="x", marks=marks, height=320, kind="curve")
+    with left if page.present else st.container():   # a low screen has no room below
+        words.figure(lines, TEMPERATURES, [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
+                     log="x", marks=marks, height=320, kind="curve")
     words.explain(kernels.recall, kernels.best_temperature, kernels.errors)
 
 

@@ -8,8 +8,7 @@ from clearhead.model.lessons import masking, softmax
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Places, Switch, counted, stepped
 from clearhead.viz.components.mask_editor import mask_editor
-from clearhead.viz.figures.bars import bars
-from clearhead.viz.figures.base import ASLANT
+from clearhead.viz.figures.bars import stacked_bars
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import format_share, head_label
@@ -200,9 +199,9 @@ def _real(page: PageContext, words: Section) -> None:
                most=head_label(*most), much=lost[name][most])
     left, right = split()
     with left:
-        words.figure(bars, [titles[kind] for kind in lost],
-                     {words["lost"]: np.array([each[place] for each in lost.values()])},
-                     axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT)
+        words.figure(stacked_bars, [titles[kind] for kind in lost],
+                     [(words["lost"], 0, np.array([each[place] for each in lost.values()]))], axis=words["lost"],
+                     height=390)
     with right:
         words.figure(matrix, grid, layers, height=390,
                      title=words("lost_by", name=titles[name]), style=CellStyle(square=False), kind="heads")

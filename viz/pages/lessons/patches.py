@@ -48,7 +48,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
     order = digit_patches.swapped(PATCHES, turned["moved"], turned["draw"])
     shuffled = digit_patches.laid(digit_patches.cut(straight, SIDE)[order], COLUMNS)
     words.tell(patches=PATCHES, swapped=(order != np.arange(PATCHES)).sum())
-    left, right = split(6, 5)
+    left, right = split(5, 6)
     with left:
         both = [(words["straight"], gaps(straight, SIDE)), (words["shuffled"], gaps(shuffled, SIDE))]
         words.figure(tiles, [both], height=205)
@@ -60,7 +60,8 @@ def _shuffle(page: PageContext, words: Section) -> None:
         words.lesson.predict()
     if words.hidden():
         return
-    for column, name in zip(left.columns(2, gap="small"), ("unplaced", "placed"), strict=True):
+    columns = [right, right] if page.present else left.columns(2, gap="small")
+    for column, name in zip(columns, ("unplaced", "placed"), strict=True):
         logits = [digit_patches.read(pixels, name == "placed").astype(float) for pixels in (straight, shuffled)]
         if name == "unplaced":
             without, difference = int(logits[0].argmax()), np.abs(logits[0] - logits[1]).max()

@@ -152,7 +152,7 @@ def _cache(page: PageContext, words: Section, this: since.Design) -> None:
                paper=said_bytes(tokens * since.cache_bytes(since.PAPER)),
                table="".join("\n  - " + words("line", each=model.bytes_per_token, **asdict(model)) for model in MODELS))
     left, right = split(2, 3)
-    with left:
+    with left, st.container(key="aside-cache"):
         words.figure(matrix, kept, range(1, rows + 1),
                      style=CellStyle("signed", bound=3.0, square=False, ruler=False))
     with right:
