@@ -99,7 +99,7 @@ def _title(page: PageContext, tour: bool, contrast: str) -> None:
     def swapped() -> None:
         page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.text))
 
-    with flex_row("center", gap="small"):
+    with flex_row("center", gap="small", key="heads-title"):
         heading(WORDS["question"], 4, width="content")
         if not page.present:
             if tour:

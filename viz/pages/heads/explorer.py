@@ -146,7 +146,7 @@ def grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadM
     if measures is not None:
         names = dict.fromkeys(name for name in (order, *TOLD) if name in measures.values)
         said |= {WORDS["sorts"][name]: measures.by_head(name) for name in [*names][:MOST_TOLD - len(said)]}
-    with flex_row("center", gap="small"):
+    with flex_row("center", gap="small", key="grid-title"):
         heading(WORDS["grid"], width="content")
         if view.lens == "picture":
             overview, behind = rows_over_picture(record, view, page["opacity"])
