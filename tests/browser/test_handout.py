@@ -128,6 +128,10 @@ def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     page.keyboard.press("Escape")
     page.mouse.click(700, 60)
     page.keyboard.press("p")
+    page.keyboard.press("ArrowRight")   # kept until the first entry is there
+    page.wait_for_url("**/handout?present=1&entry=2")
+    rest()
+    page.keyboard.press("ArrowLeft")
     page.wait_for_url("**/handout?present=1&entry=1")
     rest()
     assert not page.get_by_test_id("stTopNavLink").first.is_visible()

@@ -56,3 +56,12 @@ def test_entry_without_words_is_presented(tmp_path, monkeypatch):
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path))
     app = AppTest.from_function(presented).run(timeout=30)
     assert not app.exception and "Gone" in app.markdown[0].value
+
+
+def test_choices_beyond_the_digit_keys_are_said_to_be_left_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path))
+    app = AppTest.from_function(page).run(timeout=30)
+    app.text_area("new-question").input("Which?")
+    app.text_area("new-choices").input("\n".join("abcdefghijk"))
+    [each for each in app.button if each.label == "Add"][-1].click().run(timeout=30)
+    assert not app.exception and app.error[0].value.endswith(": j, k")
