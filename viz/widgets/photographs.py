@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 WORDS = strings("handout")
 
-MEGABYTES = 0.15   # of a photograph, about
+MEGABYTES = 0.2    # of a screen, about, whose figure may have several steps
 POLL = 0.2         # seconds between two looks at a photograph that is being taken
-_times = deque([4.0], maxlen=20)   # seconds of the last photographs
+_times = deque([8.0], maxlen=20)   # seconds of the last photographs
 _SITTER = Kept(False)     # whether this session is the browser that takes the photograph
 _TAKING = Kept(False)     # whether photographs are being taken
 _REFUSED = Kept[dict[Screen, str]]({})   # why there is no photograph
