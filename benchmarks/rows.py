@@ -62,8 +62,12 @@ def kinds(found: rows.Rows) -> Counter[str]:
 def of_family(model_type: str) -> tuple[str, Counter[str], str]:
     """Return a type's rows by kind, and why they were not measured."""
     torch.set_num_threads(1)
+    rows.LONGEST = sys.maxsize
     try:
-        network = families_models.build(model_type, "eager")
+        try:
+            network = families_models.build(model_type, "sdpa")
+        except (KeyError, ValueError):
+            network = families_models.build(model_type, "eager")
         size, draw = network.config.get_text_config().vocab_size, torch.Generator().manual_seed(0)
         names = ("input_ids", "decoder_input_ids")[:1 + network.config.is_encoder_decoder]
         tensors = {name: torch.randint(min(16, size // 2), size, (1, length), generator=draw)
