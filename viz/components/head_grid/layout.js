@@ -8,7 +8,7 @@ import { clamp } from "../js/shared.js";
  *   long?: boolean}} Plan  in pixels; a label of a row has its layer instead of a text
  */
 
-const LABEL = 16, NAME = 16, GUTTER = 52, NARROW = 24, BETWEEN = 16, LARGEST = 104;
+const LABEL = 16, NAME = 16, GUTTER = 52, NARROW = 24, BETWEEN = 16, LARGEST = 104, FLAT = 0.25;   // FLAT: height of a layer without heads, as a share of another's
 
 /**
  * Return a head's extra offset to the right in pixels, which separates groups of heads with shared keys and values.
@@ -28,17 +28,20 @@ export const groupGap = (groups, head) => (groups > 1 ? Math.floor(head / groups
  */
 export function byLayer({ layers, heads, others, groups, height, picture }, width, smallest) {
   const most = Math.max(...heads), gaps = groupGap(groups, most - 1);
+  const down = (from, to) => heads.slice(from, to).reduce((sum, count) => sum + (count ? 1 : FLAT), 0);
+  const deepest = (per) => Math.max(...layers.map((_, row) => down(row - (row % per), row + 1)));
   let best;
   for (let blocks = 1; blocks <= Math.min(4, layers.length); blocks++) {
     const per = Math.ceil(layers.length / blocks), share = (width - (blocks - 1) * BETWEEN) / blocks;
     const gutter = blocks === 1 && width > 320 ? GUTTER : NARROW;
-    const pitch = Math.min((share - gutter - gaps) / most, (height - LABEL) / per, LARGEST);
+    const pitch = Math.min((share - gutter - gaps) / most, (height - LABEL) / deepest(per), LARGEST);
     if (!best || pitch > best.pitch * (picture ? 1.05 : 1.25)) best = { blocks, per, gutter, pitch };
   }
   const pitch = Math.max(smallest, Math.floor(best.pitch)), block = best.gutter + most * pitch + gaps + BETWEEN;
   const side = pitch - (pitch < 14 ? 1 : pitch < 28 ? 2 : 4), spots = [], labels = [];
   layers.forEach((layer, row) => {
-    const left = Math.floor(row / best.per) * block + best.gutter, y = LABEL + (row % best.per) * pitch;
+    const left = Math.floor(row / best.per) * block + best.gutter, high = side * (heads[row] ? 1 : FLAT);
+    const y = LABEL + Math.round(down(row - (row % best.per), row) * pitch);
     const across = (head) => left + head * pitch + groupGap(groups, head);
     if (row % best.per === 0) {
       const count = Math.max(...heads.slice(row, row + best.per));
@@ -47,10 +50,10 @@ export function byLayer({ layers, heads, others, groups, height, picture }, widt
       }
     }
     if (row % Math.ceil(14 / pitch) === 0) {
-      labels.push({ kind: "row", layer, y: y + (side - 16) / 2, x: left - best.gutter, width: best.gutter - 6 });
+      labels.push({ kind: "row", layer, y: y + (high - 16) / 2, x: left - best.gutter, width: best.gutter - 6 });
     }
     if (others?.[row]) {
-      labels.push({ kind: "other", text: others[row], x: left, y: y + (side - 16) / 2, width: most * pitch + gaps });
+      labels.push({ kind: "other", text: others[row], x: left, y: y + (high - 16) / 2, width: most * pitch + gaps });
     }
     for (let head = 0; head < heads[row]; head++) {
       spots.push({ index: spots.length, layer, head, x: across(head), y, row });
@@ -58,7 +61,7 @@ export function byLayer({ layers, heads, others, groups, height, picture }, widt
   });
   const filled = Math.min(best.blocks, Math.ceil(layers.length / best.per));
   return { spots, labels, pitch, side, long: best.gutter === GUTTER,
-    width: filled * block - BETWEEN, height: LABEL + best.per * pitch };
+    width: filled * block - BETWEEN, height: LABEL + Math.round(deepest(best.per) * pitch) };
 }
 
 /**

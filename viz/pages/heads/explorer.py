@@ -398,9 +398,10 @@ def row_claim(record: AttentionRecord, view: View) -> str:
 
 def _uniform(attention_map: AttentionMap, view: View, token: int) -> str:
     """Return each key's weight if this head's row were uniform."""
-    allowed = attention_map.layer(view.layer).allowed.block(slice(token, token + 1), slice(0, len(attention_map.keys)))
-    rows = allowed.reshape(-1, allowed.shape[-1])
-    return format_weight(1 / max(1, int(rows[view.head if len(rows) > 1 else 0].sum())))
+    layer = attention_map.layer(view.layer)
+    allowed = layer.allowed.block(slice(token, token + 1), slice(0, len(attention_map.keys)))
+    rows, total = allowed.reshape(-1, allowed.shape[-1]), 1.0 if layer.minus is None else 1 - layer.minus_factor
+    return format_weight(total / max(1, int(rows[view.head if len(rows) > 1 else 0].sum())))
 
 
 def picture_claims(record: AttentionRecord, view: View) -> list[str]:

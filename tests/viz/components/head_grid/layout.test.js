@@ -24,6 +24,14 @@ export function manyLayersOfFewHeadsAreSplitIntoBlocks() {
   equal([laid.pitch, ...spotsOf(laid)[10 * 3].slice(1)], [38, 10, 0, 24 + 3 * 38 + 16 + 24, 16]);
 }
 
+export function layersWithoutHeadsAreFlat() {
+  const laid = byLayer({ layers: [0, 1, 2], heads: [0, 2, 0], others: ["Mamba", "", "Mamba"], groups: 1, height: 1000 },
+    400, 8);
+  equal([...spotsOf(laid), sizes(laid)], [[0, 1, 0, 52, 42], [1, 1, 1, 156, 42], [104, 100, 260, 172]]);
+  equal(laid.labels.filter(({ kind }) => kind === "other").map(({ text, y }) => [text, y]),
+    [["Mamba", 20.5], ["Mamba", 150.5]]);
+}
+
 export function rankedHeadsFlowInOrderWithNamesBelow() {
   const laid = byRank({ layers: [0, 3], heads: [2, 1] }, [2, 0], 200);
   equal([spotsOf(laid), sizes(laid)], [[[2, 3, 0, 0, 0], [0, 0, 0, 100, 0]], [100, 94, 200, 116]]);
