@@ -168,7 +168,7 @@ class Held(TorchFunctionMode):
                  chosen: Tensor | None = None, share: float | None = None) -> None:
         super().__init__()
         self.real, self.elements, self.chosen, self.share = real, elements, chosen, share
-        self.first = real is not None and real.first   # whether the pass ends after its first attention
+        self.first: bool = real is not None and real.first   # whether the pass ends after its first attention
         self.sites: dict[Site, Real] = {}
         self.mixed: list[Real] = []
         self.products: dict[int, Product] = {}
