@@ -78,7 +78,8 @@ def _score(page: PageContext, attention_map: AttentionMap, view: View, found: Wh
                height=430, style=CellStyle("signed", square=False, ruler=False), key=f"heads-why-matrix{number or ''}",
                alt=words("alt", **facts, a=texts[0], b=texts[1], part=format_change(first["value"]),
                          query=first["query_from"], key=first["key_from"]))
-        note(words("about", most=WRITERS))
+        if not number:
+            note(words("about", most=WRITERS))
     with right:
         heading(words["largest"])
         st.markdown(markdown_table(words["table"], [
@@ -90,7 +91,8 @@ def _score(page: PageContext, attention_map: AttentionMap, view: View, found: Wh
             st.caption(words["open"])
             pills(words["open"], writers.items(), lambda writer: page.set(kind=writer[0], head=writer[1:]), "writer",
                   None, f"why-writer{number or ''}")
-        st.caption(words["frozen"])
+        if not number:
+            st.caption(words["frozen"])
 
 
 def _writer(name: str, kind: Kind, memory: bool) -> Writer | None:
