@@ -51,7 +51,8 @@ PAGE = Page("record", pictures=True, controls=(
     position("after", 999), Number("discard", 0.9, 0, 0.99)))
 ICONS = {"silenced": ":material/volume_off:", "patched": ":material/move_down:", "hidden": ":material/visibility_off:"}
 # pretrained models that do the same as one of ours with any text or picture
-LARGER = {"marked-digit": "dinov2-small", "translator": "en-fr", "stories": "smollm2", "induction": "smollm2"}
+LARGER = {"marked-digit": "dinov2-small", "translator": "en-fr", "stories": "smollm2", "induction": "smollm2",
+          "picture-questions": "smolvlm"}
 LONGEST_WORD = 60    # characters of a word that replaces another
 WORD_SECONDS = 0.7   # seconds per word of a playing translation
 
