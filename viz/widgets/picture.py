@@ -165,5 +165,7 @@ def fit_question(page: PageContext) -> None:
     plain, compared, question = State().text, WORDS["compared"], WORDS["question"]
     if page.text in (plain, compared, question):
         asks, both = pictured and answers_about(page.model), pictured and "text" in what_it_reads(page.model)
-        page.correct(text=example_of(page.model) or (question if asks else compared if both else plain))
-        page.correct(chat=asks and "chat" in sources.locate(page.model).reads)
+        fitting = example_of(page.model) or (question if asks else compared if both else plain)
+        if fitting != page.text and question in (fitting, page.text):   # a question is a turn of a chat
+            page.correct(chat=asks and "chat" in sources.locate(page.model).reads)
+        page.correct(text=fitting)

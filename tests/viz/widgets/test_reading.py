@@ -15,6 +15,7 @@ from clearhead.viz.widgets import picture as choice
 from clearhead.viz.widgets import picture as reading
 from clearhead.viz.widgets.picture import OWN_PICTURES
 from clearhead.viz.widgets.vocabulary import example_of
+from tests.model.tiny_prompted import save
 from tests.uploads import packed
 
 OF_PICTURES, OF_TEXT = Page("record", pictures=True), Page("record")
@@ -60,6 +61,24 @@ def test_small_model_gets_a_sentence_of_its_words(visit):
     now, fit = visit(State(model="induction", text="a b c"))
     fit(OF_TEXT)
     assert now.state.text == "a b c"
+
+
+def test_model_of_pictures_and_questions_gets_a_question_as_a_turn_of_a_chat(visit, tmp_path):
+    folder = save(tmp_path / "llava", "llava")
+    (folder / "chat_template.jinja").write_text("{{ messages }}", encoding="utf-8")
+    now, fit = visit(State(model=str(folder)))
+    fit(OF_PICTURES)
+    assert (now.state.text, now.state.chat) == ("What is in the picture?", True) and now.state.image
+    for chat in (False, True):   # as the reader chooses from then on
+        now.state = replace(now.state, chat=chat)
+        fit(OF_PICTURES)
+        assert now.state.chat is chat
+    now.state = replace(now.state, model="minilm")
+    fit(OF_TEXT)
+    assert (now.state.text, now.state.chat, now.state.image) == (State().text, False, None)
+    now.state = replace(now.state, chat=True)
+    fit(OF_TEXT)
+    assert now.state.chat
 
 
 def test_own_picture_survives_reload_until_the_last_visitor_leaves(visit):
