@@ -199,9 +199,9 @@ def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
         counts = " or ".join(map(str, sorted({layer.heads for layer in each.layers})))
         lines.append(f"{each.kind}: {len(each.layers)} layers × {counts} heads over {len(each.queries)} × "
                      f"{len(each.keys)} tokens")
-        own = each.queries.of_picture
-        texts = [f"{PATCH} × {len(own)}"] * bool(own) + [isolated(text) for token, text in enumerate(each.queries.texts)
-                                                         if token not in own]
+        own, side = each.queries.of_picture, each.queries
+        words = side.only([token for token in range(len(side)) if token not in own]).texts
+        texts = [*[f"{PATCH} × {len(own)}"] * bool(own), *map(isolated, words)]
         lines.append("  " + " ".join(texts[:60]) + (" …" if len(texts) > 60 else ""))
     if record.omitted is not None:
         lines.append(f"{record.omitted.count:,} tokens at the end were left out; the model's limit is "

@@ -120,6 +120,11 @@ class Tokens:
             end = max(end, stop)
         return written
 
+    def only(self, places: Sequence[int]) -> "Tokens":
+        """Return the tokens at these positions."""
+        return Tokens(**{name: tuple(getattr(self, name)[place] for place in places if getattr(self, name))
+                         for name in self.__dataclass_fields__})
+
     def over(self, span: Span) -> tuple[int, ...]:
         """Return the tokens of the first text that overlap this span."""
         return tuple(token for token, (start, end) in enumerate(self.spans)

@@ -1,7 +1,7 @@
 """What Heads shows of a model that answers a question about a picture: its answer, the words to click, sentences on the
 open head's row, and how the answer changes with a region hidden or the head silenced."""
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -58,15 +58,15 @@ def words(page: PageContext, record: AttentionRecord, view: View) -> None:
     own = tokens.of_picture or (-1,)
     shown = [token for token in range(len(tokens)) if not own[0] < token <= own[-1]]
     rows = [token - (token >= start) for token in shown]
-    kept = {each.name: tuple(getattr(tokens, each.name)[token] for token in shown) for each in fields(Tokens)
-            if each.name != "boxes"}
-    kept["texts"] = tuple(f"{PATCH} × {len(own)}" if token == own[0] else tokens.texts[token] for token in shown)
+    texts = tuple(f"{PATCH} × {len(own)}" if token == own[0] else tokens.texts[token] for token in shown)
     here = own[0] if view.token in tokens.of_picture else view.token
     # the last token of the prompt and the first of the answer are one row
     focus = max((place for place, row in enumerate(rows) if row == here), default=None)
-    choose = chosen(page, view)
-    token_strip(Tokens(**kept), focus=focus, pairs=False, key="strip", on_event=lambda event: choose(
-        None if event.token is None else rows[event.token], view.pair and view.pair[1]))
+    choose, patch = chosen(page, view), view.pair and view.pair[1]
+    token_strip(replace(tokens.only(shown), texts=texts), focus=focus, pairs=False, key="strip",
+                on_event=lambda event: choose(None if event.token is None else rows[event.token], patch))
+
+
 def chosen(page: PageContext, view: View) -> Callable[[int | None, int | None], None]:
     """Return the handler that puts a row and a patch into focus; None for neither."""
     return lambda row, patch: page.set(head=view.head_id, token=row, pair=None if row is None or patch is None

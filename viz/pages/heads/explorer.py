@@ -1,7 +1,7 @@
 """The explorer: the sentence or picture, all heads, and one head open, with the menu of how they are displayed and
 sentences on what they show. The model decides what they look like."""
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,7 @@ def sentence(page: PageContext, record: AttentionRecord, view: View, hidden: boo
         return
     cross, queries = view.kind.base is Kind.CROSS, attention_map.queries
     if page["stepping"]:
-        queries = Tokens(**{each.name: getattr(queries, each.name)[:(view.token or 0) + 1] for each in fields(Tokens)})
+        queries = queries.only(range((view.token or 0) + 1))
     chosen = "token" in page.state.user_set and page.state.view.token is not None
     token_strip(queries, focus=view.token, pair=None if cross or hidden else view.pair, pairs=not (cross or hidden),
                 chosen=bool(chosen or view.pair or hidden), key="strip",
