@@ -90,7 +90,8 @@ def claims(record: AttentionRecord, view: View) -> list[str]:
             for query in looking[:NAMED])))
     sinks = np.flatnonzero(visual_sinks(attention_map, attention_map.layer(view.layer), view.head)).tolist()
     if sinks:
-        said.append(WORDS("left_out" if view.hide_sinks else "sinks", list=", ".join(map(name, sinks[:NAMED])), more=max(0, len(sinks) - NAMED)))
+        said.append(WORDS("left_out" if view.hide_sinks else "sinks", list=", ".join(map(name, sinks[:NAMED])),
+                          more=max(0, len(sinks) - NAMED)))
     return said
 
 
