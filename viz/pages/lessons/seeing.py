@@ -21,7 +21,7 @@ from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_ro
 from clearhead.viz.widgets.measured import measured_line
 from clearhead.viz.widgets.picture import patch_strip
 
-HIGH = 280   # height of a picture in pixels
+HIGH = 230   # height of a picture in pixels
 PAGE = Page("nothing", controls=(*QUESTIONS, counted("picture", SCENES), Choice("side", SIDES[0], SIDES),
                                  Choice("hide", ROLES[0], (*ROLES, "other", "nothing"))))
 
@@ -83,8 +83,9 @@ def _hide(page: PageContext, words: Section) -> None:
         words.choice("side", "sides")
         if words.lesson.open():
             words.choice("hide", "cases")
-        words.figure(bars, range(10), {words["cases"][each]: chances for each, chances in (
-            ("nothing", plain), (hide, hidden))}, y_range=(0, 1), height=230, title=words.facts["question"])
+        rows = {words["cases"][each]: chances for each, chances in (("nothing", plain), (hide, hidden))}
+        words.figure(matrix, np.stack([*rows.values()]), [*rows], range(10), height=190, title=words.facts["question"],
+                     style=CellStyle(square=False, digits=2))
     if not words.hidden():
         words.explain(picture_answers.hide)
 
