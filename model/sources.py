@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.memory import ByteCache
-from clearhead.model.core.models import A, Located, NamesModel, OpenModel, Question, Trace, TraceQuery
+from clearhead.model.core.models import A, Located, NamesModel, OpenModel, Question, TraceQuery
 from clearhead.model.core.query import (
     IN_MEMORY,
     Edit,
@@ -23,6 +23,7 @@ from clearhead.model.core.query import (
     quiet,
 )
 from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.traces import Trace
 from clearhead.model.imported import source as imported_source
 from clearhead.model.pretrained import catalogue as pretrained_catalogue
 from clearhead.model.pretrained.catalogue import catalogue_only

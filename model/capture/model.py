@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearhead.model.capture import forward_pass, trace, verify
 from clearhead.model.core import memory
-from clearhead.model.core.models import ModelInput, Pass, PassAnswer, Trace, Vocabulary, check_lengths
+from clearhead.model.core.models import ModelInput, Pass, PassAnswer, Vocabulary, check_lengths
 from clearhead.model.core.query import (
     Edit,
     Hide,
@@ -33,6 +33,7 @@ from clearhead.model.core.record import (
     tensor_of,
 )
 from clearhead.model.core.torch_runs import limited_threads
+from clearhead.model.core.traces import Trace
 
 if TYPE_CHECKING:
     from torch import Tensor

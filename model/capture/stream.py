@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearhead.model.core.models import AttentionOutput, Norm, Step, closeness, rounding, same_numbers
 from clearhead.model.core.query import with_arrays
+from clearhead.model.core.traces import AttentionOutput, Norm, Step, closeness, rounding, same_numbers
 
 ROUNDING = 1e-6   # error of float32 sums, relative to each number
 SAMPLE = 8        # tokens on which factors are measured

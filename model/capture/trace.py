@@ -28,7 +28,9 @@ from clearhead.model.capture.calls import (
 )
 from clearhead.model.capture.forward_pass import Slot, sample_rows
 from clearhead.model.capture.stream import Passage, Vectors
-from clearhead.model.core.models import (
+from clearhead.model.core.query import Kind, Progress, Query, UserError
+from clearhead.model.core.record import AttentionRecord, Layer, Prediction
+from clearhead.model.core.traces import (
     AttentionOutput,
     AttentionTrace,
     Block,
@@ -42,9 +44,7 @@ from clearhead.model.core.models import (
     Unembedding,
     closeness,
 )
-from clearhead.model.core.models import same_numbers as close
-from clearhead.model.core.query import Kind, Progress, Query, UserError
-from clearhead.model.core.record import AttentionRecord, Layer, Prediction
+from clearhead.model.core.traces import same_numbers as close
 
 if TYPE_CHECKING:
     from torch import nn

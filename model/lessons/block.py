@@ -7,9 +7,9 @@ from typing import cast
 import numpy as np
 
 from clearhead.model.core.files import ASSETS
-from clearhead.model.core.models import Block, Norm, norm_of
 from clearhead.model.core.query import Kind, with_arrays
 from clearhead.model.core.torch_runs import seeded
+from clearhead.model.core.traces import Block, Norm, norm_of
 
 WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # sizes of the small model of varying depth
 DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)

@@ -4,9 +4,9 @@ from typing import cast
 import numpy as np
 
 from clearhead.model.core import heads
-from clearhead.model.core.models import Trace
 from clearhead.model.core.query import Kind, with_arrays
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer
+from clearhead.model.core.traces import Trace
 
 
 def allowed(attention_map: AttentionMap) -> np.ndarray:

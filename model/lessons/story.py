@@ -7,10 +7,11 @@ layers and heads count from 0. T is the number of tokens.
 import numpy as np
 
 from clearhead.model.core import heads
-from clearhead.model.core.models import Block, FeedForwardTrace, Models, Trace
+from clearhead.model.core.models import Models
 from clearhead.model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
 from clearhead.model.core.record import Card
 from clearhead.model.core.tokens import Tokens
+from clearhead.model.core.traces import Block, FeedForwardTrace, Trace
 from clearhead.model.studies.predictions import NextWord, NextWordQuery, distribution
 
 

@@ -4,8 +4,9 @@ import random
 
 import numpy as np
 
-from clearhead.model.core.models import AttentionTrace, ModelQuestion, Models
+from clearhead.model.core.models import ModelQuestion, Models
 from clearhead.model.core.query import HeadId, Kind, Progress, Query, Silence, frozen, with_arrays
+from clearhead.model.core.traces import AttentionTrace
 
 MODEL = "induction"
 PREVIOUS: HeadId = (0, 1)                      # attends to the previous token

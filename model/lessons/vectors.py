@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from clearhead.model.core.models import ModelQuestion, Models, Trace
+from clearhead.model.core.models import ModelQuestion, Models
 from clearhead.model.core.query import Progress, Query, UserError, frozen, with_arrays
 from clearhead.model.core.statistics import cosines
 from clearhead.model.core.tokens import Tokens
+from clearhead.model.core.traces import Trace
 from clearhead.model.pretrained.inputs import plain_ids
 from clearhead.model.pretrained.tokens import visible
 

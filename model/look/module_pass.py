@@ -17,10 +17,10 @@ from torch import Tensor
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.capture.transformers_internals import attention_of
 from clearhead.model.capture.verify import differences, recompute
-from clearhead.model.core.models import FLOOR
 from clearhead.model.core.query import largest, with_arrays
 from clearhead.model.core.record import Layer
 from clearhead.model.core.torch_runs import seeded
+from clearhead.model.core.traces import FLOOR
 from clearhead.model.look.inputs import tensors_in
 from clearhead.model.look.rows import Rows, measure
 from clearhead.model.look.torch_attention import Attention, as_numbers

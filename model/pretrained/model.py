@@ -13,7 +13,7 @@ from clearhead.model.capture import verify
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.capture.model import NetworkModel, maps_of
 from clearhead.model.core import memory
-from clearhead.model.core.models import ModelInput, PassAnswer, Trace, rounding
+from clearhead.model.core.models import ModelInput, PassAnswer
 from clearhead.model.core.query import (
     Progress,
     Query,
@@ -28,6 +28,7 @@ from clearhead.model.core.query import (
 )
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Prediction, Verification
 from clearhead.model.core.tokens import SHOWN_SPACES, Tokens, spoken
+from clearhead.model.core.traces import Trace, rounding
 from clearhead.model.pretrained import files
 from clearhead.model.pretrained.accounting import MODULES
 from clearhead.model.pretrained.files import blame

@@ -16,11 +16,12 @@ from clearhead.model.capture.model import NetworkModel
 from clearhead.model.capture.verify import Wiring
 from clearhead.model.core import files, pictures
 from clearhead.model.core.memory import Plan, Shape
-from clearhead.model.core.models import Embedded, ModelInput, Trace
+from clearhead.model.core.models import ModelInput
 from clearhead.model.core.query import Progress, Query, UserError, frozen, need, quiet
 from clearhead.model.core.record import AttentionRecord, Card, Omission
 from clearhead.model.core.tokens import PATCH, Tokens, patch_tokens, spoken
 from clearhead.model.core.torch_runs import seeded, stop_between_layers
+from clearhead.model.core.traces import Embedded, Trace
 from clearhead.model.scratch import questions
 from clearhead.model.scratch import tokens as cutting
 from clearhead.model.scratch.canvas import COLUMNS, ROWS, SIDE, ink

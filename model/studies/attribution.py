@@ -10,10 +10,11 @@ from typing import cast
 import numpy as np
 
 from clearhead.model.core import heads, statistics
-from clearhead.model.core.models import Models, Trace
+from clearhead.model.core.models import Models
 from clearhead.model.core.query import Kind, Progress, Query, UserError, frozen, with_arrays
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer
 from clearhead.model.core.tokens import Tokens
+from clearhead.model.core.traces import Trace
 from clearhead.model.studies import rollout
 from clearhead.model.studies.token_removal import Answer, ExplainedAnswer, explained_answer
 

@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.model.core.heads import allowed_cells, ranked_frame
-from clearhead.model.core.models import (
+from clearhead.model.core.models import MapQuestion, Models
+from clearhead.model.core.query import Kind, Progress, UserError, frozen, head_label, with_arrays
+from clearhead.model.core.record import AttentionRecord, Layer
+from clearhead.model.core.traces import (
     AttentionOutput,
     AttentionTrace,
     Block,
-    MapQuestion,
-    Models,
     Norm,
     Pairs,
     Projection,
@@ -37,8 +38,6 @@ from clearhead.model.core.models import (
     same_numbers,
     turned,
 )
-from clearhead.model.core.query import Kind, Progress, UserError, frozen, head_label, with_arrays
-from clearhead.model.core.record import AttentionRecord, Layer
 from clearhead.model.studies.rollout import apply_norm
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 
 from clearhead.model.core.attention import softmax
 from clearhead.model.core.heads import ranked_frame
-from clearhead.model.core.models import MapQuestion, Models, OpenModel, Trace, same_numbers
+from clearhead.model.core.models import MapQuestion, Models, OpenModel
 from clearhead.model.core.query import (
     Kind,
     Progress,
@@ -29,6 +29,7 @@ from clearhead.model.core.query import (
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import entropy
 from clearhead.model.core.tokens import number_of
+from clearhead.model.core.traces import Trace, same_numbers
 from clearhead.model.studies.circuits import AFTER, BEFORE, BIAS, ResidualStream, Walk
 
 if TYPE_CHECKING:

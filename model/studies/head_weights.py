@@ -9,8 +9,9 @@ from itertools import chain
 
 import numpy as np
 
-from clearhead.model.core.models import AttentionTrace, Block, Norm, OpenModel, Trace, norm_giving, norm_of
+from clearhead.model.core.models import OpenModel
 from clearhead.model.core.query import HeadId, Kind, UserError, with_arrays
+from clearhead.model.core.traces import AttentionTrace, Block, Norm, Trace, norm_giving, norm_of
 
 
 @with_arrays

@@ -21,7 +21,7 @@ import numpy as np
 
 from clearhead.model.core import heads as core_heads
 from clearhead.model.core.heads import head_frame, head_ids, ranked_frame
-from clearhead.model.core.models import Models, Pass, Trace, check_lengths, norm_giving, same_numbers, turned
+from clearhead.model.core.models import Models, Pass, check_lengths
 from clearhead.model.core.query import (
     HeadId,
     Kind,
@@ -38,6 +38,7 @@ from clearhead.model.core.query import (
     with_arrays,
 )
 from clearhead.model.core.record import AttentionRecord, tensor_of
+from clearhead.model.core.traces import Trace, norm_giving, same_numbers, turned
 from clearhead.model.studies.circuits import Walk
 from clearhead.model.studies.contributions import token_id
 

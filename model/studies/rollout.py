@@ -15,9 +15,9 @@ import numpy as np
 
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Mask
-from clearhead.model.core.models import AttentionOutput, Block, Norm, Step, norm_of
 from clearhead.model.core.query import Edit, Kind, Patch, Silence, UserError, with_arrays
 from clearhead.model.core.record import Layer, Reported
+from clearhead.model.core.traces import AttentionOutput, Block, Norm, Step, norm_of
 
 SCALE = 2**30   # capacities are 32-bit integers; a total of 1 is represented by SCALE
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.core import memory, pictures
-from clearhead.model.core.models import ModelInput, Pass, Trace
+from clearhead.model.core.models import ModelInput, Pass
 from clearhead.model.core.query import Kind, Progress, Query, UserError, pictures_only, quiet, with_arrays
 from clearhead.model.core.record import CANDIDATES, AttentionRecord, Prediction
 from clearhead.model.core.tokens import Tokens
+from clearhead.model.core.traces import Trace
 from clearhead.model.pretrained.files import blame
 from clearhead.model.pretrained.model import PretrainedModel
 from clearhead.model.pretrained.tokens import LOAD_OPTIONS

@@ -10,7 +10,7 @@ import numpy as np
 from clearhead.model.core import heads, pictures
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.heads import head_ids
-from clearhead.model.core.models import Models, NamesModel, OpenModel, Trace
+from clearhead.model.core.models import Models, NamesModel, OpenModel
 from clearhead.model.core.query import HeadId, Progress, Query, UserError, Window, counted, quiet
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer
 from clearhead.model.core.statistics import (
@@ -23,6 +23,7 @@ from clearhead.model.core.statistics import (
     on_other_half,
     ratio_interval,
 )
+from clearhead.model.core.traces import Trace
 from clearhead.model.studies import faithfulness
 from clearhead.model.studies.attribution import ceiling
 from clearhead.model.studies.claims.claim import (

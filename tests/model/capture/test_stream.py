@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from clearhead.model.capture.stream import Passage, Vectors
-from clearhead.model.core.models import AttentionOutput, Norm
 from clearhead.model.core.query import Kind
+from clearhead.model.core.traces import AttentionOutput, Norm
 
 T, D = 9, 12
 RNG = np.random.default_rng(5)

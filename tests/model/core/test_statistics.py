@@ -11,7 +11,7 @@ from scipy import special, stats
 from scipy.spatial.distance import jensenshannon
 
 from clearhead.model.core import statistics
-from clearhead.model.core.models import Unembedding
+from clearhead.model.core.traces import Unembedding
 
 LOGITS = st.lists(st.floats(-1000, 1000), min_size=2, max_size=11).map(np.array)
 NUMBERS = st.lists(st.tuples(st.integers(-4, 4), st.floats(-10, 10, width=16)), min_size=4, max_size=30)

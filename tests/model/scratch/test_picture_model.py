@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from clearhead.model.core import pictures
-from clearhead.model.core.models import CLOSE
 from clearhead.model.core.query import Kind, Query, quiet
+from clearhead.model.core.traces import CLOSE
 from clearhead.model.scratch import canvas
 from clearhead.model.scratch.canvas import COLUMNS, PLACES, SIDE, digits
 from clearhead.model.scratch.models import processed

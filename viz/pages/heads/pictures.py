@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from clearhead.model.core.models import Trace, TraceQuery
+from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import Kind
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import cosines
+from clearhead.model.core.traces import Trace
 from clearhead.model.core.view import View
 from clearhead.model.studies.patch_attention import (
     MEASURES,

@@ -3,10 +3,11 @@ feed-forward layer, dropout and depth."""
 import numpy as np
 import streamlit as st
 
-from clearhead.model.core.models import Block, Norm, Trace, TraceQuery
+from clearhead.model.core.models import TraceQuery
 from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.tokens import Tokens
+from clearhead.model.core.traces import Block, Norm, Trace
 from clearhead.model.lessons import block
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Number, counted, stepped

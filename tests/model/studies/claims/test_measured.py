@@ -7,10 +7,10 @@ import pytest
 
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Full
-from clearhead.model.core.models import Norm, Step
 from clearhead.model.core.query import Kind, Query, UserError, Window, quiet
 from clearhead.model.core.record import AttentionMap, Reported
 from clearhead.model.core.tokens import patch_tokens
+from clearhead.model.core.traces import Norm, Step
 from clearhead.model.studies.attribution import Attribution, ceiling
 from clearhead.model.studies.claims import measured
 from clearhead.model.studies.claims.catalogue import CLAIMS

@@ -4,9 +4,9 @@ from typing import cast
 import numpy as np
 import streamlit as st
 
-from clearhead.model.core.models import AttentionTrace, Block, Trace
 from clearhead.model.core.query import with_arrays
 from clearhead.model.core.record import AttentionRecord, Layer
+from clearhead.model.core.traces import AttentionTrace, Block, Trace
 from clearhead.model.core.view import View
 from clearhead.model.lessons import head_steps
 from clearhead.model.lessons.head_steps import HeadSteps
