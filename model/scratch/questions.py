@@ -70,9 +70,9 @@ class Asked:
     """A question about a scene, its answer, and the cells that decide it."""
 
     scene: Scene
-    kind: str                  # a key of ASKED
-    cell: int | None = None    # of the digit that the question names
-    found: int | None = None   # of the digit that is the answer, where one is
+    kind: str         # a key of ASKED
+    cell: int = -1    # of the digit that the question names; -1 for none
+    found: int = -1   # of the digit that is the answer; -1 for none
 
     @property
     def other(self) -> int:
@@ -82,15 +82,15 @@ class Asked:
     @property
     def question(self) -> str:
         """The question as a text."""
-        return ASKED[self.kind].format("" if self.cell is None else self.scene.labels[self.cell])
+        return ASKED[self.kind].format(self.scene.labels.get(self.cell, ""))
 
     @property
     def answer(self) -> str:
         """The answer, a word or two."""
         labels = self.scene.labels
-        if self.found is not None:
+        if self.found >= 0:
             return str(labels[self.found])
-        if self.cell is None:
+        if self.cell < 0:
             return str(sum(label % 2 == 0 for label in labels.values()))
         row, column = divmod(self.cell, COLUMNS)
         return f"{SIDES[0][row >= ROWS // 2]} {SIDES[1][column >= COLUMNS // 2]}"
@@ -116,7 +116,7 @@ def ask(rng: random.Random, scene: Scene, kind: str) -> Asked | None:
     if kind == "where":
         return Asked(scene, kind, rng.choice(scene.cells))
     ranked = sorted(labels, key=labels.__getitem__)
-    return Asked(scene, kind, found={"largest": ranked[-1], "smallest": ranked[0]}.get(kind))
+    return Asked(scene, kind, found={"largest": ranked[-1], "smallest": ranked[0]}.get(kind, -1))
 
 
 def draw(rng: random.Random, split: str = "train", kind: str | None = None) -> Asked:

@@ -164,9 +164,10 @@ def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
                  "picture": tokens.QuestionTokenizer}.get(kind, tokens.WordTokenizer)(words)
     known = len(words) - len(tokens.SPECIALS)
     read_as = f"single signs, {known} of them" if signs else f"words, {known} of them"
-    more = {"tokenizer": f"patches of {patch} × {patch} pixels" if patch else read_as,
-            "max_tokens": transformer.config.max_length if patch else LONGEST_TRAINED * (1 + signs),
-            "note": f"Trained here, by: {models.command(about)}."}
+    more: dict[str, Any] = {
+        "tokenizer": f"patches of {patch} × {patch} pixels" if patch else read_as,
+        "max_tokens": transformer.config.max_length if patch else LONGEST_TRAINED * (1 + signs),
+        "note": f"Trained here, by: {models.command(about)}."}
     if kind == "picture":
         seen, blind = (np.mean([each for name, each in about["scores"].items() if name.endswith(end)])
                        for end in ("_test", "_blind"))

@@ -38,8 +38,8 @@ def test_answers_by_hand():
     scene = Scene("test", tuple(cells), tuple(int(known.of(label)[0]) for label in cells.values()), (0,) * 4)
     assert scene.labels == cells
     assert [scene.neighbours(side) for side in SIDES] == [{1: 0}, {0: 1}, {5: 1}, {1: 5}]
-    given = [("left", 1, 0, "3"), ("below", 1, 5, "6"), ("where", 0, None, "top left"), ("where", 15, None,
-             "bottom right"), ("even", None, None, "2"), ("largest", None, 1, "8"), ("smallest", None, 15, "1")]
+    given = [("left", 1, 0, "3"), ("below", 1, 5, "6"), ("where", 0, -1, "top left"), ("where", 15, -1,
+             "bottom right"), ("even", -1, -1, "2"), ("largest", -1, 1, "8"), ("smallest", -1, 15, "1")]
     assert [Asked(scene, kind, cell, found).answer for kind, cell, found, _ in given] == [row[-1] for row in given]
     assert Asked(scene, "left", 1, 0).question == "Which digit is left of the 8?"
     pixels = scene.pixels()

@@ -43,7 +43,7 @@ def _measured(page: PageContext) -> PictureHeads:
 def _record(page: PageContext, words: Section, hide: str = "nothing") -> AttentionRecord:
     """Return the record of the chosen question, with the patch of a digit hidden."""
     asked = picture_answers.question(page["picture"], page["side"])
-    cells = {"asked": [asked.cell], "found": [asked.found], "other": [asked.other]}.get(hide, [])
+    cells: list[int] = {"asked": [asked.cell], "found": [asked.found], "other": [asked.other]}.get(hide, [])
     words.tell(question=asked.question, digit=asked.scene.labels[asked.cell], answer=asked.answer)
     record: AttentionRecord = page.ask(picture_answers.query(page["picture"], asked, sources.revision(MODEL), cells))
     return record
@@ -69,7 +69,7 @@ def _hide(page: PageContext, words: Section) -> None:
     left, middle, right = split(1, 1, 1)
     with right:
         changed = {role: each.value for role, each in found.hidden.items()}
-        hide = page["hide"] if words.lesson.predict(**changed) else "nothing"
+        hide = page["hide"] if words.lesson.predict("guess", **changed) else "nothing"
     record = _record(page, words, hide)
     plain, hidden = _chances(_record(page, words)), _chances(record)
     words.tell(case=words["cases"][hide], said=plain.argmax(), p=plain.max(), other=hidden.argmax(),
