@@ -144,7 +144,7 @@ function begin(parent) {
   }
 
   document.addEventListener("keydown", press, { signal, capture: true });
-  document.addEventListener("click", ({ target }) => target.closest(STARTS) && expect(), { signal, capture: true });
+  document.addEventListener("click", ({ target }) => target instanceof Element && target.closest(STARTS) && expect(), { signal, capture: true });
 
   function update(call) {
     if (signal.aborted) return;   // a newer listener is active, and this one will be cleaned up

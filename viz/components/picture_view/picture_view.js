@@ -67,6 +67,8 @@ function viewOf(root) {
   }
 
   // Return a token's box in canvas pixels: left, top, width, height.
+  /** Return a token's left and upper edge, width and height in pixels of the canvas.
+   * @returns {[number, number, number, number]} */
   function spot(token) {
     const { width, height } = canvas, sides = box(token).map((side, at) => Math.round(side * (at % 2 ? height : width)));
     return [sides[0], sides[1], sides[2] - sides[0], sides[3] - sides[1]];
@@ -158,6 +160,7 @@ function viewOf(root) {
 
   const at = (event) => patchAt(within(board, event).map((each, axis) => each / size[axis]));
 
+  /** Return the patch at a place in fractions of the picture. @param {number[]} place */
   function patchAt([x, y]) {
     return patches.find((token) => {
       const [left, top, right, bottom] = box(token);
