@@ -2,6 +2,7 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,10 @@ from clearhead.viz.figures.base import (
 from clearhead.viz.figures.drawing import FigureSpec, Markup, plain
 from clearhead.viz.style import theme as colours
 
-NAMED = 12   # up to this many integers on the x axis, all are labelled
+NAMED = 12        # up to this many integers on the x axis, the ticks are among them
+TICKS = 6         # of these, at most this many are labelled
+FEW_DECADES = 30  # up to this ratio, a logarithmic axis has plain numbers as ticks; plotly would write 0.5 as a small 5
+ROUND = [number * 10.0**power for power in range(-9, 10) for number in (1, 2, 5)]
 
 
 @with_arrays
@@ -51,10 +55,9 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
     if "x" in log:
         figure.update_xaxes(type="log", range=list(np.log10([x[0], x[-1]])), dtick=1 if x[-1] / x[0] > 50 else None)
     elif np.issubdtype(np.asarray(x).dtype, np.integer) and len(x) <= NAMED:
-        figure.update_xaxes(tickvals=list(x))
+        figure.update_xaxes(tickvals=list(x[::-(-len(x) // TICKS)]))
     if "y" in log:
-        wide = y_range is not None and y_range[1] / y_range[0] > 1e3
-        figure.update_yaxes(type="log", exponentformat="power", dtick=1 if wide else None)
+        figure.update_yaxes(type="log", exponentformat="power", **_log_ticks(drawn, y_range))
     if y_range is not None:
         figure.update_yaxes(range=list(np.log10(y_range) if "y" in log else y_range))
     palette = series_colours(theme)
@@ -65,6 +68,17 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
         points += line.style == "dots"
     annotate(figure, theme, marks, bounds)
     return figure
+
+
+def _log_ticks(drawn: Sequence[Line], y_range: tuple[float, float] | None) -> dict[str, Any]:
+    """Return the ticks of a logarithmic y axis, as plotly's layout names them."""
+    parts = [line.y for line in drawn] + [part for line in drawn for part in line.band or ()]
+    seen = np.concatenate([part[part > 0] for part in parts])
+    low, high = y_range or (seen.min(initial=np.inf), seen.max(initial=0))
+    ticks = [number for number in ROUND if low <= number <= high]
+    if len(ticks) < 2 or high / low > FEW_DECADES:
+        return {"dtick": 1 if y_range is not None and high / low > 1e3 else None}
+    return {"tickvals": ticks, "ticktext": [f"{number:g}" for number in ticks]}
 
 
 def _dashed(drawn: Sequence[Line]) -> list[Line]:

@@ -1,5 +1,7 @@
 """A lesson on the information that heads carry and share: mutual information, a map of heads by divergence, and a
 bound that training raises."""
+from contextlib import nullcontext
+
 import numpy as np
 import streamlit as st
 
@@ -16,7 +18,7 @@ from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import format_signed, head_label
 from clearhead.viz.style.text import escape_markdown
 from clearhead.viz.widgets.head_picker import real_head
-from clearhead.viz.widgets.layout import split
+from clearhead.viz.widgets.layout import heading, split
 from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, lesson_page, section
 
 SHARES = np.linspace(0, 3, 61)   # x axis of the bound: how much the model has learned
@@ -64,7 +66,8 @@ def _toy(page: PageContext, words: Section) -> None:
     with right:
         words.choice("toy", "names")
         shown, beside = split() if revealed else (st.container(), st.container())
-        with shown:
+        # hidden while presenting, once answered
+        with shown, st.container(key="aside-toy") if revealed else nullcontext():
             words.figure(matrix, np.where(weights > 0, weights, np.nan), height=310,
                          style=CellStyle(ruler=False))
         if revealed:
@@ -88,7 +91,9 @@ def _heads(page: PageContext, lesson: Lesson) -> None:
 def _measured(page: PageContext, lesson: Lesson) -> Information | None:
     """Return the measures on the sidebar's text, a set of sentences, or the reader's texts. Each text is one query, so
     that a click can stop the run and other visitors are served in between."""
-    with lesson.section("texts") as words:
+    words = Section(lesson, "texts")
+    with st.container(key="idle-texts"):
+        heading(words["heading"], 3)
         words.choice("texts", "names")
         _, view = real_head(page, token=False)
         which, wrong = page["texts"], list[str]()
@@ -151,8 +156,9 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
         words.figure(lines, wanted[pairs][order], [Line(words["kept"], drawn[pairs][order], 0, "dots"),
                                                    Line(words["equal"], wanted[pairs][order], None, "dash")],
                      height=300, kind="kept")
-        words.table([[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"] for each in near],
-                    head=labels[here])
+        if not page.present:   # leaves the map its room
+            words.table([[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"] for each in near],
+                        head=labels[here])
     words.explain(information.divergences, information.classical, information.least_stress, information.stress)
 
 
