@@ -14,6 +14,7 @@ from PIL import Image
 from clearhead.model.core import files
 from clearhead.model.core.pictures import EXAMPLES
 from clearhead.model.lessons import digit_patches, picture_answers
+from clearhead.model.scratch.canvas import Canvas
 
 LICENCE = "CC-BY-4.0"
 SOURCE = "put together from digits of E. Alpaydin and C. Kaynak, UCI Machine Learning Repository (assets/digits)"
@@ -30,14 +31,14 @@ def encoded(pixels: np.ndarray) -> bytes:
 
 def named(model: str) -> Iterator[tuple[str, str, np.ndarray]]:
     """Yield (key, title, pixels) of each of a model's pictures. Twins have the suffixes a and b."""
-    if model == picture_answers.MODEL:
-        for number, scene in enumerate(picture_answers.scenes()):
-            yield f"{model}-{number + 1}", f"Digits {', '.join(map(str, scene.labels.values()))}", scene.pixels()
-        return
-    for number, canvas in enumerate(digit_patches.canvases()):
-        others = ", ".join(str(label) for place, label in sorted(zip(canvas.places, canvas.labels, strict=True)))
-        key = f"{model}-{number // 2 + 1}{'ab'[number % 2]}"
-        yield key, f"Digits {others}: dot under {canvas.answer}", canvas.pixels()
+    drawn = picture_answers.scenes() if model == picture_answers.MODEL else digit_patches.canvases()
+    for number, drawing in enumerate(drawn):
+        digits = "Digits " + ", ".join(str(label) for _, label in sorted(drawing.labels.items()))
+        if isinstance(drawing, Canvas):
+            key = f"{model}-{number // 2 + 1}{'ab'[number % 2]}"
+            yield key, f"{digits}: dot under {drawing.answer}", drawing.pixels()
+        else:
+            yield f"{model}-{number + 1}", digits, drawing.pixels()
 
 
 def write(model: str, folder: Path) -> None:

@@ -263,16 +263,17 @@ def greyed(picture: Picture, boxes: Iterable[Box], margin: float = 0) -> bytes:
                               round((high + margin * (high - low)) * size))
                         for low, high, size in zip(box[:2], box[2:], sizes, strict=True))
         pixels[down, across] = grey
-    return _as_png(pixels)
+    return as_png(pixels)
 
 
 def _read(content: bytes, digest: str, name: str, licence: str, source: str) -> Picture:
     """Decode a file into a `Picture`. Raises UserError like `decode`."""
     upright = decode(content, name)
-    return Picture(digest, name, upright.width, upright.height, licence, source, _as_png(np.asarray(upright)))
+    return Picture(digest, name, upright.width, upright.height, licence, source, as_png(np.asarray(upright)))
 
 
-def _as_png(pixels: np.ndarray) -> bytes:
+def as_png(pixels: np.ndarray) -> bytes:
+    """Return the file of a picture, uint8 (row, column) or (row, column, 3)."""
     from PIL import Image
 
     target = io.BytesIO()

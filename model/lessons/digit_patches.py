@@ -7,13 +7,13 @@ import numpy as np
 from clearhead.model.core.memory import count_parameters
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, frozen, quiet, with_arrays
-from clearhead.model.core.torch_runs import seeded
+from clearhead.model.core.torch_runs import one_thread, seeded
+from clearhead.model.scratch.source import network_of
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from clearhead.model.scratch.canvas import Canvas
-    from clearhead.model.scratch.transformer import Transformer
 
 
 KINDS = ("convolution", "transformer", "unplaced")   # "unplaced" is the Transformer without positions
@@ -87,7 +87,6 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
     stop."""
     import torch
 
-    from clearhead.model.core.torch_runs import one_thread
     from clearhead.model.scratch.canvas import digits
     from clearhead.model.scratch.train import learning_rate, update
 
@@ -128,15 +127,6 @@ PICTURES = 8         # held-out canvases to choose from
 
 
 @cache
-def patch_network() -> "Transformer":
-    """Return the trained patch model."""
-    from clearhead.model.scratch import models
-    from clearhead.model.scratch.source import weights_file
-
-    return models.load(*weights_file(MODEL))[0]
-
-
-@cache
 def canvases() -> "tuple[Canvas, ...]":
     """Return the first held-out canvases, with twins next to each other."""
     from clearhead.model.scratch.tasks.marked_digit import test_canvases
@@ -171,27 +161,26 @@ def read(pixels: np.ndarray, placed: bool) -> np.ndarray:
 
     from clearhead.model.scratch.tasks.marked_digit import ink
 
-    model = patch_network()
+    model = network_of(MODEL)
     with torch.inference_mode():
         tokens = model.embedding.tokens(ink(pixels)[None])
         x = model.embedding.positions(tokens) if placed else tokens
-        everybody = torch.ones(1, 1, 1, x.shape[1], dtype=torch.bool)
-        return model.output(model.encoder(x, everybody))[0, 0].numpy()
+        return model.output(model.encoder(x))[0, 0].numpy()
 
 
 def place_vectors() -> np.ndarray:
     """Return the learned position vectors without that of [CLS], float64 (position, d_model)."""
-    return patch_network().embedding.positions.table.detach().double().numpy()[1:]
+    return network_of(MODEL).embedding.positions.table.detach().double().numpy()[1:]
 
 
-def numbers(height: int, width: int, side: int, d_model: int) -> dict[str, int]:
+def numbers(height: int, width: int, side: int) -> dict[str, int]:
     """Return the numbers that depend on the patch size: tokens (including [CLS]), pixels per patch, weights in a head's
     matrix, and parameters of the linear map and of the position table. side: in pixels."""
-    patches = (height // side) * (width // side)
+    patches, d_model = (height // side) * (width // side), network_of(MODEL).config.d_model
     return {"tokens": patches + 1, "pixels": side**2, "weights": (patches + 1) ** 2,
             "map": side**2 * d_model + d_model, "places": (patches + 1) * d_model}
 
 
 def blocks() -> int:
     """Count the parameters in the model's blocks, which do not depend on the patch size."""
-    return count_parameters(patch_network().encoder)
+    return count_parameters(network_of(MODEL).encoder)

@@ -1,6 +1,7 @@
 """Follow a question through our small vision–language model, and measure over held-out pictures where its heads look,
 which of them it needs, and which hidden patch changes its answer."""
-from collections.abc import Iterable, Sequence
+import random
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -17,49 +18,49 @@ from clearhead.model.core.statistics import (
     held_out_accuracy,
     on_other_half,
 )
+from clearhead.model.scratch.questions import (
+    ASKED,
+    BLANK,
+    CELLS,
+    CLASSES,
+    HELD_OUT,
+    STEPS,
+    Asked,
+    Scene,
+    draw_scene,
+)
+from clearhead.model.scratch.source import network_of
 
 if TYPE_CHECKING:
-    from clearhead.model.scratch.questions import Asked, Scene
     from clearhead.model.scratch.transformer import Transformer
 
 MODEL = "picture-questions"
-SIDES = ("left", "right", "above", "below")   # kinds of questions about a neighbour
+SIDES = tuple(STEPS)   # kinds of questions about a neighbour
 ROLES = ("asked", "found")   # the digit that a question names, and the answer
-WORDS = (*map(str, range(10)), "blank")   # words that name a patch
-SCENES = 6         # shipped pictures
-PICTURES = 400     # held-out pictures, each with one question about a neighbour
-EDITED = 100       # of them, each asked again with every edit
-FIRST, CELLS = 1, 16   # the token of the first patch; patches
+WORDS = (*map(str, range(CLASSES)), BLANK)   # words that name a patch
+SCENES = 6       # shipped pictures
+PICTURES = 400   # held-out pictures, each with one question about a neighbour
+EDITED = 100     # of them, each asked again with every edit
+FIRST = 1        # the token of the first patch
 
 
 @cache
-def scenes() -> "tuple[Scene, ...]":
+def scenes() -> tuple[Scene, ...]:
     """Return held-out pictures in which digits have neighbours on each side; in the first one, a 7 is the first digit
     with one on its left."""
-    import random
-
-    from clearhead.model.scratch.questions import draw_scene
-
     rng = random.Random("pictures of the lesson")
     found: list[Scene] = []
     while len(found) < SCENES:
         scene = draw_scene(rng, "test")
-        if all(scene.neighbours(side) for side in SIDES) and (
+        if all(map(scene.neighbours, SIDES)) and (
                 found or scene.labels[next(iter(scene.neighbours("left")))] == 7):
             found.append(scene)
     return tuple(found)
 
 
-def question(number: int, side: str) -> "Asked":
+def question(number: int, side: str) -> Asked:
     """Return the question about a neighbour on this side in one of the shipped pictures."""
-    from clearhead.model.scratch.questions import Asked
-
     return Asked(scenes()[number], side, *next(iter(scenes()[number].neighbours(side).items())))
-
-
-def query(number: int, asked: "Asked", revision: str, hidden: Iterable[int] = ()) -> Query:
-    """Return the query of a question about a shipped picture, with the patches of some cells hidden."""
-    return Query(MODEL, revision, asked.question, image=pictures.examples()[MODEL][number].sha256, edits=hide(hidden))
 
 
 def hide(cells: Iterable[int]) -> frozenset[Edit]:
@@ -71,11 +72,10 @@ def hide(cells: Iterable[int]) -> frozenset[Edit]:
 class Role:
     """How often the largest weight on a patch lies on the patch of the digit with this role."""
 
-    heads: tuple[MeanInterval, ...]   # of each head
-    weights: tuple[float, ...]        # each head's mean weight on that patch
-    best: HeldOut                     # of the head that was best on the other half of the pictures
-    fixed: MeanInterval               # of the best fixed offset between the tokens, chosen on the other half
-    chance: float                     # of a random digit of the picture
+    heads: tuple[float, ...]     # of each head
+    weights: tuple[float, ...]   # each head's mean weight on that patch
+    best: HeldOut                # of the head that was best on the other half of the pictures
+    fixed: MeanInterval          # of the best fixed offset between the tokens, chosen on the other half
 
 
 @frozen
@@ -83,10 +83,11 @@ class PictureHeads:
     """Where heads look in held-out pictures, and what the model needs."""
 
     heads: tuple[HeadId, ...]
-    roles: dict[str, Role]               # by ROLES
-    hidden: dict[str, MeanInterval]      # how often the answer changes if this digit is hidden: ROLES, or another one
-    plain: MeanInterval                  # accuracy on the same questions
-    silenced: tuple[MeanInterval, ...]   # with each head's output set to 0
+    roles: dict[str, Role]         # by ROLES
+    chance: float                  # how often a random digit of the picture has a role
+    hidden: dict[str, float]       # how often the answer changes if this digit is hidden: ROLES, or another one
+    plain: float                   # accuracy on the same questions
+    silenced: tuple[float, ...]    # with each head's output set to 0
 
     def best(self, role: str) -> HeadId:
         """Return the head with the largest mean weight on the digit with this role."""
@@ -103,26 +104,24 @@ class PictureHeadsQuery(ModelQuestion):
         from clearhead.model.scratch.tasks.picture_questions import held_out, numbered
 
         opened = models.open(self, report)
-        network: Transformer = opened.network
-        groups, each_side = np.arange(PICTURES), PICTURES // len(SIDES)
-        asked = [each for side in SIDES for each in held_out("test", side, each_side)]
-        weights = np.concatenate([patch_weights(network, asked[start:start + each_side])
-                                  for start in range(0, PICTURES, each_side)])
-        lengths = np.array([len(numbered(each.question)) for each in asked])
+        by_side = [held_out("test", side, PICTURES // len(SIDES)) for side in SIDES]
+        weights = np.concatenate([patch_weights(opened.network, asked) for asked in by_side])
+        asked = [each for of_side in by_side for each in of_side]
+        groups = np.arange(PICTURES)
+        half, ends = groups % 2 == 0, np.array([CELLS + len(numbered(each.question)) for each in asked])
         roles = {}
         for role, cells in zip(ROLES, np.array([(each.cell, each.found) for each in asked]).T, strict=True):
             hits = (weights.argmax(-1) == cells[:, None]).astype(np.float64)
             on = np.take_along_axis(weights, cells[:, None, None], -1)[..., 0]
-            best = held_out_accuracy(hits, on, groups, groups % 2 == 0)
-            fixed, _ = on_other_half(np.eye(CELLS + lengths.max())[lengths + CELLS - 1 - cells], groups % 2 == 0)
-            assert best is not None
-            roles[role] = Role(tuple(accuracy_intervals(hits, groups)), tuple(on.mean(0).tolist()), best,
-                               accuracy_intervals(fixed[:, None], groups)[0],
-                               float(np.mean([1 / len(each.scene.cells) for each in asked])))
+            best, (fixed, _) = held_out_accuracy(hits, on, groups, half), on_other_half(
+                np.eye(ends.max())[ends - 1 - cells], half)
+            assert best is not None   # there are two halves
+            roles[role] = Role(tuple(hits.mean(0).tolist()), tuple(on.mean(0).tolist()), best,
+                               accuracy_intervals(fixed[:, None], groups)[0])
         heads = tuple((layer, head) for layer in range(opened.card.layers) for head in range(opened.card.heads))
         said = []
         for _, each in counted(asked[::PICTURES // EDITED], report, "picture"):
-            image = pictures.keep(each.scene.png(), "the picture").sha256
+            image = pictures.keep(pictures.as_png(each.scene.pixels()), "the picture").sha256
             given = opened.tokens(Query(self.model, self.revision, each.question, image=image))
             edits = [hide(()), *(hide([cell]) for cell in (each.cell, each.found, each.other)),
                      *(frozenset({Silence(Kind.CAUSAL, *head)}) for head in heads)]
@@ -130,25 +129,21 @@ class PictureHeadsQuery(ModelQuestion):
             right_one, = opened.vocabulary.find(each.answer)
             said.append([*(answer != answers[0] for answer in answers[1:4]),
                          *(answer == right_one for answer in (answers[0], *answers[4:]))])
-        shares = accuracy_intervals(np.array(said, np.float64), groups[:EDITED])
-        return PictureHeads(heads, roles, dict(zip((*ROLES, "other"), shares[:3], strict=True)), shares[3],
-                            tuple(shares[4:]))
+        *hidden, plain = (shares := np.mean(said, 0).tolist())[:4]
+        return PictureHeads(heads, roles, float(np.mean([1 / len(each.scene.cells) for each in asked])),
+                            dict(zip((*ROLES, "other"), hidden, strict=True)), plain, tuple(shares[4:]))
 
 
-def accuracies() -> dict[str, tuple[MeanInterval, float]]:
-    """Return the share of held-out questions that the model answers, as scored after its training, and that of the best
-    answers without a picture, by kind of question."""
-    from clearhead.model.scratch.models import read_metadata
-    from clearhead.model.scratch.source import weights_file
-    from clearhead.model.scratch.tasks.picture_questions import ASKED, HELD_OUT
-
-    scores, numbers = read_metadata(weights_file(MODEL)[0])["scores"], np.arange(HELD_OUT)
+def accuracies(scores: Mapping[str, float]) -> dict[str, tuple[MeanInterval, float]]:
+    """Return the share of held-out questions that the model answers, and that of the best answers without a picture, by
+    kind of question. scores: as measured after its training."""
+    numbers = np.arange(HELD_OUT)
     right = np.stack([numbers < round(scores[f"{kind}_test"] * HELD_OUT) for kind in ASKED], 1)
     return {kind: (found, scores[f"{kind}_blind"])
             for kind, found in zip(ASKED, accuracy_intervals(right.astype(np.float64), numbers), strict=True)}
 
 
-def patch_weights(network: "Transformer", asked: "Sequence[Asked]") -> np.ndarray:
+def patch_weights(network: "Transformer", asked: Sequence[Asked]) -> np.ndarray:
     """Return each head's weights on the patches at the last token of questions of one kind, (picture, head, patch)."""
     from clearhead.model.scratch.head_scores import row_weights
     from clearhead.model.scratch.tasks.picture_questions import batch, numbered
@@ -159,7 +154,7 @@ def patch_weights(network: "Transformer", asked: "Sequence[Asked]") -> np.ndarra
     return np.concatenate([*rows.values()], 1)[..., FIRST:FIRST + CELLS]
 
 
-def nearness(network: "Transformer", scene: "Scene") -> np.ndarray:
+def nearness(scene: Scene) -> np.ndarray:
     """Return the cosine of each patch of a picture, as the decoder reads it, with the embedding of each of WORDS,
     float64 (patch, word)."""
     import torch
@@ -167,15 +162,7 @@ def nearness(network: "Transformer", scene: "Scene") -> np.ndarray:
     from clearhead.model.scratch.canvas import ink
     from clearhead.model.scratch.tasks.picture_questions import TOKENIZER
 
+    network = network_of(MODEL)
     with torch.inference_mode():
         patches = network.tower.projector(network.tower(ink(scene.pixels())[None]))[0].numpy()
         return cosines(patches, network.embedding.table.weight[[*map(TOKENIZER.number, WORDS)]].numpy())
-
-
-@cache
-def trained() -> "Transformer":
-    """Return the trained model."""
-    from clearhead.model.scratch import models
-    from clearhead.model.scratch.source import weights_file
-
-    return models.load(*weights_file(MODEL))[0]

@@ -7,10 +7,10 @@ never occur in training.
 """
 import gzip
 import random
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -35,10 +35,6 @@ class Digits:
 
     ink: np.ndarray      # 0 (paper) to 1 (ink), float32 (digit, row, column)
     labels: np.ndarray   # the class of each digit, int64 (digit)
-
-    def __post_init__(self) -> None:
-        for array in (self.ink, self.labels):
-            array.setflags(write=False)
 
     def of(self, label: int) -> np.ndarray:
         """Return the indices of one class's digits."""
@@ -87,9 +83,57 @@ def warped(ink: np.ndarray, maps: np.ndarray, moves: np.ndarray) -> np.ndarray:
                      for each, at in zip(ink, source, strict=True)])
 
 
+PAPER = 255   # 8-bit value of a blank pixel; ink is 0
+
+
+@frozen
+class Drawing:
+    """A picture of handwritten digits that all differ, and its ground truth. Its cells, one patch each, are numbered
+    from 0, row by row."""
+
+    split: str                  # the split of its digits and cells
+    cells: tuple[int, ...]      # of its digits
+    numbers: tuple[int, ...]    # indices of its digits in the split
+    variants: tuple[int, ...]   # for each digit, 0 for the original or an index into variants()
+
+    grid: ClassVar[tuple[int, int]]   # rows, columns
+
+    @property
+    def labels(self) -> dict[int, int]:
+        """The class of each digit by its cell."""
+        return {cell: int(digits(self.split).labels[number])
+                for cell, number in zip(self.cells, self.numbers, strict=True)}
+
+    def ink(self) -> np.ndarray:
+        """Return the cells, float32 (row, column, y, x), 1 for ink."""
+        ink = np.zeros((*self.grid, SIDE, SIDE), np.float32)
+        for cell, number, variant in zip(self.cells, self.numbers, self.variants, strict=True):
+            ink[divmod(cell, self.grid[1])] = variants()[variant, number] if variant else digits(self.split).ink[number]
+        return ink
+
+    def pixels(self) -> np.ndarray:
+        """Return the grey picture, uint8 (row, column); 255 is blank paper."""
+        rows, columns = self.grid
+        return PAPER - (self.ink() * PAPER).round().astype(np.uint8).swapaxes(1, 2).reshape(rows * SIDE, columns * SIDE)
+
+
+def draw_cells(rng: random.Random, split: str, cells: int, counts: Sequence[int]) -> tuple[int, ...]:
+    """Draw one of these numbers of cells. Of all sets of cells, 8 in 10 are in train, 1 in validation and 1 in test."""
+    while True:
+        drawn = tuple(rng.sample(range(cells), rng.choice(counts)))
+        if split_of(repr(sorted(drawn))) == split:
+            return drawn
+
+
+def draw_digits(rng: random.Random, split: str, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Draw different digits, which are augmented in training. Return their numbers and variants."""
+    known = digits(split)
+    numbers = tuple(int(rng.choice(known.of(label))) for label in rng.sample(range(CLASSES), count))
+    return numbers, tuple(rng.randrange(VARIANTS) if split == "train" else 0 for _ in numbers)
+
+
 ROWS = COLUMNS = 5                   # patches
 PLACES = (ROWS - 1) * COLUMNS  # patches that may hold a digit: not the last row, where there is no room for a dot below
-PAPER = 255                          # 8-bit value of a blank pixel; ink is 0
 COUNTS = (2, 3)                      # digits per canvas
 ALONE = (1, *COUNTS)                 # digits per training canvas: single digits teach the digits first, then the dot
 DOT = 2                              # width and height in pixels
@@ -97,85 +141,50 @@ DOT_ROWS, DOT_COLUMNS = (1, 2, 3), (2, 3, 4)   # possible offsets of the dot in 
 
 
 @frozen
-class Canvas:
-    """A picture and its ground truth. Patches are numbered from 0, row by row."""
+class Canvas(Drawing):
+    """A picture of digits with a dot below one of them."""
 
-    split: str                              # the split of its digits and positions
-    places: tuple[int, ...]                 # the patches of its digits
-    numbers: tuple[int, ...]                # indices of its digits in the split
-    variants: tuple[int, ...]               # for each digit, 0 for the original or an index into variants()
-    dot: tuple[int, int]                    # the dot's offset in its patch: row, column
-    marked: int                             # index of the marked digit in places
+    dot: tuple[int, int]   # the dot's offset in its patch: row, column
+    marked: int            # index of the marked digit in cells
 
-    @property
-    def labels(self) -> tuple[int, ...]:
-        """The classes of its digits, which all differ."""
-        return tuple(int(digits(self.split).labels[number]) for number in self.numbers)
+    grid = (ROWS, COLUMNS)
 
     @property
     def answer(self) -> int:
         """The class of the marked digit."""
-        return self.labels[self.marked]
+        return self.labels[self.digit]
 
     @property
     def digit(self) -> int:
         """The marked digit's patch."""
-        return self.places[self.marked]
+        return self.cells[self.marked]
 
     @property
     def marker(self) -> int:
         """The dot's patch."""
         return self.digit + COLUMNS
 
-    def pixels(self) -> np.ndarray:
-        """Return the grey picture, uint8 (row, column); 255 is blank paper."""
-        ink = laid((ROWS, COLUMNS), self.split, zip(self.places, self.numbers, self.variants, strict=True))
-        row, column = self.dot
+    def ink(self) -> np.ndarray:
+        """Return the cells with the dot."""
+        ink, (row, column) = super().ink(), self.dot
         ink[divmod(self.marker, COLUMNS)][row:row + DOT, column:column + DOT] = 1
-        return greys(ink)
-
-
-def laid(grid: tuple[int, int], split: str, written: Iterable[tuple[int, int, int]]) -> np.ndarray:
-    """Lay digits of a split, each given as place, number and variant, into a grid of (rows, columns), float32 (row,
-    column, y, x), 1 for ink."""
-    ink = np.zeros((*grid, SIDE, SIDE), np.float32)
-    for place, number, variant in written:
-        ink[divmod(place, grid[1])] = variants()[variant, number] if variant else digits(split).ink[number]
-    return ink
-
-
-def greys(ink: np.ndarray) -> np.ndarray:
-    """Return the picture of a grid of patches as grey values, uint8 (row, column); 255 is blank paper."""
-    rows, columns, *_ = ink.shape
-    return PAPER - (ink * PAPER).round().astype(np.uint8).swapaxes(1, 2).reshape(rows * SIDE, columns * SIDE)
-
-
-def bucket(places: tuple[int, ...]) -> str:
-    """Return the split of a set of positions: 8 in 10 train, 1 validation, 1 test."""
-    return split_of(repr(sorted(places)))
-
-
-def draw_places(rng: random.Random, split: str) -> tuple[int, ...]:
-    """Draw the patches of a canvas's digits from this split. None is directly below another, where the dot would be."""
-    while True:
-        places = tuple(rng.sample(range(PLACES), rng.choice(ALONE if split == "train" else COUNTS)))
-        if bucket(places) == split and not any(place + COLUMNS in places for place in places):
-            return places
+        return ink
 
 
 def draw(rng: random.Random, split: str = "train") -> Canvas:
-    """Draw a canvas with different digits, which are augmented in training."""
-    places, known = draw_places(rng, split), digits(split)
-    numbers = tuple(int(rng.choice(known.of(label))) for label in rng.sample(range(CLASSES), len(places)))
-    written = tuple(rng.randrange(VARIANTS) if split == "train" else 0 for _ in places)
-    return Canvas(split, places, numbers, written, (rng.choice(DOT_ROWS), rng.choice(DOT_COLUMNS)),
-                  rng.randrange(len(places)))
+    """Draw a canvas. No digit is directly below another, where the dot would be."""
+    while True:
+        cells = draw_cells(rng, split, PLACES, ALONE if split == "train" else COUNTS)
+        if not any(cell + COLUMNS in cells for cell in cells):
+            break
+    return Canvas(split, cells, *draw_digits(rng, split, len(cells)), (rng.choice(DOT_ROWS), rng.choice(DOT_COLUMNS)),
+                  rng.randrange(len(cells)))
 
 
 def twins(rng: random.Random, split: str) -> tuple[Canvas, Canvas]:
     """Draw a pair of canvases that differ only in the digit marked by the dot."""
     canvas = draw(rng, split)
-    first, second = rng.sample(range(len(canvas.places)), 2)
+    first, second = rng.sample(range(len(canvas.cells)), 2)
     return replace(canvas, marked=first), replace(canvas, marked=second)
 
 

@@ -130,7 +130,7 @@ def digit_rows(canvases: Sequence[Canvas], tokens: int) -> np.ndarray:
     """Return which patches hold digits, bool (canvas, token)."""
     rows = np.zeros((len(canvases), tokens), bool)
     for number, canvas in enumerate(canvases):
-        rows[number, [1 + place for place in canvas.places]] = True
+        rows[number, [1 + cell for cell in canvas.cells]] = True
     return rows
 
 

@@ -125,12 +125,10 @@ def described(config: Config) -> dict:
     return asdict(config)
 
 
-SIZE = (COLUMNS * SIDE, ROWS * SIDE)   # width and height of a canvas in pixels
-RESIZED = ("The picture was made grey and brought to {width} × {height} pixels; the model expects a canvas of that "
-           "size, dark digits on white paper with a dot under one of them, and what it says of any other picture means "
-           "nothing.")
-SQUEEZED = ("The picture was made grey and brought to {side} × {side} pixels; the model expects a picture of that size "
-            "with dark digits on white paper, and what it says of any other picture means nothing.")
+RESIZED = ("The picture was made grey and brought to {side} × {side} pixels; the model expects {expected}, and what it "
+           "says of any other picture means nothing.")
+CANVAS = "a canvas of that size, dark digits on white paper with a dot under one of them"
+SCENE = "a picture of that size with dark digits on white paper"
 Result = TypeVar("Result")
 # tokens of source and target, the part that did not fit, and notes
 Reading = tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]
@@ -411,10 +409,9 @@ class MarkedDigit(ScratchModel):
                             f"choose a model that reads text.")
         if query.image is None:
             raise UserError(f"{self.card.title} reads a picture; choose or open one.")
-        pixels, tokens = pictures.find(query.image).pixels(), patch_tokens(ROWS, COLUMNS)
+        tokens = patch_tokens(ROWS, COLUMNS)
         self.check_edits(query.edits, (len(tokens), None))
-        notes = () if pixels.shape[1::-1] == SIZE else (RESIZED.format(width=SIZE[0], height=SIZE[1]),)
-        grey = processed(pixels)
+        grey, notes = processed(pictures.find(query.image).pixels(), ROWS * SIDE, CANVAS, crop=True)
         return ModelInput(tokens, None, {"pixel_values": ink(grey)[None]}, None, notes,
                           np.repeat(grey[..., None], 3, -1))
 
@@ -423,18 +420,19 @@ class MarkedDigit(ScratchModel):
         return [0]
 
 
-def processed(pixels: np.ndarray) -> np.ndarray:
-    """Preprocess a picture (height, width, RGB): convert to grey, crop the largest central part with a canvas's
-    proportions and resize by area averaging, to uint8 (row, column). A canvas is unchanged."""
+def processed(pixels: np.ndarray, side: int, expected: str, crop: bool) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Convert a picture (height, width, RGB) to grey and resize it by area averaging, to uint8 (side, side). Return it
+    with a note that names the expected picture if the size changed. crop: keep only the largest central square, instead
+    of squeezing the picture."""
     need("PIL")
     from PIL import Image
 
     grey = Image.fromarray(pixels).convert("L")
-    if grey.size == SIZE:
-        return np.asarray(grey)
-    width, height = (min(grey.width, grey.height * SIZE[0] / SIZE[1]), min(grey.height, grey.width * SIZE[1] / SIZE[0]))
+    notes = () if grey.size == (side, side) else (RESIZED.format(side=side, expected=expected),)
+    width, height = (min(grey.size),) * 2 if crop else grey.size
     left, top = (grey.width - width) / 2, (grey.height - height) / 2
-    return np.asarray(grey.resize(SIZE, Image.Resampling.BOX, box=(left, top, left + width, top + height)))
+    box = left, top, left + width, top + height
+    return np.asarray(grey.resize((side, side), Image.Resampling.BOX, box=box)), notes
 
 
 class PictureReader(Writer):
@@ -462,12 +460,7 @@ class PictureReader(Writer):
         """Return the picture and the question. Raises UserError if either is missing."""
         if query.image is None:
             raise UserError(f"{self.card.title} reads a picture with each question; choose or open one.")
-        need("PIL")
-        from PIL import Image
-
         asked, pixels = super().tokens(query, report), pictures.find(query.image).pixels()
-        grey, side = Image.fromarray(pixels).convert("L"), questions.ROWS * SIDE
-        notes = () if grey.size == (side, side) else (SQUEEZED.format(side=side),)
-        read = ink(np.asarray(grey.resize((side, side), Image.Resampling.BOX)))
-        return replace(asked, tensors=asked.tensors | {"pixel_values": read[None]}, notes=asked.notes + notes,
+        grey, notes = processed(pixels, questions.ROWS * SIDE, SCENE, crop=False)
+        return replace(asked, tensors=asked.tensors | {"pixel_values": ink(grey)[None]}, notes=asked.notes + notes,
                        picture=pixels)

@@ -3,13 +3,10 @@
 All randomness comes from a `random.Random`, so a seed determines the pictures. Tested digits and sets of cells never
 occur in training.
 """
-import io
 import random
 
-import numpy as np
-
 from clearhead.model.core.query import frozen
-from clearhead.model.scratch.canvas import CLASSES, VARIANTS, bucket, digits, greys, laid
+from clearhead.model.scratch.canvas import CLASSES, Drawing, draw_cells, draw_digits
 from clearhead.model.scratch.tokens import BEGIN, IMAGE, SPECIALS
 
 ROWS = COLUMNS = 4      # cells, one patch each
@@ -27,35 +24,15 @@ SIDES = (("top", "bottom"), ("left", "right"))   # halves of the picture: by row
 WORDS = (*SPECIALS, "[IMG]", *map(str, range(CLASSES)), BLANK, *(word for pair in SIDES for word in pair),
          "which", "digit", "is", "of", "the", "above", "below", "where", "largest", "smallest", "how", "many", "are",
          "even")
+HELD_OUT = 500          # questions of each kind and split on which a model is scored
 BEFORE = (BEGIN, *[IMAGE] * CELLS)   # ids in front of a question
 
 
 @frozen
-class Scene:
-    """A picture and its ground truth. Cells are numbered from 0, row by row."""
+class Scene(Drawing):
+    """A picture of digits."""
 
-    split: str                  # the split of its digits and cells
-    cells: tuple[int, ...]      # of its digits
-    numbers: tuple[int, ...]    # indices of its digits in the split
-    variants: tuple[int, ...]   # for each digit, 0 for the original or an index into variants()
-
-    @property
-    def labels(self) -> dict[int, int]:
-        """The class of each digit by its cell; the classes differ."""
-        return {cell: int(digits(self.split).labels[number])
-                for cell, number in zip(self.cells, self.numbers, strict=True)}
-
-    def pixels(self) -> np.ndarray:
-        """Return the grey picture, uint8 (row, column); 255 is blank paper."""
-        return greys(laid((ROWS, COLUMNS), self.split, zip(self.cells, self.numbers, self.variants, strict=True)))
-
-    def png(self) -> bytes:
-        """Return the picture as a PNG file."""
-        from PIL import Image
-
-        target = io.BytesIO()
-        Image.fromarray(self.pixels()).save(target, "PNG", optimize=True)
-        return target.getvalue()
+    grid = (ROWS, COLUMNS)
 
     def neighbours(self, kind: str) -> dict[int, int]:
         """Return {cell of a digit: cell of its neighbour on this side}, where it has one."""
@@ -97,14 +74,9 @@ class Asked:
 
 
 def draw_scene(rng: random.Random, split: str = "train") -> Scene:
-    """Draw a picture with different digits, which are augmented in training."""
-    while True:
-        cells = tuple(sorted(rng.sample(range(CELLS), rng.choice(FEW if split == "train" else COUNTS))))
-        if bucket(cells) == split:
-            break
-    known = digits(split)
-    numbers = tuple(int(rng.choice(known.of(label))) for label in rng.sample(range(CLASSES), len(cells)))
-    return Scene(split, cells, numbers, tuple(rng.randrange(VARIANTS) if split == "train" else 0 for _ in cells))
+    """Draw a picture of digits."""
+    cells = tuple(sorted(draw_cells(rng, split, CELLS, FEW if split == "train" else COUNTS)))
+    return Scene(split, cells, *draw_digits(rng, split, len(cells)))
 
 
 def ask(rng: random.Random, scene: Scene, kind: str) -> Asked | None:
@@ -119,9 +91,8 @@ def ask(rng: random.Random, scene: Scene, kind: str) -> Asked | None:
     return Asked(scene, kind, found={"largest": ranked[-1], "smallest": ranked[0]}.get(kind, -1))
 
 
-def draw(rng: random.Random, split: str = "train", kind: str | None = None) -> Asked:
-    """Draw a question about a picture, of this kind or of any."""
-    kind = kind or rng.choice([*ASKED])
+def draw(rng: random.Random, split: str, kind: str) -> Asked:
+    """Draw a picture and a question of this kind about it."""
     while (asked := ask(rng, draw_scene(rng, split), kind)) is None:
         pass
     return asked

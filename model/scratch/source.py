@@ -110,6 +110,14 @@ def locate(model_id: str, folder: Path = WEIGHTS) -> OurFiles:
     return OurFiles(model_id, _revision(model_id, folder), SIDES.get(_kind(model_id), frozenset()), folder)
 
 
+@cache
+def network_of(name: str) -> "Transformer":
+    """Return the network of a trained model, in evaluation mode."""
+    from clearhead.model.scratch import models
+
+    return models.load(*weights_file(name))[0]
+
+
 def _revision(model_id: str, folder: Path) -> str:
     """Return the fingerprint of weights, configuration and tokenizer, 12 hexadecimal digits."""
     name = model_id.split(SNAPSHOT)[0]

@@ -359,8 +359,7 @@ class Tower(nn.Module):
 
     def forward(self, pictures: Tensor) -> Tensor:
         """Return the patches without [CLS], as read by the projector: (b, height, width) -> (b, patch, d_model)."""
-        x = self.embedding(pictures)
-        return self.encoder(x, torch.ones(len(x), 1, 1, x.shape[1], dtype=torch.bool))[:, 1:]
+        return self.encoder(self.embedding(pictures))[:, 1:]
 
 
 class Transformer(nn.Module):
@@ -404,10 +403,7 @@ class Transformer(nn.Module):
     def encode(self, source: Tensor) -> Tensor:
         """Encode source ids: (b, k) -> (b, k, d_model); pictures (b, height, width) become [CLS] and patches along
         k."""
-        x = self.embedding(source)
-        if self.config.patch:
-            return self.encoder(x, torch.ones(len(x), 1, 1, x.shape[1], dtype=torch.bool))
-        return self.encoder(x, padding_mask(source))
+        return self.encoder(self.embedding(source), None if self.config.patch else padding_mask(source))
 
     def decode(self, target: Tensor, memory: Tensor | None = None, source: Tensor | None = None) -> Tensor:
         """Decode target ids (b, q) to (b, q, d_model), given the encoder's output and its source ids, which a
@@ -424,13 +420,13 @@ class Transformer(nn.Module):
     def read(self, ids: Tensor, patches: Tensor, positions: Tensor | None = None) -> Tensor:
         """Decode ids (b, q) and projected patches (b, patch, d_model) to (b, q, d_model). positions, int (b, q), of a
         row with several texts, which do not see one another: each text continues from the patches."""
-        x = self.merge(ids, patches)
-        allowed = padding_mask(ids) & look_ahead_mask(ids.shape[1])
         if positions is None:
-            return self.decoder(self.embedding.dropout(self.embedding.positions(x)), allowed)
+            positions = torch.arange(ids.shape[1])[None]
         text = (positions == patches.shape[1] + 1).cumsum(1)   # 0 for the patches
-        allowed = allowed & ((text[:, None, :] == 0) | (text[:, None, :] == text[:, :, None]))[:, None]
-        return self.decoder(self.embedding.dropout(x + self.embedding.positions.table[positions]), allowed)
+        alone = (text[:, None, :] == 0) | (text[:, None, :] == text[:, :, None])
+        x = self.merge(ids, patches) + self.embedding.positions.table[positions]
+        allowed = padding_mask(ids) & look_ahead_mask(ids.shape[1]) & alone[:, None]
+        return self.decoder(self.embedding.dropout(x), allowed)
 
     def forward(self, *ids: Tensor) -> Tensor:
         """Return logits (b, q, vocabulary): at each target position for (source, target), or at each position of the

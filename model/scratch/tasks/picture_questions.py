@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from clearhead.model.scratch import questions
 from clearhead.model.scratch.canvas import SIDE, ink
-from clearhead.model.scratch.questions import ASKED, BEFORE, BLANK, CELLS, WORDS, Asked
+from clearhead.model.scratch.questions import ASKED, BEFORE, BLANK, CELLS, HELD_OUT, WORDS, Asked
 from clearhead.model.scratch.task import NO_TARGET, Batch, Task, correct_rows, pad_rows
 from clearhead.model.scratch.tokens import END, QuestionTokenizer
 from clearhead.model.scratch.transformer import Config, Transformer
@@ -66,9 +66,6 @@ def loss(model: Transformer, batch: Batch) -> Tensor:
     assert batch.names is not None
     return sum((nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=NO_TARGET)
                 for logits, targets in ((answers, batch.targets), (names, batch.names))), torch.tensor(0.0))
-
-
-HELD_OUT = 500   # questions of each kind and split
 
 
 def held_out(split: str, kind: str, size: int = HELD_OUT) -> list[Asked]:

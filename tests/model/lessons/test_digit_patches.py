@@ -6,6 +6,7 @@ import torch
 from clearhead.model.lessons import digit_patches as lesson
 from clearhead.model.lessons.digit_patches import COUNTS, KINDS, DigitRunQuery
 from clearhead.model.scratch.canvas import digits
+from clearhead.model.scratch.source import network_of
 from clearhead.model.scratch.tasks import marked_digit
 
 
@@ -18,7 +19,7 @@ def test_requested_number_of_patches_moves(moved):
 def test_positions_reveal_the_order():
     picture = lesson.canvases()[1].pixels()
     with torch.inference_mode():
-        own = lesson.patch_network()(marked_digit.ink(picture)[None])[0, 0].numpy()
+        own = network_of(lesson.MODEL)(marked_digit.ink(picture)[None])[0, 0].numpy()
     found = lesson.read(picture, True)
     np.testing.assert_allclose(found, own, atol=1e-5)
     assert found.argmax() == lesson.canvases()[1].answer
@@ -28,8 +29,8 @@ def test_positions_reveal_the_order():
 
 
 def test_counts_are_those_of_the_model():
-    model = lesson.patch_network()
-    counted = lesson.numbers(40, 40, 8, 64)
+    model = network_of(lesson.MODEL)
+    counted = lesson.numbers(40, 40, 8)
     assert counted["tokens"] == model.config.max_length == 26 and counted["weights"] == 676
     assert counted["map"] == sum(each.numel() for each in model.embedding.linear.parameters())
     assert counted["places"] == model.embedding.positions.table.numel() and counted["pixels"] == 64

@@ -59,7 +59,8 @@ def test_other_pictures_are_cut_and_made_grey():
     pixels = np.random.default_rng(1).integers(0, 256, (80, 120, 3), np.uint8)
     grey = pixels[:, 20:100] @ np.array([0.299, 0.587, 0.114])
     means = grey.reshape(40, 2, 40, 2).mean((1, 3))
-    assert np.abs(processed(pixels) - means).max() <= 1.6   # grey is rounded before the mean, and after it
+    found, _ = processed(pixels, 40, "", crop=True)
+    assert np.abs(found - means).max() <= 1.6   # grey is rounded before the mean, and after it
 
 
 SPLITS = ("train", "validation", "test")
@@ -80,7 +81,7 @@ def test_twins_differ_only_in_the_position_of_the_dot():
 
 
 def test_splits_share_no_positions():
-    places = {split: {frozenset(each.places) for each in drawn(split, 1_500)} for split in SPLITS}
+    places = {split: {frozenset(each.cells) for each in drawn(split, 1_500)} for split in SPLITS}
     assert not places["train"] & places["test"] and not places["train"] & places["validation"]
     assert not places["test"] & places["validation"]
     assert {place for each in places["train"] for place in each} == set(range(PLACES))

@@ -1,6 +1,5 @@
 """Our vision–language model: ground truth by hand, the record against torch's own attention, places in the picture, and
 what the shipped weights answer."""
-import io
 import random
 
 import numpy as np
@@ -14,6 +13,7 @@ from clearhead.model.core.query import Box, UserError
 from clearhead.model.lessons import picture_answers
 from clearhead.model.lessons.picture_answers import MODEL, SIDES
 from clearhead.model.scratch import questions
+from clearhead.model.scratch.canvas import digits
 from clearhead.model.scratch.questions import ASKED, Asked, Scene
 from clearhead.model.scratch.task import correct_rows
 from clearhead.model.scratch.tasks import picture_questions
@@ -28,12 +28,12 @@ def model():
 
 
 def picture(scene: Scene) -> Image.Image:
-    return Image.open(io.BytesIO(scene.png()))
+    return Image.fromarray(scene.pixels())
 
 
 def test_answers_by_hand():
     """A 3 in the upper left corner, an 8 on its right, a 6 below the 8, and a 1 in the lower right corner."""
-    known = questions.digits("test")
+    known = digits("test")
     cells = {0: 3, 1: 8, 5: 6, 15: 1}
     scene = Scene("test", tuple(cells), tuple(int(known.of(label)[0]) for label in cells.values()), (0,) * 4)
     assert scene.labels == cells

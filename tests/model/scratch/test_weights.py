@@ -10,7 +10,7 @@ from clearhead.model.core import heads
 from clearhead.model.core.pictures import keep
 from clearhead.model.core.query import Kind, Query, quiet
 from clearhead.model.scratch import grammar, head_scores, models, story_grammar
-from clearhead.model.scratch.source import NAMES, WEIGHTS, film_path, locate, weights_file
+from clearhead.model.scratch.source import NAMES, WEIGHTS, film_path, locate, network_of, weights_file
 from clearhead.model.scratch.tasks import marked_digit, resolver, stories
 from tests.uploads import png
 
@@ -77,7 +77,7 @@ def canvases():
 
 @pytest.fixture(scope="module")
 def model():
-    return models.load(*weights_file(MODEL))[0]
+    return network_of(MODEL)
 
 
 def record(canvas, edits=frozenset()):

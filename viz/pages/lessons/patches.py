@@ -87,9 +87,9 @@ def gaps(pixels: np.ndarray, side: int) -> np.ndarray:
 def _cut(page: PageContext, words: Section) -> None:
     """Draw the picture with patches of a chosen size, and the quantities that depend on it."""
     side = nearest(SIDES, page["side"])
-    pixels, model = digit_patches.canvases()[page["picture"]].pixels(), digit_patches.patch_network()
+    pixels = digit_patches.canvases()[page["picture"]].pixels()
     height, width = pixels.shape
-    counted = {each: digit_patches.numbers(height, width, each, model.config.d_model) for each in SIDES}
+    counted = {each: digit_patches.numbers(height, width, each) for each in SIDES}
     patches = counted[side]["tokens"] - 1
     words.tell(height=height, width=width, side=side, patches=patches, blocks=digit_patches.blocks(),
                **counted[side])

@@ -4,12 +4,24 @@ import numpy as np
 import streamlit as st
 
 from clearhead.model import sources
+from clearhead.model.ask import desk
+from clearhead.model.core import heads, pictures
 from clearhead.model.core.query import HeadId, Kind, head_label
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import MeanInterval
 from clearhead.model.core.view import View
 from clearhead.model.lessons import picture_answers
-from clearhead.model.lessons.picture_answers import MODEL, ROLES, SCENES, SIDES, PictureHeads, PictureHeadsQuery
+from clearhead.model.lessons.picture_answers import (
+    EDITED,
+    FIRST,
+    MODEL,
+    PICTURES,
+    ROLES,
+    SCENES,
+    SIDES,
+    PictureHeads,
+    PictureHeadsQuery,
+)
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, counted
 from clearhead.viz.components.from_record import image_of
@@ -40,18 +52,23 @@ def _measured(page: PageContext) -> PictureHeads:
     return found
 
 
-def _record(page: PageContext, words: Section, hide: str = "nothing") -> AttentionRecord:
+def _record(page: PageContext, hide: str = "nothing") -> AttentionRecord:
     """Return the record of the chosen question, with the patch of a digit hidden."""
-    asked = picture_answers.question(page["picture"], page["side"])
-    cells: list[int] = {"asked": [asked.cell], "found": [asked.found], "other": [asked.other]}.get(hide, [])
-    words.tell(question=asked.question, digit=asked.scene.labels[asked.cell], answer=asked.answer)
-    record: AttentionRecord = page.ask(picture_answers.query(page["picture"], asked, sources.revision(MODEL), cells))
+    asked, picture = picture_answers.question(*page["picture", "side"]), pictures.examples()[MODEL][page["picture"]]
+    cells = {"asked": [asked.cell], "found": [asked.found], "other": [asked.other], "nothing": []}[hide]
+    record: AttentionRecord = page.ask(sources.open_query(MODEL, asked.question, image=picture.sha256,
+                                                          edits=picture_answers.hide(cells)))
     return record
+
+
+def _last(record: AttentionRecord) -> int:
+    """Return the position of the question's last token."""
+    return len(record[Kind.CAUSAL].queries) - 1
 
 
 def _picture(record: AttentionRecord, head: HeadId, key: str) -> None:
     """Draw the row of the question's last token in one head over the picture."""
-    view = View(Kind.CAUSAL, *head, token=len(record[Kind.CAUSAL].queries) - 1, lens="picture")
+    view = View(Kind.CAUSAL, *head, token=_last(record), lens="picture")
     picture_view(image_of(record, view), height=HIGH, key=key, frozen=True)
 
 
@@ -68,13 +85,12 @@ def _hide(page: PageContext, words: Section) -> None:
     found = _measured(page)
     left, middle, right = split(1, 1, 1)
     with right:
-        changed = {role: each.value for role, each in found.hidden.items()}
-        hide = page["hide"] if words.lesson.predict("guess", **changed) else "nothing"
-    record = _record(page, words, hide)
-    plain, hidden = _chances(_record(page, words)), _chances(record)
-    words.tell(case=words["cases"][hide], said=plain.argmax(), p=plain.max(), other=hidden.argmax(),
-               p_other=hidden.max(), pictures=found.plain.texts, chance=found.roles["found"].chance,
-               **{f"changed_{role}": share for role, share in changed.items()})
+        hide = page["hide"] if words.lesson.predict("guess", **found.hidden) else "nothing"
+    record = _record(page, hide)
+    plain, hidden = _chances(_record(page)), _chances(record)
+    words.tell(question=record.query.text, case=words["cases"][hide], said=plain.argmax(), p=plain.max(),
+               other=hidden.argmax(), p_other=hidden.max(), pictures=EDITED, chance=found.chance,
+               **{f"changed_{role}": share for role, share in found.hidden.items()})
     with left:
         _picture(record, found.best("found"), "seeing-hide")
         with controls_row():
@@ -93,8 +109,8 @@ def _hide(page: PageContext, words: Section) -> None:
 @section
 def _tokens(page: PageContext, words: Section) -> None:
     """Draw how near each patch, as the decoder reads it, is to each word for a digit."""
-    scene = picture_answers.scenes()[page["picture"]]
-    near, record = picture_answers.nearness(picture_answers.trained(), scene), _record(page, words)
+    scene, record = picture_answers.scenes()[page["picture"]], _record(page)
+    near = picture_answers.nearness(scene)
     words.tell(patches=len(near), digits=len(scene.labels),
                right=sum(near[cell].argmax() == label for cell, label in scene.labels.items()))
     left, right = split(5, 7)
@@ -109,12 +125,12 @@ def _tokens(page: PageContext, words: Section) -> None:
 @section
 def _look(page: PageContext, words: Section) -> None:
     """Draw the row of the question's last token in the heads that look for the digit and for its neighbour."""
-    found, record = _measured(page), _record(page, words)
-    asked = picture_answers.question(page["picture"], page["side"])
-    weights = picture_answers.patch_weights(picture_answers.trained(), [asked])[0]
-    for column, role, cell in zip(split(1, 1), ROLES, (asked.cell, asked.found), strict=True):
+    found, record, asked = _measured(page), _record(page), picture_answers.question(*page["picture", "side"])
+    words.tell(question=asked.question, digit=asked.scene.labels[asked.cell], answer=asked.answer)
+    for column, role, cell in zip(split(), ROLES, (asked.cell, asked.found), strict=True):
         head = found.best(role)
-        words.tell(**{f"{role}_head": head_label(*head), f"{role}_weight": weights[found.heads.index(head), cell],
+        weight = heads.pair_weights(record[Kind.CAUSAL], _last(record), FIRST + cell)[head]
+        words.tell(**{f"{role}_head": head_label(*head), f"{role}_weight": weight,
                       f"{role}_mean": max(found.roles[role].weights)})
         with column:
             st.markdown(words("looks", head=head_label(*head), what=words["roles"][role]))
@@ -127,19 +143,18 @@ def _heads(page: PageContext, words: Section) -> None:
     """Draw where each head looks over held-out pictures, and what the model answers without it."""
     measured_line(PictureHeadsQuery(MODEL, sources.revision(MODEL)), "seeing", "seeing")
     found = _measured(page)
-    names, without = [head_label(*head) for head in found.heads], np.array([each.value for each in found.silenced])
-    words.tell(pictures=found.roles["asked"].fixed.texts, edited=found.plain.texts, plain=found.plain.value,
-               worst=names[without.argmin()], without=without.min())
+    names, without = [head_label(*head) for head in found.heads], np.array(found.silenced)
+    words.tell(pictures=PICTURES, edited=EDITED, plain=found.plain, worst=names[without.argmin()], chance=found.chance,
+               without=without.min())
     for role, each in found.roles.items():
-        words.tell(**{f"{role}_best": each.best.accuracy.value, f"{role}_chance": each.chance,
-                      f"{role}_fixed": each.fixed.value})
+        words.tell(**{f"{role}_best": each.best.accuracy.value, f"{role}_fixed": each.fixed.value})
     left, right = split()
     with left:
-        words.figure(bars, names, {words["roles"][role]: np.array([each.value for each in shares.heads])
-                                   for role, shares in found.roles.items()}, y_range=(0, 1), height=300)
+        words.figure(bars, names, {words["roles"][role]: np.array(each.heads) for role, each in found.roles.items()},
+                     y_range=(0, 1), height=300)
     with right:
         words.figure(bars, names, {words["silenced"]: without}, y_range=(0, 1), height=300, kind="silenced")
-    words.table([[words["roles"][role], _interval(each.best.accuracy), _interval(each.fixed), f"{each.chance:.1%}",
+    words.table([[words["roles"][role], _interval(each.best.accuracy), _interval(each.fixed), f"{found.chance:.1%}",
                   ", ".join(sorted({names[head] for head in each.best.chosen}))] for role, each in found.roles.items()])
     words.explain(PictureHeadsQuery.answer)
 
@@ -151,7 +166,7 @@ def _interval(found: MeanInterval) -> str:
 @section
 def _kinds(page: PageContext, words: Section) -> None:
     """Draw the accuracy of each kind of question, with and without the picture."""
-    found = picture_answers.accuracies()
+    found = picture_answers.accuracies(desk.scores(MODEL))
     words.table([[words["names"][kind], _interval(seen), f"{blind:.1%}"] for kind, (seen, blind) in found.items()])
     words.explain(picture_answers.accuracies, lowest=min(seen.value for seen, _ in found.values()),
                   highest=max(blind for _, blind in found.values()), pictures=found["where"][0].texts)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from clearhead.model.lessons import digit_patches
+from clearhead.model.scratch.source import network_of
 from tests.lesson_pages import shown
 
 
@@ -14,7 +15,7 @@ def test_sizes_and_positions_are_recounted(turned):
     assert found["cut"]["weights"] == found["cut"]["tokens"] ** 2
     assert found["shuffle"]["difference"] < 1e-4
     assert turned["moved"] or found["shuffle"]["p_first"] == pytest.approx(found["shuffle"]["p_second"])
-    table = digit_patches.patch_network().embedding.positions.table[1:].detach().double()
+    table = network_of(digit_patches.MODEL).embedding.positions.table[1:].detach().double()
     cosines = torch.nn.functional.cosine_similarity(table[:, None], table[None], dim=-1).numpy()
     places = [divmod(each, 5) for each in range(25)]
     apart = np.array([[abs(a - c) + abs(b - d) for c, d in places] for a, b in places])
