@@ -18,6 +18,10 @@ class TooMuch(BaseException):
     """The activations of a pass exceed a limit. A BaseException, so that no model's `except Exception` swallows it."""
 
 
+class Enough(BaseException):
+    """Raised to end a pass of which the rest is not wanted."""
+
+
 class Unfollowed(Exception):
     """A module does something unknown. The message is a clause that can follow "because"."""
 

@@ -476,7 +476,7 @@ def _sparse_mask(module: Any, query: "Tensor", key: "Tensor", mask: "Tensor | No
         return mask
     if mask is None:
         raise Unsupported("it chooses keys without a mask that says what they may be chosen from")
-    every = torch.ones(1, indices.shape[1], key.shape[2], dtype=torch.bool, device=indices.device)
+    every = torch.ones(*indices.shape[:2], key.shape[2], dtype=torch.bool, device=indices.device)
     left_out = every.scatter(-1, indices.long(), False)[:, None]
     return mask & ~left_out if mask.dtype == torch.bool else mask.masked_fill(left_out, torch.finfo(mask.dtype).min)
 

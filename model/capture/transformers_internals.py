@@ -5,6 +5,7 @@ All other imports use public names.
 """
 import copy
 import importlib
+import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -20,6 +21,11 @@ HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
                   ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"),
                   ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"),
                   ("MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES", "label"))
+
+
+# classes that mix the tokens of (text, token, d) in other ways than attention
+MIXER = re.compile("(Mixer|MambaLayer|DeltaAttention|DeltaNet|LightningAttention|RecurrentBlock|ShortConv|"
+                   "ShortConvolution)$")
 
 
 def fused_mask(*arguments: object, **options: object) -> "Tensor | None":
@@ -51,6 +57,12 @@ def fused_attention(*arguments: object, **options: object) -> "Tensor":
 def eager_attention(module: object) -> "Callable[..., tuple[Tensor, Tensor]] | None":
     """Return the eager attention function of a module's family, or None if it has none."""
     return getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
+
+
+def mixers(network: "nn.Module") -> "list[nn.Module]":
+    """Return the modules of a model of transformers that mix tokens in other ways than attention."""
+    return [each for each in network.modules()
+            if type(each).__module__.startswith("transformers.models.") and MIXER.search(type(each).__name__)]
 
 
 def difference_of(module: Any) -> "tuple[nn.Module, float] | None":

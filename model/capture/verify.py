@@ -4,21 +4,22 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from clearhead.model.capture import forward_pass, trace
-from clearhead.model.capture.calls import ModuleCall, block_name, watch_calls
+from clearhead.model.capture.calls import Enough, ModuleCall, block_name, watch_calls
 from clearhead.model.capture.forward_pass import Call, Unsupported
-from clearhead.model.capture.transformers_internals import mamba_beside, set_attention
+from clearhead.model.capture.transformers_internals import mamba_beside, mixers, set_attention
 from clearhead.model.core import heads
 from clearhead.model.core.attention import Causal, Dense, Full
 from clearhead.model.core.memory import Shape
 from clearhead.model.core.query import Edit, Kind, Patch, Silence, first_line, frozen, head_label, largest
 from clearhead.model.core.record import Layer, Reported, Verification
+from clearhead.model.core.torch_runs import for_this_thread
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -298,6 +299,102 @@ def _compare(layer: Layer, weights: np.ndarray, rounding: float) -> tuple[float,
         whole = 1 - layer.minus_factor if layer.sink is None else weights[:, rows].sum(-1)
         row_errors.append(float(np.abs(ours.sum(-1) - whole).max()))
     return largest(errors), largest(beyond), largest(row_errors)
+
+
+SHORT = 5         # tokens of the text whose rows are measured; one fewer on the target side
+BLIND = 1e-5      # share by which rounding may change a row, and this many times the rounding of 16 bits:
+COARSE = 4
+OWN = 0.25, 0.01  # least change with a row's own token, as a share of its largest: in the first layer, in all others
+APART = 0.02      # least distance, in tokens, between the middles of what two rows change with
+
+
+def misplaced(network: "PreTrainedModel", forward: Callable[..., object], tensors: "Mapping[str, Tensor]",
+              wiring: Wiring, part: str = "") -> str:
+    """Return a clause on the first row of queries, keys or values that does not stand for the token at its position, or
+    "" if all do. Models that mix neighbouring tokens before attention pass if each row changes with its own token.
+
+    forward(**tensors) runs the network; tensors: those of the probe, each (1, token). In one pass over copies of a
+    short text, another token differs in each copy. Attention and other mixers return what they return for the first
+    copy, with a change in the rows whose queries or inputs changed, so that they mix nothing.
+    """
+    import torch
+
+    chosen = torch.cat((torch.zeros(1, SHORT), torch.eye(SHORT))).to(network.device, torch.bool)
+    copies = {}
+    for name, each in tensors.items():
+        copies[name] = short = each[:, :SHORT - name.startswith("decoder")].repeat(SHORT + 1, 1)
+        if name.endswith("input_ids"):
+            copies[name] = torch.where(chosen[:, :short.shape[1]], short.roll(1, 1), short)
+    found: list[str] = []
+    seen: set[Kind] = set()
+
+    def read(slot: forward_pass.Slot, parts: "tuple[Tensor, ...]", output: "Tensor") -> "Tensor":
+        sides = [_changes(each.transpose(1, 2).flatten(2)) for each in parts]
+        for side, share in zip(("queries", "keys", "values"), sides, strict=True):
+            mixed = slot.kind is Kind.CROSS and side != "queries" and not wiring.has(Kind.SELF)   # by its encoder
+            said = _misplaced(share, OWN[slot.kind in seen], mixed)
+            found.extend([said.format(f"the {side} of {slot.module}")] if said else ())
+        seen.add(slot.kind)
+        if sum(session.counts.values()) == len(wiring.slots):
+            raise Enough
+        return _held(output, sides[0])
+
+    def mix(_module: "nn.Module", arguments: tuple, options: dict[str, Any], output: Any) -> Any:
+        made = output if isinstance(output, torch.Tensor) else output[0]
+        given = next((each for each in (*arguments, *options.values()) if isinstance(each, torch.Tensor)
+                      and each.is_floating_point() and each.shape[:-1] == made.shape[:-1]), None)
+        if given is None:
+            return None
+        made = _held(made, _changes(given))
+        return made if isinstance(output, torch.Tensor) else (made, *output[1:])
+
+    session = forward_pass.Session(forward_pass.names_of(network, part), wiring.slots, tap=read)
+    try:
+        with ExitStack() as hooks, suppress(Enough):
+            for each in mixers(network):
+                hooks.enter_context(each.register_forward_hook(for_this_thread(mix), with_kwargs=True))
+            forward_pass.run(session, lambda: forward(**copies))
+    except Exception as error:
+        return f"which token each row stands for could not be measured ({first_line(error, 200)})"
+    return found[0] if found else ""
+
+
+def _changes(rows: "Tensor") -> "Tensor":
+    """Return how much each row of (text, row, d) differs from that of the first text, as a share of its numbers' size,
+    (text, row); 0 where rounding explains it."""
+    import torch
+
+    size = rows[0].abs().amax(0).clamp_min(SMALLEST)
+    share = ((rows - rows[0]) / size).float().square().mean(-1).sqrt()
+    return share.masked_fill(share <= max(BLIND, COARSE * torch.finfo(rows.dtype).eps * (rows.element_size() < 4)), 0)
+
+
+def _held(output: "Tensor", changes: "Tensor") -> "Tensor":
+    """Return the output for the first text, (text, row, …), with other numbers in rows that changed, whose direction is
+    another, as norms undo a change in size."""
+    import torch
+
+    pattern = torch.linspace(0.5, 1.5, output.shape[-1], device=output.device).to(output.dtype)
+    moved = (changes > 0).view(*changes.shape, *[1] * (output.ndim - 2))
+    return torch.where(moved, output[:1] * pattern, output[:1])
+
+
+def _misplaced(changes: "Tensor", least: float, mixed: bool) -> str:
+    """Return a clause on a row that does not stand for its token, by its changes (text, row), or "". least: least
+    change with its own token, as a share of its largest; mixed: whether attention that is not seen mixes the tokens."""
+    import torch
+
+    share = changes[1:] / changes[1:].amax(0).clamp_min(SMALLEST)   # (token, row)
+    for row in (share.diagonal() < least).nonzero().flatten().tolist():
+        if share[:, row].any():
+            return f"row {row} of {{}} changes with token {int(share[:, row].argmax())} of the text, not with its own"
+        if least == OWN[0]:
+            return f"row {row} of {{}} changes with no token of the text"
+    tokens = torch.arange(len(share), device=share.device)[:, None]
+    rows = share.any(0).nonzero().flatten()
+    middles = ((tokens * share ** 2).sum(0) / (share ** 2).sum(0))[rows]   # of the tokens that each changes with
+    behind = (middles.diff() < APART).nonzero().flatten().tolist()
+    return f"row {int(rows[behind[0] + 1])} of {{}} does not follow the row before it" if behind and not mixed else ""
 
 
 def _stacked(calls: list[Call], layers: list[Layer],

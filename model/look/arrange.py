@@ -9,12 +9,6 @@ from clearhead.model.core.query import MOST_STREAMS, Kind, UserError, frozen, wi
 from clearhead.model.core.record import AttentionMap, Layer, Reported
 from clearhead.model.core.tokens import Tokens, tokens_of_texts
 
-
-def numbered(count: int) -> Tokens:
-    """Return tokens named by their positions."""
-    return tokens_of_texts([str(number) for number in range(count)])
-
-
 if TYPE_CHECKING:
     from clearhead.model.look.rows import Rows, Side
     from clearhead.model.look.torch_attention import Attention

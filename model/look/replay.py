@@ -4,7 +4,6 @@ queries changed: nothing mixes, but a module that routes, merges or sorts its to
 """
 import itertools
 import math
-import re
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from clearhead.model.capture.calls import Enough
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.look.inputs import tensors_in
 
@@ -29,9 +29,6 @@ SHAPING = frozenset({"view", "view_as", "reshape", "reshape_as", "transpose", "p
 MOVES = SHAPING | {"contiguous", "clone", "detach", "to", "int", "long", "cpu", "cuda", "__getitem__", "chunk", "split",
                    "split_with_sizes", "unbind", "select", "narrow", "cat", "concat", "stack", "repeat", "flip", "roll",
                    "gather", "index_select", "take_along_dim", "masked_select"}
-# classes of transformers that mix the tokens of (text, token, d) in other ways than attention
-MIXER = re.compile("(Mixer|MambaLayer|DeltaAttention|DeltaNet|LightningAttention|RecurrentBlock|ShortConv|"
-                   "ShortConvolution)$")
 QUANTISED = frozenset({"linear_dynamic", "linear_relu_dynamic"})   # with one scale for all rows, which couples them
 
 NUDGE, ROUGH = 2 ** -10, 2 ** -4   # changes in proportion to a row's largest number; in 16 bits
@@ -44,11 +41,6 @@ Site = tuple[str, int]   # attention: whether a call or a softmax, and its numbe
 
 class Lost(Exception):
     """Raised when a replay differs from the real pass in its calls."""
-
-
-class Enough(BaseException):
-    """Raised to end a pass in which only the first attention is wanted. A BaseException, so that no model's `except
-    Exception` swallows it."""
 
 
 def site_of(name: str, args: tuple, options: Mapping[str, Any], result: Any, counts: dict[str, int]) -> Site | None:
@@ -297,12 +289,6 @@ class Held(TorchFunctionMode):
         parts = iter(factors)
         made = func(*mapped(args, lambda _: next(parts)), **mapped(options, lambda _: next(parts)))
         return nudged(real.result, changed(made, real.result, None), share_of(real.result))
-
-
-def mixers(network: nn.Module) -> list[nn.Module]:
-    """Return the modules of a model of transformers that mix tokens in other ways than attention."""
-    return [each for each in network.modules()
-            if type(each).__module__.startswith("transformers.models.") and MIXER.search(type(each).__name__)]
 
 
 def noise_of(one: Real, other: Real) -> tuple[Tensor, ...]:

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from clearhead.model.capture.calls import Enough
+from clearhead.model.capture.transformers_internals import mixers
 from clearhead.model.core.query import UserError, first_line
 from clearhead.model.look.inputs import tensors_in
 from clearhead.model.look.replay import (
     GROUPS,
     Elements,
-    Enough,
     Held,
     Lost,
     Moved,
@@ -27,7 +28,6 @@ from clearhead.model.look.replay import (
     Site,
     is_ids,
     mapped,
-    mixers,
     noise_of,
 )
 
@@ -176,12 +176,14 @@ class Rows:
 Pass = Callable[[Callable[[], object]], object]
 
 
-def measure(network: nn.Module, args: tuple, options: dict[str, Any], run: Pass, first: bool = False) -> Rows:
+def measure(network: nn.Module, args: tuple, options: dict[str, Any], run: Pass, first: bool = False,
+            longest: float | None = None) -> Rows:
     """Measure what the rows of all attention in a call of the network depend on. run: calls a function so that the
-    network and its inputs stay as they were; first: whether to measure only the first attention, where passes end."""
+    network and its inputs stay as they were; first: whether to measure only the first attention, where passes end;
+    longest: seconds not to exceed."""
     rows = Rows()
     try:
-        _Measuring(network, args, options, run, rows, first).measure()
+        _Measuring(network, args, options, run, rows, first, longest or LONGEST).measure()
     except (Lost, UserError, RuntimeError, ValueError, TypeError, IndexError) as error:
         rows.sites, rows.reason = {}, first_line(error, 200).rstrip(".")
     return rows
@@ -195,6 +197,7 @@ class _Measuring:
     run: Pass
     rows: Rows
     first: bool
+    longest: float
 
     def measure(self) -> None:
         """Measure, with the smallest number of passes."""
@@ -216,7 +219,7 @@ class _Measuring:
             raise Lost("a replay of the pass attends in another way")
         plan = [(place, each) for place, tensor in enumerate(self.inputs) for each in self._elements(place, tensor)]
         count = sum(2 * _bits(each.count) + 2 for _, each in plan)
-        if count * took > LONGEST:
+        if count * took > self.longest:
             raise Lost(f"it would take {count} passes of {took:.2g} seconds")
         if count * took > LONG:
             print(f"look measures which position each row is, in {count} passes, {count * took:.0f} seconds.",
@@ -235,7 +238,7 @@ class _Measuring:
             else:   # it only takes part in decisions, such as which patches are left out
                 deciding.append(labels)
         self._join(found)
-        if (self.rows.passes + len(found) * GROUPS) * took <= LONGEST:
+        if (self.rows.passes + len(found) * GROUPS) * took <= self.longest:
             for (first, _, _), measured in zip(self.rows.elements, found, strict=True):
                 self._spread(first, *measured)
         for site, sides in self.rows.sites.items():

@@ -22,7 +22,7 @@ from clearhead.model.capture.transformers_internals import (
 from clearhead.model.core import memory
 from clearhead.model.core.query import Kind, NotFinite, Progress, UserError, first_line
 from clearhead.model.core.record import Card
-from clearhead.model.core.torch_runs import stop_between_layers
+from clearhead.model.core.torch_runs import seeded, stop_between_layers
 from clearhead.model.pretrained import accounting, files
 from clearhead.model.pretrained.adapters import Adapter
 from clearhead.model.pretrained.files import (
@@ -51,6 +51,7 @@ PROBE, PROBE_TARGET = 24, 13   # tokens; different lengths identify the two side
 SAME, ROUNDINGS = 1e-3, 16
 SEED = 2017   # seed of an untrained twin's weights
 ADAPTED = "the configuration of this adapter"
+LONGEST = 3.0    # seconds to measure the rows of a model that cannot be captured
 PERMUTED = frozenset({"xlnet"})  # decoders that attend to later tokens by design if no permutation is passed
 SHARED = 100        # maximum number of layers that may share weights
 COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # types whose stored and computed precision are the same
@@ -159,7 +160,8 @@ def build_model(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer",
     card = card_of(place, network, tokenizer, examined, dtype)
     names = forward_pass.names_of(network, part)
     return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, examined.reasons,
-                           names, plan_of(network, card, head, examined), pooling, examined.looks_ahead, lent)
+                           names, plan_of(network, card, head, examined), pooling, examined.looks_ahead,
+                           examined.numbered, lent)
 
 
 class Examined(NamedTuple):
@@ -168,6 +170,7 @@ class Examined(NamedTuple):
     # None if the model cannot be captured; it is then shown with its reported weights
     wiring: verify.Wiring | None
     looks_ahead: bool              # for reported weights: whether tokens attend to later ones
+    numbered: bool                 # for reported weights: whether rows and columns are not known to be the tokens
     reasons: tuple[str, ...]       # clauses on why attention is reported but not verified
     shapes: list[memory.Shape]     # one per attention layer
 
@@ -178,22 +181,45 @@ def examine(place: "ModelFiles", network: "Network", head: str, forward: "Probe"
     UserError if it can be neither."""
     wiring: verify.Wiring | None = None
     reasons: tuple[str, ...] = ()
-    looks_ahead = False
+    looks_ahead, moved = False, ""
+    alone = "input_ids" in forward.tensors and not any(each.is_floating_point() for each in forward.tensors.values())
     try:
         wiring = verify.wire(network, forward, lengths, part)
         reasons = wiring.reasons
+        if alone and not reasons:   # the places of patches are measured apart
+            moved = verify.misplaced(network, forward, forward.tensors, wiring)
     except Unsupported as error:
         reasons = (str(error),)
     except NotFinite as error:
         raise UserError(f"{place.title} was not opened because its weights produce NaN or infinity {error.where}; copy "
                         f"or download them again, or choose another model.") from error
     shapes = [] if wiring is None else list(wiring.shapes.values())
-    if reasons:
-        wiring, looks_ahead = None, _report(place, network, head, reasons, forward, lengths)
+    if reasons or moved:
+        wiring, looks_ahead = None, _report(place, network, head, (*reasons, *([moved] if moved else ())), forward,
+                                            lengths)
+        moved = moved or (_moved(network, forward) if alone else "")
+        reasons += (f"{moved}, so that its rows and columns are numbered",) if moved else ()
         shapes = _shapes_of(network)
     causal = not looks_ahead if wiring is None else wiring.has(Kind.CAUSAL)
     reasons += place.unapplied + accounting.follows_is_causal(network.config, causal)
-    return Examined(wiring, looks_ahead, tuple(dict.fromkeys(reasons)), shapes)
+    return Examined(wiring, looks_ahead, bool(moved), tuple(dict.fromkeys(reasons)), shapes)
+
+
+def _moved(network: "Network", forward: "Probe") -> str:
+    """Return a clause on a row of a network that cannot be captured and depends on one token, at another position; ""
+    if there is none, or if measuring takes too long."""
+    from clearhead.model.look import rows
+
+    short = {name: each[:, :verify.SHORT - name.startswith("decoder")] for name, each in forward.tensors.items()}
+    with forward.lent(), seeded(0):
+        found = rows.measure(network, (), short, lambda call: call(), longest=LONGEST)
+    for each in (each for sides in found.sites.values() for each in sides if each.shape[-1] in {
+            tensor.shape[1] for tensor in short.values()}):
+        for row, label in enumerate(rows.of_heads(each.flatten(0, -2)).tolist()):
+            own = [label - first for first, _, elements in found.elements if 0 <= label - first < elements.count]
+            if own not in ([], [row]):
+                return f"row {row} of its attention stands for token {own[0]}"
+    return ""
 
 
 class Probe:

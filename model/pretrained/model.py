@@ -27,7 +27,7 @@ from clearhead.model.core.query import (
     with_arrays,
 )
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Prediction, Verification
-from clearhead.model.core.tokens import SHOWN_SPACES, Tokens, spoken
+from clearhead.model.core.tokens import SHOWN_SPACES, Tokens, spoken, tokens_of_texts
 from clearhead.model.core.traces import Trace, rounding
 from clearhead.model.pretrained import files
 from clearhead.model.pretrained.accounting import MODULES
@@ -133,6 +133,7 @@ class PretrainedModel(NetworkModel):
 
     pooling: Pooling | None   # None unless the model's answer is a sentence vector
     looks_ahead: bool                 # for reported weights: whether tokens attend to later ones
+    numbered: bool                    # for reported weights: whether rows and columns are not known to be the tokens
     # gives what runs in a pass: the network, or a program's module around it
     lent: "Callable[[], AbstractContextManager[Network]]"
 
@@ -255,6 +256,10 @@ class PretrainedModel(NetworkModel):
         except Unsupported as error:
             raise UserError(f"{self.card.title} is not shown for this text: {error}; try another text or "
                             f"model.") from error
+        if self.numbered:
+            source, target = (tokens and tokens_of_texts([str(row) for row in range(len(tokens))])
+                              for tokens in (asked.source, asked.target))
+            asked = replace(asked, source=cast(Tokens, source), target=target)
         error_of_rows = largest(float(np.abs(layer.weights.sum(-1) - 1).max())
                                 for layers in members.values() for layer in layers)
         return maps_of(members, asked), Verification("reported", row_sum_error=error_of_rows,

@@ -100,7 +100,7 @@ def build_picture_model(place: "ModelFiles", network: "Network", processor: "Bas
     card = picture_card(card, network, len(tokens))
     names = names_of(network)
     return PictureModel(card, network, None, examined.wiring, "vector" if pooling else head, examined.reasons, names,
-                        plan_of(network, card, head, examined), pooling, True, lent, processor, comparison,
+                        plan_of(network, card, head, examined), pooling, True, False, lent, processor, comparison,
                         {size: tokens})
 
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from clearhead.model.capture.calls import Enough
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.core.memory import memory_free
 from clearhead.model.core.query import Box, Progress
 from clearhead.model.core.torch_runs import for_this_thread
 from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.replay import Elements, Enough, Held, Lost, Recorder, changed
+from clearhead.model.look.replay import Elements, Held, Lost, Recorder, changed
 from clearhead.model.pretrained.build import language_part
 
 if TYPE_CHECKING:
