@@ -92,9 +92,11 @@ class Record:
     @property
     def boxes(self) -> tuple[Box | None, ...]:
         """For each token of `tokens` its rectangle in the picture, left, top, right and bottom as fractions of the
-        picture's width and height, or None if it has no place in it. For a vision–language model, the picture is the
-        one that was given; for other models, what they made of it, cropped and resized."""
-        return self.data.maps[0].queries.boxes or (None,) * len(self.ids)
+        picture's width and height, or None if it has no place in it. If only cross-attention reads the picture, these
+        are of `keys("cross")`. For a vision–language model, the picture is the one that was given; for other models,
+        what they made of it, cropped and resized."""
+        first = self.data.maps[0].queries
+        return next((each.keys.boxes for each in self.data.maps if each.keys.boxes), (None,) * len(first))
 
     @property
     def tokens(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from clearhead.model.capture.transformers_internals import (
     every_fused_mask,
     fused_attention,
     fused_mask,
+    gate_behind,
 )
 from clearhead.model.core.attention import (
     Bias,
@@ -444,6 +445,8 @@ def measuring(session: Session, network: "nn.Module", gated: Iterable[str],
                 for_this_thread(functools.partial(keep, name))))
         yield
     for call in session.calls:
+        if (gate := gate_behind(network, call.module)) is not None:
+            call.gate = np.full(call.query.shape[:2], abs(float(gate)), np.float32)
         if call.module in beside:
             path, *factors = beside[call.module]
             own, other = factors[0] * lengths[call.module], factors[1] * lengths[path]

@@ -175,9 +175,7 @@ class NetworkModel:
                 layer = record[patch.kind].captured(patch.layer, "no head can be patched")
                 taken[patch] = tensor_of(layer.output(patch.head))
                 if lengths is not None:
-                    of_source = patch.kind is Kind.SELF or not (self.wiring and self.wiring.has(Kind.SELF))
-                    looking = lengths[0] if of_source else lengths[1] or 0
-                    check_lengths(other, len(taken[patch]), looking)
+                    check_lengths(other, len(taken[patch]), verify.ends(*lengths)[patch.kind][0] or lengths[0])
         return taken
 
     def threads(self, asked: ModelInput) -> AbstractContextManager[None]:

@@ -150,7 +150,7 @@ def _traced(model: "NetworkModel", wiring: "Wiring", query: Query, report: Progr
                 record = model.record(query, report)
             else:
                 asked = model.tokens(query)
-                model.run(asked, query.edits, report, position=len(asked.source) - 1)
+                model.run(asked, query.edits, report, position=len(asked.continued) - 1)
         arrays = {id(array): array for call in calls.values() for array in (call.input, call.output)}
         return replace(_assemble(record, model, wiring, names, calls, rows),
                        nbytes=sum(array.nbytes for array in arrays.values()))
@@ -168,7 +168,8 @@ def _assemble(record: AttentionRecord, model: "NetworkModel", wiring: "Wiring", 
         slots.setdefault(names[slot.module], []).append(slot)
         if slot.occurrence:
             raise Unfollowed("its layers share one module")
-    blocks = tuple(_block(record, name, members, calls, rows) for name, members in slots.items())
+    blocks = tuple(_block(record, name, slots[name], calls, rows)
+                   for name in sorted(slots, key=lambda name: calls[name].order))
     kinds = [kind for kind in (Kind.SELF, Kind.CAUSAL) if any(block.kind is kind for block in blocks)]
     lasts = [[block for block in blocks if block.kind is kind][-1] for kind in kinds]
     within = tuple(f"{name}." for name in slots)

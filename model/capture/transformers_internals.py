@@ -86,6 +86,12 @@ def mamba_beside(network: "nn.Module") -> dict[str, tuple[str, float, float]]:
             and hasattr(block, "self_attn")}
 
 
+def gate_behind(network: "nn.Module", attention: str) -> "Tensor | None":
+    """Return the factor that the layer of a module of attention multiplies its output with, or None (Mllama)."""
+    gate = getattr(network.get_submodule(attention.rpartition(".")[0]), "cross_attn_attn_gate", None)
+    return None if gate is None else gate.detach().tanh()
+
+
 def make_eager(network: "PreTrainedModel") -> None:
     """Switch the whole network to eager attention with eager masks. Families that ignore the registry also ignore
     transformers' own switch and would keep masks made for the fused kernel; BLOOM would then attend to later tokens."""
@@ -183,6 +189,20 @@ def processor_class(name: str) -> "type[ProcessorMixin]":
         finally:
             del sys.modules[theirs]
     return type(name, (getattr(module, name),), {"check_argument_for_proper_class": lambda *_: None})
+
+
+def mended(processor: Any) -> Any:
+    """Return a processor of texts and pictures, that of Fuyu with Pillow for pictures as one that runs: it gives
+    tensors to its own function that cuts arrays into patches (in transformers 5.23)."""
+    import torch
+
+    pictures: Any = copy.copy(getattr(processor, "image_processor", None))
+    if type(pictures).__name__ != "FuyuImageProcessorPil":
+        return processor
+    made, cut = copy.copy(processor), pictures.patchify_image
+    made.image_processor = pictures
+    pictures.patchify_image = lambda image, patch_size: torch.from_numpy(cut(image.numpy(), patch_size))
+    return made
 
 
 def processor_class_of(model_type: str) -> str | None:

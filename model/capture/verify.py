@@ -215,31 +215,31 @@ def layer_number(module: str) -> int | None:
 
 # what the names of a layer's modules say about it, checked in this order: Mamba layers contain convolutions, too
 MIXERS = {"mamba": "mamba", "linear attention": "delta|lightning|linear_?att", "recurrence": "rg_?lru|recurrent",
-          "convolution": "conv", "feed-forward": "mlp|moe|feed_?forward|ffn"}
+          "convolution": "conv", "cross-attention": "cross_att", "self-attention": "self_att",
+         "feed-forward": "mlp|moe|feed_?forward|ffn"}
 
 
 def _mixer(block: "nn.Module") -> str:
-    """Return what a layer without softmax attention is, by the names and classes of its modules."""
+    """Return what a layer without softmax attention of a kind is, by the names and classes of its modules."""
     names = " ".join(f"{name} {type(module).__name__}" for name, module in block.named_modules()).lower()
     return next((kind for kind, said in MIXERS.items() if re.search(said, names)), "other")
 
 
 def _others(network: "PreTrainedModel",
             slots: Collection[forward_pass.Slot]) -> dict[Kind, tuple[tuple[int, str], ...]]:
-    """Return the layers without softmax attention in each stack, (number, kind)."""
+    """Return the layers without softmax attention of a kind in its stack, (number, what it is)."""
     from torch import nn
 
-    stacks: dict[str, list[forward_pass.Slot]] = {}
+    stacks: dict[tuple[str, Kind], list[forward_pass.Slot]] = {}
     for slot in slots:
         if layer_number(slot.module) is not None:
-            stacks.setdefault(block_name(slot.module).rpartition(".")[0], []).append(slot)
+            stacks.setdefault((block_name(slot.module).rpartition(".")[0], slot.kind), []).append(slot)
     found = {}
-    for stack, members in stacks.items():
+    for (stack, kind), members in stacks.items():
         numbers, blocks = [slot.index for slot in members], network.get_submodule(stack)
         own = numbers == sorted(numbers) and all(slot.index == layer_number(slot.module) for slot in members)
         if isinstance(blocks, nn.ModuleList) and own:
-            found[members[0].kind] = tuple((index, _mixer(block)) for index, block in enumerate(blocks)
-                                           if index not in numbers)
+            found[kind] = tuple((index, _mixer(block)) for index, block in enumerate(blocks) if index not in numbers)
     return found
 
 

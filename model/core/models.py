@@ -37,12 +37,17 @@ class ModelInput:
     """A query as the network's input."""
 
     source: Tokens                      # tokens of the text, pair or picture
-    target: Tokens | None               # the other side of an encoder–decoder
+    target: Tokens | None               # the other side of an encoder–decoder, or a text that attends to a picture
     tensors: "dict[str, Tensor]"        # arguments of the network's forward: (1, token), or a picture
     omitted: Omission | None            # None if the whole text was read
     notes: tuple[str, ...]              # sentences on differences between the typed and the tokenized text
     picture: np.ndarray | None = None   # uint8 (height, width, 3), the input of a vision model
     written: str | None = None          # the part that the model generated
+
+    @property
+    def continued(self) -> Tokens:
+        """The tokens that a decoder continues."""
+        return self.target or self.source
 
     @property
     def lengths(self) -> tuple[int, int | None]:

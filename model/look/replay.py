@@ -211,7 +211,8 @@ class Held(TorchFunctionMode):
         assert self.chosen is not None
         chosen = self.chosen[numbers.clamp(min=0)] & (numbers >= 0)
         assert self.real is not None
-        coarse = max(share_of(each) for real in self.real.sites.values() for each in real.sides)   # under autocast
+        sides = [each for real in self.real.sites.values() for each in real.sides]
+        coarse = max(map(share_of, sides), default=0.0)   # under autocast
         return nudged(tensor, chosen.expand(tensor.shape), self.share or max(coarse, share_of(tensor)))
 
     def input(self, tensor: Tensor) -> Tensor:

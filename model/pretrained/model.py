@@ -154,13 +154,14 @@ class PretrainedModel(NetworkModel):
             raise UserError(f"{self.card.title} does not continue a text or a given target; leave the continuation "
                             f"out, or choose a decoder such as SmolLM2.")
         asked = self.read(query, report)
-        memory.refuse_what_does_not_fit(self.plan, len(asked.source), self.card.title)
+        ids, most = query.continuation, max(length or 0 for length in asked.lengths)
+        memory.refuse_what_does_not_fit(self.plan, most, self.card.title)
         if self.network.config.is_encoder_decoder:
             with self.lent():
                 asked = with_target(self.network, self.tokenizer, query, asked, self.card.max_tokens, report)
+            ids = cast(Tokens, asked.target).ids if query.target is None else ()
             memory.refuse_what_does_not_fit(self.plan, max(length or 0 for length in asked.lengths), self.card.title)
         self.check_edits(query.edits, asked.lengths)
-        ids = query.continuation if asked.target is None else asked.target.ids if query.target is None else ()
         written = target_tokenizer(self.network, self.tokenizer).decode([*ids], skip_special_tokens=True)
         return replace(asked, written=written or None)
 
@@ -187,7 +188,7 @@ class PretrainedModel(NetworkModel):
         """Return the ids of transformers' own greedy generation, without edits. Raises UserError if the text leaves no
         position free."""
         asked = self.read(query, report)
-        known = 1 if self.network.config.is_encoder_decoder else len(asked.source)
+        known = 1 if self.network.config.is_encoder_decoder else len(asked.continued)
         if known >= self.card.max_tokens:
             raise UserError(f"The text fills all {known:,} positions of {self.card.title}; shorten it.")
         with self.lent(), self.threads(asked):
@@ -270,7 +271,7 @@ class PretrainedModel(NetworkModel):
         pass, and these positions."""
         logits = output.logits[row]
         if self.task == "next":
-            return logits[-1:], [len(asked.source) - 1]
+            return logits[-1:], [len(asked.continued) - 1]
         if self.task == "mask":
             positions = [i for i, number in enumerate(asked.source.ids) if number == self.tokenizer.mask_token_id]
             return logits[positions], positions

@@ -271,7 +271,7 @@ class ScratchModel(NetworkModel):
 
     def positions(self, asked: ModelInput) -> list[int]:
         """Return the positions at which the model answers: all of the target, or of the source if there is none."""
-        return list(range(len(asked.target or asked.source)))
+        return list(range(len(asked.continued)))
 
     def answered(self, asked: ModelInput, output: Tensor, row: int = 0) -> tuple[Tensor, list[int]]:
         """Return the logits at the answer positions, and these positions."""

@@ -176,6 +176,7 @@ class Writes:
     bias: float                 # biases of all projections, norms and the unembedding
     others: float               # layers without softmax attention, with the embedding if they come first
     kind: Kind                  # of the attention of `heads`
+    counts: dict[tuple[Kind, int], int]   # heads by kind and layer; beyond them, the arrays hold 0
 
     def __repr__(self) -> str:
         most = self.frame().iloc[0]
@@ -199,7 +200,8 @@ class Writes:
         """Return one row per head with map (the kind of its attention), layer, head and value, sorted by absolute value
         in descending order."""
         rows = [(str(kind), self.layers[layer], head, value) for kind, grid in ((self.kind, self.heads),
-                (Kind.CROSS, self.cross)) for (layer, head), value in np.ndenumerate(grid)]
+                (Kind.CROSS, self.cross)) for (layer, head), value in np.ndenumerate(grid)
+                if head < self.counts.get((kind, self.layers[layer]), 0)]
         return ranked_frame(dict(zip(("map", "layer", "head", "value"), zip(*rows, strict=True), strict=True)), "value")
 
 
@@ -239,16 +241,18 @@ def _writes(tokens: tuple[str, ...], difference: float, record: AttentionRecord,
             values: dict[str, float]) -> Writes:
     """Sort the writers' contributions by the fields of `Writes`."""
     kind = trace.blocks[-1].kind
-    heads, cross = (
-        np.array([[values.pop(prefix + head_label(layer.index, head)) for head in range(layer.heads)]
-                  for layer in record[each].layers]) if each in record.kinds else np.zeros((0, 0))
-        for each, prefix in ((kind, ""), (Kind.CROSS, "cross ")))
     layers = tuple(block.index for block in trace.blocks if block.kind is kind)
+    counts = {(each.kind, layer.index): layer.heads for each in record.maps for layer in each.layers
+              if each.kind in (kind, Kind.CROSS)}
+    most = max(counts.values())
+    heads, cross = (np.array([[values.pop(prefix + head_label(layer, head), 0.0) for head in range(most)]
+                              for layer in layers]) if each in record.kinds else np.zeros((0, 0))
+                    for each, prefix in ((kind, ""), (Kind.CROSS, "cross ")))
     feed_forward = np.array([values.pop(f"mlp {layer}", 0.0) for layer in layers])
     bias = values.pop(BIAS, 0.0)
     others = float(sum(values.pop(name) for name in [*values] if name.startswith((AFTER, BEFORE))))
     return Writes(tokens, difference, float(sum(values.values())), layers, heads, cross, feed_forward, float(bias),
-                  others, kind)
+                  others, kind, counts)
 
 
 @frozen

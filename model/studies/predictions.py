@@ -104,7 +104,7 @@ class LikelihoodQuery:
         if not (opened.task == "next" or (opened.ours and asked.target is not None)):
             raise UserError(f"{title} does not predict the next token of a text; choose a decoder such as SmolLM2, or "
                             f"the translator.")
-        tokens = asked.target or asked.source
+        tokens = asked.continued
         if len(tokens) < 2:
             raise UserError("A single token has no context to be predicted from; type another word.")
         ids, texts = tokens.ids[1:], tokens.texts[1:]
@@ -151,7 +151,7 @@ def log_probability(opened: OpenModel, query: Query, span: Span) -> float:
         raise UserError(f"{title} does not predict words, so there is no probability to compare; choose a next-word or "
                         f"a masked-word model.")
     asked = opened.tokens(query)
-    tokens = list(asked.source.over(span))
+    tokens = list(asked.continued.over(span))
     before = 0 if opened.task == "mask" else 1
     if not tokens or tokens[0] < before:
         raise UserError(f"{title} has no context to predict {query.text[slice(*span)]!r} from; put words before it, or "
@@ -162,7 +162,7 @@ def log_probability(opened: OpenModel, query: Query, span: Span) -> float:
         asked = replace(asked, tensors={**asked.tensors, "input_ids": masked})
     logits = opened.run(asked, query.edits, every=True).outputs()[0, [token - before for token in tokens]]
     check_finite("in its answer", logits.max(-1).values.numpy())
-    wanted = torch.tensor([asked.source.ids[token] for token in tokens])
+    wanted = torch.tensor([asked.continued.ids[token] for token in tokens])
     return float(logits.log_softmax(-1)[torch.arange(len(tokens)), wanted].mean())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 import transformers
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from clearhead.model.capture.transformers_internals import processor_class
@@ -38,14 +38,17 @@ EXTRA = ["<pad>", "<s>", "</s>", "<unk>", "<image>", "<video>", "<|image_pad|>",
          *(f"TILE_{number}" for number in range(1, 5)), "TILE_GLOBAL"]
 
 
-def tokenizer(**names: str) -> PreTrainedTokenizerFast:
-    """Return a tokenizer of bytes with the marks of all these models. names: its own names of some, as attributes."""
+def tokenizer(spaced: str = "", **names: str) -> PreTrainedTokenizerFast:
+    """Return a tokenizer of bytes with the marks of all these models. spaced: the mark before several of which it puts
+    a space, as SentencePiece does before all; names: its own names of some, as attributes."""
     signs = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {piece: number for number, piece in enumerate((*EXTRA[:4], *signs))}
     made = Tokenizer(models.BPE(vocabulary, [], unk_token="<unk>"))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
-    made.add_special_tokens([AddedToken(each, special=True) for each in EXTRA])
+    if spaced:
+        made.normalizer = normalizers.Replace(Regex("^{0}(?={0})".format(re.escape(spaced))), f" {spaced}")
+    made.add_special_tokens([AddedToken(each, special=True, normalized=bool(spaced)) for each in EXTRA])
     return PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="</s>",
                                    unk_token="<unk>", extra_special_tokens=names)
 
@@ -246,8 +249,8 @@ TYPES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], str, dict[str, 
                     "DeepseekVLImageProcessorPil", {**SQUARE, "min_size": 4}, "DeepseekVLProcessor",
                     {"num_image_tokens": 16}, {"image_token": "<image_placeholder>"}),
     "fuyu": ("FuyuForCausalLM",
-             {"text_config": {"model_type": "persimmon", **TEXT, "qk_layernorm": False}, "hidden_size": 32,
-              "patch_size": 8, "vocab_size": 360, "image_token_id": "|SPEAKER|"},
+             {"text_config": {"model_type": "persimmon", **{name: size for name, size in TEXT.items() if name not in (
+                 "num_key_value_heads", "head_dim")}}, "patch_size": 8, "image_token_id": "|SPEAKER|"},
              "FuyuImageProcessorPil", {"size": {"height": 32, "width": 48}, "patch_size": {"height": 8, "width": 8}},
              "FuyuProcessor", {}, {}),
     "chameleon": ("ChameleonForConditionalGeneration",
@@ -276,7 +279,7 @@ def _ids(settings: Any, known: dict[str, int]) -> Any:
 def made(name: str, seed: int = 3, **pictures: Any) -> tuple[Any, Any]:
     """Return a small model of a type and its processor. pictures: other settings of its image processor."""
     kind, settings, of_pictures, options, reader, more, names = TYPES[name]
-    words = tokenizer(**names)
+    words = tokenizer("|SPEAKER|" * (name == "fuyu"), **names)   # its processor drops the space
     kind = getattr(transformers, kind)
     torch.manual_seed(seed)
     network = kind(kind.config_class(**_ids(settings, words.get_vocab()))).eval()

@@ -94,7 +94,8 @@ def complete_view(state: State, record: AttentionRecord) -> View:
     lacks are dropped."""
     view, chosen = state.view, state.user_set
     example = None if record.picture is not None or state.continuation else example_for(state.text, state.text_b)
-    kind = view.kind if "kind" in chosen and view.kind in record.kinds else record.kinds[0]
+    own = next((each.kind for each in record.maps if each.keys.of_picture and each.kind.base is not Kind.SELF), None)
+    kind = view.kind if "kind" in chosen and view.kind in record.kinds else own or record.kinds[0]
     attention_map = record[kind]
     pair = view.pair if "pair" in chosen else _example_pair(example, state, attention_map)
     if pair is not None and not (pair[0] < len(attention_map.queries) and pair[1] < len(attention_map.keys)):

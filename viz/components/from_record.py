@@ -88,10 +88,14 @@ def image_of(record: AttentionRecord, view: View, label: str = "") -> Image:
     notes.append(PAPER("parts", list=", ".join(f"{part} {format_share(share, 0)}" for part, share in parts.items())))
     if view.hide_sinks and sinks:
         notes.append(PAPER("sinks_left_out", list=", ".join(patches.texts[sink] for sink in sinks)))
-    texts = [*patches.texts]
-    texts[view.token] = row_name(record, attention_map, view.token)
-    return replace(shown, patches=replace(patches, texts=tuple(texts)), outlined=() if view.hide_sinks else sinks,
-                   chosen=view.pair and view.pair[1], parts=parts, notes=tuple(notes))
+    texts, boxes, numbers, row = [*patches.texts], patches.boxes, values.numbers, view.token
+    if attention_map.kind.base is Kind.CROSS:   # whose rows are of no key
+        boxes, numbers = (np.concatenate([each, np.full_like(each[:1], np.nan)]) for each in (boxes, numbers))
+        row = len(texts)
+    texts[row:row + 1] = [row_name(record, attention_map, view.token)]
+    return Image(replace(patches, texts=tuple(texts), boxes=boxes), replace(values, numbers=numbers), row,
+                 hidden=shown.hidden, outlined=() if view.hide_sinks else sinks, chosen=view.pair and view.pair[1],
+                 parts=parts, notes=tuple(notes))
 
 
 def row_name(record: AttentionRecord, attention_map: AttentionMap, token: int) -> str:

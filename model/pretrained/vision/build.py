@@ -9,7 +9,7 @@ import numpy as np
 
 from clearhead.model.capture.forward_pass import Unsupported, names_of
 from clearhead.model.capture.signature import settings_in
-from clearhead.model.capture.transformers_internals import ATTENTION, drawn_anew
+from clearhead.model.capture.transformers_internals import ATTENTION, drawn_anew, mended
 from clearhead.model.core.query import Progress, UserError, first_line
 from clearhead.model.core.record import Card
 from clearhead.model.core.torch_runs import seeded, stop_between_layers
@@ -176,7 +176,7 @@ def build_prompted(place: "ModelFiles", network: "Network", tokenizer: "Tokenize
 def _build_seeing(place: "ModelFiles", network: "Network", processor: "ProcessorMixin", head: str, dtype: str,
                   lent: Lent) -> PromptModel:
     with _refused(place), lent():
-        reader = Reader(network, processor).marked()
+        reader = Reader(network, mended(processor)).marked()
         probe, lengths = prompt_probe(reader, lent)
     whole = build_model(place, network, processor.tokenizer, head, dtype, lent, (probe, lengths),
                         language_part(network))
@@ -211,7 +211,8 @@ def prompt_probe(reader: Reader, lent: Lent) -> tuple[Probe, tuple[int, int | No
     if reader.network.config.is_encoder_decoder:
         target, ids = PROBE_TARGET, torch.arange(PROBE_TARGET) % tensors["input_ids"].max()
         tensors["decoder_input_ids"] = ids[None].to(tensors["input_ids"])
-    return Probe(lent, tensors), (tensors["input_ids"].shape[1], target)
+    count = tensors["input_ids"].shape[1]
+    return Probe(lent, tensors), (reader.states, count) if reader.states else (count, target)
 
 
 def untrained_twin(model: PretrainedModel | TwoTowers, place: "ModelFiles") -> PretrainedModel | TwoTowers:

@@ -51,12 +51,20 @@ class Measured(NamedTuple):
 
 def embeddings(network: "Network", forward: Callable[[], object], count: int) -> "Tensor":
     """Return the embeddings of `count` tokens, (1, token, d), that the network hands to its language model in a pass,
-    which ends there. Raises Unsupported if it does not."""
+    which ends there; or else what the layers of this read beside their own states, (1, another number of rows, d).
+    Raises Unsupported if there is neither."""
     import torch
 
-    def read(_module: object, _arguments: tuple, options: dict[str, Any]) -> None:
+    def read(_module: object, arguments: tuple, options: dict[str, Any]) -> None:
         given = options.get("inputs_embeds")
-        if given is not None and tuple(given.shape[:2]) == (1, count):
+        if given is None:
+            states = [each for each in tensors_in((*arguments, *options.values()))
+                      if each.ndim == 3 and each.is_floating_point()]
+            others = [each for each in states if each.shape[0] * each.shape[1] != count]
+            given = others[0].flatten(0, 1)[None] if len(others) == 1 < len(states) else None
+        elif tuple(given.shape[:2]) != (1, count):
+            given = None
+        if given is not None:
             found.append(given.detach().clone())
             raise Enough
 
@@ -67,7 +75,7 @@ def embeddings(network: "Network", forward: Callable[[], object], count: int) ->
                 hooks.enter_context(module.register_forward_pre_hook(for_this_thread(read), with_kwargs=True))
         forward()
     if not found:
-        raise Unsupported("it does not hand its picture to a language model as embeddings of tokens")
+        raise Unsupported("it does not hand its picture to a language model as embeddings of tokens or as states")
     return found[0]
 
 
@@ -177,12 +185,14 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
 
     def held(mode: "Held | AbstractContextManager[None]", given: "Tensor") -> "Tensor":
         with mode:
-            return embeddings(network, lambda: forward(tensors | {name: given}), len(ids))
+            return embeddings(network, lambda: forward(tensors | {name: given}), tensors["input_ids"].shape[1])
 
     real, start = _Tower([pixels]), time.perf_counter()
     whole = held(real, pixels)
     took = time.perf_counter() - start
     real.finish()
+    crossed = whole.shape[1] != len(ids)
+    ids = [*range(whole.shape[1])] if crossed else ids
     noise = (held(nullcontext(), pixels) - whole).abs()
     if pixels.ndim < 4 or pixels.shape[-3] != 3:   # a list of patches
         patches = patches_of(np.expand_dims(places, -4), (1, pixels.shape[-1]))
@@ -216,7 +226,7 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
             told[(inside & chosen).any(1) != moved(chosen)] = 0
     except Lost as error:
         raise Unsupported(str(error)) from error
-    image = frozenset(ids[token] for token in np.flatnonzero(found[0].any(0)))
+    image = frozenset(ids if crossed else [ids[token] for token in np.flatnonzero(found[0].any(0))])
     placed = tuple(each for each, number in zip(_placed(patches, told), ids, strict=True) if number in image)
     lost = f"{placed.count(None)} of the {len(placed)} image tokens have no place in the picture."
     none = "No image token has a place in the picture."

@@ -1,5 +1,6 @@
 """Vision–language models, which read a text with a picture in it: one record over the picture, the text and what they
 write, of their language model's attention."""
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from clearhead.model.pretrained.tokens import (
     readable,
 )
 from clearhead.model.pretrained.vision.picture_model import FILES, open_processor
-from clearhead.model.pretrained.vision.places import Measured, measure
+from clearhead.model.pretrained.vision.places import Measured, embeddings, measure
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,6 +59,7 @@ class Reader(NamedTuple):
     network: "Network"
     processor: Any           # from transformers
     mark: str = ""           # what stands for the picture in front of a text; "" if the processor puts it there
+    states: int = 0          # what cross-attention reads of a picture; 0 where image tokens are part of the text
 
     def tensors(self, pixels: np.ndarray, text: str) -> "dict[str, Tensor]":
         """Return the network's arguments for a picture, uint8 (height, width, 3), and a text, which the picture's mark
@@ -72,18 +74,20 @@ class Reader(NamedTuple):
         return {name: to(each) for name, each in made.items() if isinstance(each, torch.Tensor) and name != "labels"}
 
     def marked(self) -> "Reader":
-        """Return this reader with its mark, with which the network runs. Raises Unsupported if there is none."""
-        import torch
-
+        """Return this reader with its mark, with which the network runs, and its number of states. Raises Unsupported
+        if there is no such mark."""
         mark, failed = getattr(self.processor, "image_token", None) or "", None
         for reader in (self._replace(mark=str(getattr(mark, "content", mark))), self):
             try:
-                with torch.no_grad():
-                    self.network(**reader.probe())
+                tensors = reader.probe()
+                count = tensors["input_ids"].shape[1]
+                rows = embeddings(self.network, functools.partial(self.network, **tensors), count).shape[1]
+            except Unsupported:   # it ran, but reads the picture in another way
+                return reader
             except Exception as error:   # whatever a network raises for a picture that its text has no place for
                 failed = failed or error
             else:
-                return reader
+                return reader._replace(states=rows * (rows != count))
         raise Unsupported(f"it does not run on a picture from its own processor: "
                           f"{first_line(failed or Exception(), 200)}") from failed
 
@@ -150,10 +154,11 @@ class PromptModel(PretrainedModel):
             tensors = self._of_ids(tensors, ids)
         found = self._places(pixels, report)
         typed = "" if query.ids else prompt.rpartition(mark)[2] if mark else prompt
-        source = _placed(self._tokens(ids, more, typed), found, len(ids))
+        text, states = self._tokens(ids, more, typed), self.reader.states
+        source = _placed(_states(states), found, states) if states else _placed(text, found, len(ids))
         where = UNPLACED if any(found.places) and not source.boxes else found.note
         notes = tuple(filter(None, (where, AS_PROMPT if query.ids and self.follows else "")))
-        return ModelInput(source, None, self.extended(tensors, more), None, notes, pixels)
+        return ModelInput(source, text if states else None, self.extended(tensors, more), None, notes, pixels)
 
     def _of_ids(self, tensors: "dict[str, Tensor]", ids: tuple[int, ...]) -> "dict[str, Tensor]":
         """Return a picture's arguments with these ids in place of its text's. Raises UserError if they have no place
@@ -201,7 +206,8 @@ class PromptModel(PretrainedModel):
                 self.measured[size] = Measured(note=f"Where the image tokens of {self.card.title} lie in the picture "
                                                     f"is not measured: {error}.")
         found, image = self.measured[size], getattr(self.network.config, "image_token_id", None)
-        return found if found.ids or image is None else found._replace(ids=frozenset((image,)))
+        known = range(self.reader.states) if self.reader.states else () if image is None else (image,)
+        return found if found.ids else found._replace(ids=frozenset(known))
 
 
 def _with_ids(tensors: "dict[str, Tensor]", ids: Sequence[int], places: list[int]) -> "dict[str, Tensor]":
@@ -212,6 +218,12 @@ def _with_ids(tensors: "dict[str, Tensor]", ids: Sequence[int], places: list[int
     known = tensors["input_ids"]
     made = {name: each[:, places] if each.shape[:2] == known.shape else each for name, each in tensors.items()}
     return made | {"input_ids": torch.tensor([[*ids]], device=known.device)}
+
+
+def _states(count: int) -> Tokens:
+    """Return what cross-attention reads of a picture, as tokens without a place."""
+    return Tokens(tuple(f"{PATCH} {number}" for number in range(count)), tuple(range(count)), (True,) * count,
+                  ((0, 0),) * count, (-1,) * count, (-1,) * count, (False,) * count)
 
 
 def _placed(tokens: Tokens, found: Measured, prompt: int) -> Tokens:

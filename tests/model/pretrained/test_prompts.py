@@ -10,19 +10,23 @@ from PIL import Image
 from transformers.utils import logging
 
 import clearhead
-from clearhead.model.core.query import Box, UserError
+from clearhead.model.core.query import Box, Kind, UserError
+from clearhead.model.core.view import View
 from clearhead.model.pretrained.vision import places
+from clearhead.model.studies.attribution import AttributionQuery
+from clearhead.record import ask
+from clearhead.viz.components.from_record import image_of
 from tests.model.tiny_prompted import TYPES, made, save
 
 HIGH, WIDE = 48, 80
 PICTURE = np.random.default_rng(0).integers(0, 256, (HIGH, WIDE, 3), np.uint8)
 TEXT = "What is in the cat?"
-QUICK = ("llava_next", "qwen2_5_vl")
+QUICK = ("llava_next", "qwen2_5_vl", "mllama")
 # how many image tokens lie in the picture
 PLACED = {"llava": 16, "vipllava": 16, "llava_next": 48, "llava_onevision": 48, "qwen2_vl": 15, "qwen2_5_vl": 15,
           "qwen3_vl": 15, "gemma3": 4, "paligemma": 16, "internvl": 12, "idefics3": 20, "smolvlm": 20, "pixtral": 40,
           "mistral3": 12, "aya_vision": 12, "got_ocr2": 12, "janus": 16, "cohere2_vision": 12, "glm4v": 8, "ovis2": 20,
-          "deepseek_vl": 16}
+          "deepseek_vl": 16, "mllama": 40, "fuyu": 24}
 # each token is a mix of the whole picture: resamplers, vocabularies of pictures, and wide convolutions
 NOWHERE = ("florence2", "blip2", "instructblip", "kosmos2", "aria", "idefics2", "chameleon")
 SWEPT = [pytest.param(name, marks=() if name in QUICK else pytest.mark.rest) for name in (*PLACED, *NOWHERE)]
@@ -46,7 +50,7 @@ def opened(name):
 def embeddings(model, picture):
     """Return what the language model reads of a picture, with all attention of the network on: (token, d)."""
     part = getattr(model.opened, "picture", model.opened)
-    tensors = part.reader.tensors(picture, part.reader.mark + TEXT)
+    tensors = part.reader.tensors(picture, TEXT)
     with torch.no_grad():
         return places.embeddings(part.network, lambda: part.network(**tensors), tensors["input_ids"].shape[1])[0]
 
@@ -75,8 +79,8 @@ def test_picture_text_and_answer_are_one_verified_record(name):
     asked, written = model(TEXT, image=Image.fromarray(PICTURE)), model.generate(
         TEXT, image=Image.fromarray(PICTURE), tokens=3)
     assert asked.verified and written.verified, written.verification
-    side = asked.data.maps[0].queries
-    assert len(asked.tokens) == len(asked.boxes) == len(asked.ids) 
+    side, keys = asked.data.maps[0].queries, asked.keys(asked.maps[-1])
+    assert len(asked.tokens) == len(asked.ids) and len(asked.boxes) == len(keys)
     typed = [place for place, segment in enumerate(side.segments) if segment == 0]
     assert [side.spans[place] for place in typed] == [(place, place + 1) for place in range(len(TEXT))]
     if not network.config.is_encoder_decoder:
@@ -84,11 +88,11 @@ def test_picture_text_and_answer_are_one_verified_record(name):
         assert written.tokens[:len(asked.tokens)] == asked.tokens
     boxes = [box for box in asked.boxes if box is not None]
     assert len(boxes) == PLACED.get(name, 0)
-    named = [text for text in asked.tokens if text.startswith("▦")]
+    named = [text for text in keys if text.startswith("▦")]
     assert len(named) >= len(boxes) and (len({*named}) == len(named) or name == "got_ocr2")   # its patches overlap
-    assert all(text.startswith("▦") for text, box in zip(asked.tokens, asked.boxes, strict=True) if box)
+    assert all(text.startswith("▦") for text, box in zip(keys, asked.boxes, strict=True) if box)
     said = " ".join(asked.data.notes)
-    assert bool(said) == (name in (*NOWHERE, *NEWLINES, "got_ocr2"))
+    assert bool(said) == (name in (*NOWHERE, *NEWLINES, "got_ocr2", "mllama"))
 
 
 @pytest.mark.parametrize("name", [each for each in SWEPT if each.values[0] in PLACED and each.values[0] != "got_ocr2"])
@@ -210,6 +214,28 @@ def test_edits_read_the_same_tokens_again():
         model(ids=written.ids[5:], image=Image.fromarray(PICTURE))
 
 
+def test_gated_cross_attention_reads_the_picture():
+    model, network, _ = opened("mllama")
+    asked = {"image": Image.fromarray(PICTURE), "map": "cross"}
+    written = model.generate(TEXT, image=asked["image"], tokens=3)
+    assert written.maps == ("causal", "cross") and written.weights(1, 2, map="cross").shape == (len(written.tokens), 68)
+    gate = abs(float(network.model.language_model.layers[1].cross_attn_attn_gate.tanh()))
+    assert written.gate(1, 2, map="cross") == pytest.approx(gate)
+    assert [(each.index, each.kind, each.heads) for each in written.layers if each.map == "cross"] == [
+        (0, "self-attention", 0), (1, "attention", 4), (2, "self-attention", 0)]
+    silenced = model(ids=written.ids, silence=[(1, 2)], **asked)
+    assert silenced.verified and not silenced.output(1, 2, map="cross").any()
+    other = model(ids=written.ids, image=Image.fromarray(255 - PICTURE))
+    assert model(ids=written.ids, patch=[((1, 2), other)], **asked).verified
+    parts = written.writes(written.ids[-1], position=-2)
+    assert parts.total == pytest.approx(parts.difference, abs=1e-4)
+    assert {(row.map, row.layer) for row in parts.frame().itertuples()} == {("causal", 0), ("cross", 1), ("causal", 2)}
+    drawn = image_of(written.data, View(Kind.CROSS, 1, 2, token=5))
+    assert drawn.focus == 68 and drawn.patches.texts[:68] == written.keys("cross")
+    with pytest.raises(UserError, match="not explained by removing tokens"):
+        ask(AttributionQuery(written.data.query))
+
+
 def test_a_picture_is_measured_once(monkeypatch):
     model, *_ = opened("llava")
     model(TEXT, image=Image.fromarray(PICTURE))
@@ -225,27 +251,21 @@ def test_too_long_a_measurement_is_not_made(monkeypatch):
 
 
 def test_every_type_has_its_expectation():
-    assert {*PLACED, *NOWHERE} == {*TYPES} - {"mllama", "fuyu"} and len(TYPES) >= 25
+    assert {*PLACED, *NOWHERE} == {*TYPES} and len(TYPES) >= 25
 
 
 def test_messages_with_a_picture_need_no_reading_of_texts_alone():
     asked = {"chat": [{"role": "user", "content": TEXT}], "image": Image.fromarray(PICTURE)}
-    for name in ("paligemma", "mllama"):
-        network, processor = made(name)
-        processor.chat_template = processor.tokenizer.chat_template = "{{ messages[0].content[1].text }}"
-        model = clearhead.open(network, processor)
-        if name == "paligemma":
-            assert model(**asked).verified
-        else:
-            with pytest.raises(UserError, match="is shown with text only"):
-                model(**asked)
+    network, processor = made("paligemma")
+    processor.chat_template = processor.tokenizer.chat_template = "{{ messages[0].content[1].text }}"
+    assert clearhead.open(network, processor)(**asked).verified
 
 
 @pytest.mark.rest
-@pytest.mark.parametrize(("name", "why"), [("mllama", "cross_attn attends from"), ("fuyu", "from its own processor")])
-def test_pictures_that_cannot_be_shown_leave_the_text(name, why):
-    model, *_ = opened(name)
-    alone = model(TEXT)
-    assert alone.verification.status == "reported" and why in " ".join(alone.verification.reasons)
-    with pytest.raises(UserError, match=f"text only: .*{why}"):
+def test_pictures_that_cannot_be_shown_leave_the_text():
+    network, processor = made("llava")
+    processor.patch_size = 4   # it counts four times as many patches as the network makes
+    model = clearhead.open(network, processor)
+    assert "its pictures are not read" in " ".join(model(TEXT).verification.reasons)
+    with pytest.raises(UserError, match="text only: .*from its own processor"):
         model(TEXT, image=Image.fromarray(PICTURE))
