@@ -127,10 +127,6 @@ function begin(address, parent) {
     if (now === sent) return;   // the page reran without changing the figure
     [sent, waits] = [now, true];
     delete root.dataset.drawn;
-    if (seen === undefined) {
-      const { top, bottom } = root.getBoundingClientRect();
-      seen = bottom > 0 && top < innerHeight;   // the observer reports it a frame later
-    }
     soon();
   }
 

@@ -36,17 +36,6 @@ history.replaceState = (state, title, address) => {
   if (!PASSING.test(address)) write(replaceState, state, title, address);
 };
 
-// On a phone, the menu is a drawer over the page, and Streamlit leaves it open after a tap.
-addEventListener("click", (/** @type {MouseEvent & {target: Element}} */ { target }) => {
-  if (innerWidth < 768 && target.closest("#stSidebar a")) {
-    setTimeout(() => {
-      /** @type {HTMLElement} */
-      const menu = document.querySelector('[aria-controls="stSidebar"][aria-expanded="true"]');
-      menu?.click();
-    });
-  }
-});
-
 // clean: the URL that replaces a typed one, if nothing was written yet.
 export const entries = ({ data: [clean] }) => {
   if (clean && !written) write(replaceState, {}, "", location.pathname + clean.replace(/^\?$/, ""));

@@ -170,11 +170,8 @@ function begin(parent) {
 
 // For print, scale the page down from its width on screen (page.css).
 addEventListener("beforeprint", () => {
-  const main = document.querySelector("[data-testid=stMainBlockContainer]");
-  if (!main) return;
-  const { width, paddingLeft, paddingRight } = getComputedStyle(main);
-  const inside = parseFloat(width) - parseFloat(paddingLeft) - parseFloat(paddingRight);
-  document.documentElement.style.setProperty("--screen", `${Math.ceil(inside)}`);
+  const head = document.querySelector(".st-key-page-head");
+  if (head) document.documentElement.style.setProperty("--screen", `${Math.ceil(head.getBoundingClientRect().width)}`);
 });
 
 /** @type {(call: import("./lifecycle.js").Call) => () => void} */
