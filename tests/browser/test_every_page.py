@@ -191,7 +191,7 @@ def drawn(seen: Watch) -> list[str]:
 def drawn_twice(seen: Watch) -> list[str]:
     """Return the charts whose margins were too small for their axes' names, so that plotly drew them twice."""
     expect(seen.main.locator(PICTURE).first).to_be_visible(timeout=PATIENCE)
-    return seen.rest().page.evaluate("""() => [...document.querySelectorAll('.clearhead-chart.js-plotly-plot')]
+    return seen.rest().page.evaluate("""() => [...document.querySelectorAll('.clearhead-chart .js-plotly-plot')]
         .filter((chart) => chart._fullLayout._redrawFromAutoMarginCount !== undefined)
         .map((chart) => chart.closest('[class*=st-key-chart-]').className)""")
 

@@ -75,10 +75,10 @@ def a_figure_is_saved(seen: Watch, tmp_path) -> None:
 
 def a_chart_is_updated_and_fills_the_screen(seen: Watch) -> None:
     chart = seen.main.locator(".st-key-chart-softmax-curves .clearhead-chart[data-drawn]")
-    before = chart.evaluate("chart => (chart.dataset.same = 1, JSON.stringify(chart.data[0].y))")
+    before = chart.evaluate("chart => (chart.dataset.same = 1, JSON.stringify(chart.firstChild.data[0].y))")
     seen.main.get_by_role("button", name=strings("lessons/softmax")["spread"]["presets"]["tie"]).click()
     seen.page.wait_for_function(
-        "before => JSON.stringify(document.querySelector('.clearhead-chart[data-same]').data[0].y) !== before",
+        "before => JSON.stringify(document.querySelector('[data-same] .plot').data[0].y) !== before",
                                 arg=before, timeout=PATIENCE)
     low = chart.bounding_box()["height"]
     for full in (True, False):

@@ -18,7 +18,9 @@ FITTED = 600            # ms: a screen is fitted again once its charts have sett
 # what an audience could not read: text under 14 pixels (sliders, hints, thinned labels, exponents apart), prose under a
 # 40th of its height; what is not on the screen; charts, but for matrices, that together are narrower than half of it
 UNREAD = """() => {
-    const zoom = (at) => at ? getComputedStyle(at).zoom * zoom(at.parentElement ?? at.getRootNode().host) : 1;
+    const scale = (at) => at.matches(".plot") ? new DOMMatrix(getComputedStyle(at).transform).a : 1;
+    const own = (at) => getComputedStyle(at).zoom * scale(at);
+    const zoom = (at) => at ? own(at) * zoom(at.parentElement ?? at.getRootNode().host) : 1;
     const size = (at) => parseFloat(getComputedStyle(at).fontSize) * zoom(at);
     const main = document.querySelector("[data-testid=stMain]"), roots = [main], found = [];
     const apart = ".slider, .colorbar, .hint, .unseen, .clearhead-line, .heatmap-label, .mtight, .katex-mathml";

@@ -196,13 +196,13 @@ def _drawn(value: object, text: bool = False) -> Any:
     return plain(value) if text and isinstance(value, str) else value
 
 
-def _sent(value: object, name: str = "") -> Any:
+def _sent(value: object) -> Any:
     if isinstance(value, dict):
-        return {each: _sent(part, each) for each, part in value.items()}
+        return {name: _sent(part) for name, part in value.items()}
     if isinstance(value, list):
         return [_sent(each) for each in value]
     if isinstance(value, np.ndarray):
-        return value.tolist() if name in ("size", "width") else _packed(value)   # larger.js reads no typed arrays
+        return _packed(value)
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -71,6 +71,7 @@ def _those(texts: Sequence[Sequence[str]], mask: np.ndarray) -> list[list[str]]:
 WRITTEN = 12     # up to this many cells per side, numbers are written
 RULER = 80       # width in pixels of the colour bar with its numbers
 NAMED = 24       # up to this many cells per side, tooltips show names and positions
+STRUCK = 40      # up to this many cells per side, negative cells are struck through
 
 
 @frozen
@@ -101,8 +102,10 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str | int] | None = N
     largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0)
     limit = 1.0 if style.kind == "weights" else style.bound or float(largest) or 1.0
     lowest, stops = (-limit, signed_scale(theme)) if style.kind == "signed" else (0, weight_scale(theme))
-    named = max(numbers.shape) <= NAMED
-    add_cells(figure, numbers, _written(numbers, style.digits), span=(lowest, limit), stops=stops,
+    named, written = max(numbers.shape) <= NAMED, _written(numbers, style.digits)
+    if style.kind == "signed" and not written and max(numbers.shape) <= STRUCK:
+        _strike(figure, theme, numbers / limit)
+    add_cells(figure, numbers, written, span=(lowest, limit), stops=stops,
               customdata=_cell_names(rows, columns) if named else None, name=title or "matrix", showscale=style.ruler,
               hovertemplate=("%{customdata}" if named else "%{y} → %{x}") + "<br>%{z:.4g}<extra></extra>",
               colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
@@ -115,6 +118,15 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str | int] | None = N
                         scaleanchor="x" if style.square else None, dtick=1 if len(rows) <= WRITTEN else None)
     fit_x_labels(figure, columns, angle)
     return figure
+
+
+def _strike(figure: FigureSpec, theme: str, shares: np.ndarray) -> None:
+    """Strike through negative cells, so that they can be told apart without colour. shares: of the bound (row, column).
+    """
+    for cells, ink in (((shares <= -colours.STRUCK) & (shares >= -0.5), colours.INK), (shares < -0.5, colours.PAPER)):
+        path = "".join(f"M{x - 0.25},{y + 0.25}L{x + 0.25},{y - 0.25}" for y, x in np.argwhere(cells))
+        if path:
+            figure.add_shape(type="path", path=path, line={"color": ink[theme], "width": 1}, opacity=0.5)
 
 
 def _written(numbers: np.ndarray, digits: int) -> list[list[str]] | None:

@@ -44,6 +44,8 @@ QUIET = "#5b6472"       # text beside a figure
 HAIRLINE = "#c9ced6"    # frames and rules
 UNKNOWN = "#ffd54a"     # background of a token missing from the vocabulary
 FORBIDDEN = {"light": "#f1f2f4", "dark": "#1b2029"}   # masked cells
+# share of the bound from which negative cells are struck through, so that signs can be distinguished without colour
+STRUCK = 0.08
 LOG_FLOOR = 1e-4        # lower end of the log scale; smaller weights have the background's colour
 # colours sent to every component; line: a single head's lines; allowed: painted cells of a mask
 COMPONENT = {"ramp": RAMP, "ink": INK, "paper": PAPER, "accent": ACCENT, "heads": SERIES, "signed": SIGNED,

@@ -46,6 +46,14 @@ GROUPS = [[("deleted", np.array([9.0, -2.0, 1.0, np.nan]))],
           [("rollout", np.array([0.5, 0.001, 0.25, 0.125])), ("none", np.zeros(4))]]
 
 
+def test_negative_cells_are_struck_through():
+    numbers = np.zeros((14, 14))
+    numbers[2, 5], numbers[3, 1], numbers[4, 4], numbers[6, 6] = -0.1, -1, -0.01, 1
+    weak, strong = matrix("light", numbers, style=CellStyle("signed")).to_plotly_json()["layout"]["shapes"]
+    assert (weak["path"], strong["path"]) == ("M4.75,2.25L5.25,1.75", "M0.75,3.25L1.25,2.75")
+    assert "shapes" not in matrix("light", np.abs(numbers)).to_plotly_json()["layout"]
+
+
 def test_row_is_coloured_by_its_own_largest():
     figure = plotly_of(importance("light", GROUPS, TOKENS, APART, title="token", apart_title="apart"))
     trace, over = figure.data

@@ -1,8 +1,7 @@
 // A plotly chart that is updated in place, with its tools. Streamlit's own chart is removed and rebuilt at several
 // times the cost, and separate buttons would be redrawn whenever the page reruns. If the page's style enlarges its
-// content, the chart opts out and enlarges its text instead, because plotly would misplace the pointer. While presenting
-// (--present) it takes a share of the window.
-import { larger } from "../js/larger.js";
+// content, the chart is enlarged by a transform instead, because plotly would misplace the pointer in CSS zoom. While
+// presenting (--present) it takes a share of the window.
 import { mountOnce, styles } from "../js/lifecycle.js";
 import { button, div, heightFor, node, zoomOf } from "../js/shared.js";
 
@@ -27,8 +26,9 @@ const loaded = (address) => (plotly ??= new Promise((resolve, reject) => {
 }));
 
 function begin(address, parent) {
-  /** @type {HTMLElement & {on?: (event: string, act: (event: *) => void) => void}} plotly adds `on` */
   const root = div(parent, "clearhead-chart");
+  /** @type {HTMLElement & {on?: (event: string, act: (event: *) => void) => void}} plotly adds `on` */
+  const plot = div(root, "plot");
   let data, tell, sent, config, times = 1, width, height, waits, seen, later, ended, listens, saves;
 
   const looked = (name) => parseFloat(getComputedStyle(root).getPropertyValue(name)) || 0;
@@ -65,10 +65,9 @@ function begin(address, parent) {
   }
 
   // Place the legend just above the rows of labels, at any plot height; plotly only supports a share of that height.
-  function raised(layout) {
+  function raised() {
     const { height: own, margin: { t, b }, legend } = data.layout, now = height / times - t - b;
-    if (!(legend?.y > 1) || now < 1) return layout;
-    return { ...layout, legend: { ...layout.legend, y: 1 + (legend.y - 1) * (own - t - b) / now } };
+    return legend?.y > 1 && now >= 1 ? { ...legend, y: 1 + (legend.y - 1) * (own - t - b) / now } : legend;
   }
 
   // Return the same object every time, because plotly rebuilds the chart for a new one.
@@ -96,12 +95,13 @@ function begin(address, parent) {
     enlarge();
     [width, height] = [root.clientWidth, filled()];
     root.style.background = data.layout.paper_bgcolor;
-    const layout = { ...raised(larger(data.layout, times)), width, height };
-    await lib.react(root, larger(data.data, times), layout, configured()).catch((error) => {
+    plot.style.transform = times === 1 ? "" : `scale(${times})`;
+    const layout = { ...data.layout, legend: raised(), width: width / times, height: height / times };
+    await lib.react(plot, data.data, layout, configured()).catch((error) => {
       if (!ended) throw error;   // plotly's last steps fail if the chart was removed while being drawn
     });
     if (ended) return;
-    if (data.picks && !listens) for (const event of ["plotly_click", "plotly_selected"]) root.on(event, pick);
+    if (data.picks && !listens) for (const event of ["plotly_click", "plotly_selected"]) plot.on(event, pick);
     listens ||= data.picks;
     root.dataset.drawn = "";
   }
@@ -119,7 +119,7 @@ function begin(address, parent) {
     if (saves) saves.ariaExpanded = data.saving;
     if (data.image && data.image.id !== downloaded) {
       downloaded = data.image.id;
-      loaded(address).then((lib) => lib.downloadImage(root, data.image));
+      loaded(address).then((lib) => lib.downloadImage(plot, data.image));
     }
     enlarge();
     [root.role, root.ariaLabel] = data.alt ? ["figure", data.alt] : [null, null];
@@ -135,7 +135,7 @@ function begin(address, parent) {
     sizes.disconnect();
     views.disconnect();
     clearTimeout(later);
-    globalThis.Plotly?.purge(root);
+    globalThis.Plotly?.purge(plot);
   }
   return { update, end };
 }

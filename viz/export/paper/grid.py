@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.model.core.query import HeadId
-from clearhead.viz.export.paper.page import STRUCK, WORDS, Paper, PicturePlan, roomiest, weight_name
+from clearhead.viz.export.paper.page import WORDS, Paper, PicturePlan, roomiest, weight_name
 from clearhead.viz.export.paper.sheet import Sheet, readable
 from clearhead.viz.style import glow, theme
 from clearhead.viz.style.format import head_label, true_minus, weight_ticks
@@ -124,7 +124,7 @@ def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float]
     ramp = theme.ramp(steps=511, stops=theme.SIGNED["light"] if values.signed else None)
     colour = ramp[round(510 * ((share + 1) / 2 if values.signed else max(share, 0)))]
     sheet.box(*corner, *side, fill="#{:02x}{:02x}{:02x}".format(*colour))
-    if values.signed and share <= -STRUCK:
+    if values.signed and share <= -theme.STRUCK:
         sheet.strike(np.array([[*corner, corner[0] + side[0], corner[1] + side[1]]]),
                      (theme.PAPER if share < -0.5 else theme.INK)["light"], 1)
 

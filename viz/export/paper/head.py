@@ -8,7 +8,7 @@ import numpy as np
 from clearhead.model.core.query import UserError, frozen
 from clearhead.model.core.view import AxisItem, DisplayedHead, View
 from clearhead.viz.export.paper import sheet as letters
-from clearhead.viz.export.paper.page import STRUCK, WORDS, Paper, PicturePlan, line_style, weight_name
+from clearhead.viz.export.paper.page import WORDS, Paper, PicturePlan, line_style, weight_name
 from clearhead.viz.export.paper.sheet import Dashes, Sheet
 from clearhead.viz.style import theme
 from clearhead.viz.style.format import head_label, signed_ticks, weight_ticks
@@ -213,7 +213,7 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
                     np.array([theme.rgb(theme.PAPER["light"]), theme.rgb(theme.FORBIDDEN["light"])]))
         for sign, ramp in ramps.items():
             sheet.cells(corner, (wide, high), np.maximum(sign * steps, 0)[None], ramp)
-    down, across = np.nonzero(steps <= -255 * STRUCK)
+    down, across = np.nonzero(steps <= -255 * theme.STRUCK)
     if len(down) and min(wide, high) >= 4:   # strokes mark negative numbers in greyscale print
         boxes = np.stack([x + across * wide, y + down * high, x + (across + 1) * wide, y + (down + 1) * high], -1)
         dark = steps[down, across] < -128

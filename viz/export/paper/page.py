@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WORDS = strings("export")
-# share of the bound from which negative cells are struck through, so that signs can be distinguished without colour
-STRUCK = 0.08
 BARE, WIDE = 190, 1600   # points: smallest width of a picture; largest width of a row of pictures
 NARROW = 300     # points: smallest width of a page, so that a caption has a few words per line
 BAR = (120, 7)   # width and height of the colour bar in points

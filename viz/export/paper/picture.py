@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.viz.export.paper.page import STRUCK, WORDS, Paper, PicturePlan
+from clearhead.viz.export.paper.page import WORDS, Paper, PicturePlan
 from clearhead.viz.export.paper.sheet import Sheet, readable
 from clearhead.viz.style import glow, theme
 from clearhead.viz.style.text import strings
@@ -32,7 +32,7 @@ def plan_of(shown: "Image", paper: Paper) -> PicturePlan:
         sheet.image(x, y, width, height, drawn, least=1)
         inside = np.isfinite(placed[:, 0])
         covered = inside & np.isin(np.arange(len(placed)), hidden)
-        sheet.strike(here[inside & ~covered & (shares <= -STRUCK)], "#ffffff", 1)
+        sheet.strike(here[inside & ~covered & (shares <= -theme.STRUCK)], "#ffffff", 1)
         for box in here[covered]:
             _frame(sheet, box, theme.INK["light"], theme.INK["light"])
         sheet.strike(here[covered], "#ffffff", 1, crossed=True)
