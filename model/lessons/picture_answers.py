@@ -29,7 +29,7 @@ from clearhead.model.scratch.questions import (
     Scene,
     draw_scene,
 )
-from clearhead.model.scratch.source import network_of
+from clearhead.model.scratch.source import locate, network_of
 
 if TYPE_CHECKING:
     from clearhead.model.scratch.transformer import Transformer
@@ -61,6 +61,12 @@ def scenes() -> tuple[Scene, ...]:
 def question(number: int, side: str) -> Asked:
     """Return the question about a neighbour on this side in one of the shipped pictures."""
     return Asked(scenes()[number], side, *next(iter(scenes()[number].neighbours(side).items())))
+
+
+def query(number: int, side: str, hidden: Iterable[int] = ()) -> Query:
+    """Return the query of this question, with the patches of some cells hidden."""
+    return Query(MODEL, locate(MODEL).revision, question(number, side).question, edits=hide(hidden),
+                 image=pictures.examples()[MODEL][number].sha256)
 
 
 def hide(cells: Iterable[int]) -> frozenset[Edit]:

@@ -13,7 +13,7 @@ The page:
     @section                                            # the heading and lead of the section [curves]
     def _curves(page, words):                           # draws everything that its controls change
         words.slider("t")                               # labelled words["t"]
-        words.tell(t=..., top=...)                      # the facts that fill the section's texts
+        words.tell(top=..., found=...)                  # facts that fill the section's texts, as do the controls
         words.figure(lines, ...)                        # described by words["alt"], axes words["axes"]
         words.explain(softmax_rows, lines)              # what to notice, and the source of these functions
 
@@ -272,14 +272,19 @@ def section(draw: Callable[..., Drawn]) -> Callable[..., Drawn]:
 
 
 class Section(Texts):
-    """A section's texts, and the facts that fill them. The text with a control's name is its widget's label, and
-    NAME_help its help. A figure is described by the text `alt`, or else by its axes, which `axes` names; a section's
-    other figures have a kind, and the texts alt_KIND and axes_KIND."""
+    """A section's texts, and the facts that fill them: the values of the page's controls, and what `tell` adds. The
+    text with a control's name is its widget's label, and NAME_help its help. A figure is described by the text `alt`,
+    or else by its axes, which `axes` names; a section's other figures have a kind, and the texts alt_KIND and
+    axes_KIND."""
 
     def __init__(self, lesson: Lesson, name: str) -> None:
         super().__init__(lesson.prose[name])
-        self.lesson, self.page, self.name, self.facts = lesson, lesson.page, name, dict[str, Any]()
+        self.lesson, self.page, self.name, self.facts = lesson, lesson.page, name, lesson.page.controls
         self.arrays: dict[str, np.ndarray] = {}   # the matrices drawn, by the key of their figure
+
+    def __call__(self, name: str, /, **fields: object) -> str:
+        """Return a text with the section's facts and these filled in."""
+        return super().__call__(name, **self.facts | fields)
 
     def _declared(self, control: str) -> Any:
         """Return the declaration of a control."""
@@ -348,7 +353,7 @@ class Section(Texts):
                 button_setting(self.page, self["presets"][name], f"{control}-{name}", **{control: value})
 
     def tell(self, **facts: object) -> None:
-        """Add facts, which the section's alternative texts and explanation may name."""
+        """Add facts, which the section's texts may name: {found.mean:.2f} is a field of the fact `found`."""
         self.facts |= facts
 
     def hidden(self, control: str = "guess") -> bool:
@@ -372,11 +377,9 @@ class Section(Texts):
         alt = re.sub(r"\\(.)", r"\1", alt.format(**self.facts))   # facts may be escaped for Markdown
         figure(draw, *given, key=key, alt=alt, **options)
 
-    def table(self, rows: Iterable[Iterable[str]], head: str = "table_head", /, *, numbers: bool = True,
-              **facts: object) -> None:
-        """Draw a table under the header self[head]. numbers: whether all columns but the first are right-aligned.
-        facts: fill the header."""
-        drawn = markdown_table(self(head, **facts) if facts else self[head], rows)
+    def table(self, rows: Iterable[Iterable[str]], head: str = "table_head", *, numbers: bool = True) -> None:
+        """Draw a table under the header self(head). numbers: whether all columns but the first are right-aligned."""
+        drawn = markdown_table(self(head), rows)
         st.markdown(drawn if numbers else drawn.replace("---:", "---"))
 
     def explain(self, *shown: Callable, notices_in: DeltaGenerator | None = None, **facts: object) -> None:

@@ -101,7 +101,7 @@ def _parts(page: PageContext, lesson: Lesson, words: Section, trace: Trace, reco
     left, right = split(2, 3)
     with left:
         drawn = [DiagramBox(one.name, one.kind, names[one.name], _shape(one.output)) for one in boxes]
-        block_diagram(drawn, box.name, alt=words("alt_diagram", **words.facts), key="block_diagram",
+        block_diagram(drawn, box.name, alt=words("alt_diagram"), key="block_diagram",
                       on_open=lambda name: page.set(box=name))
     with right:
         if box.output is None:
@@ -115,7 +115,7 @@ def _leaves(words: Section, output: np.ndarray, tokens: Tokens) -> None:
     rows = [token_name(tokens, place) for place in range(min(ROWS, len(output)))]
     style = CellStyle("signed", bound=float(np.quantile(np.abs(output), 0.998)) or 1.0, square=False)
     words.figure(matrix, output[:ROWS], rows, style=style,
-                 height=max(220, 110 + 15 * len(rows)), title=words("leaves", **words.facts))
+                 height=max(220, 110 + 15 * len(rows)), title=words("leaves"))
 
 
 def _tensors(box: block.BlockPart, this_block: Block, words: Section) -> list[tuple[str, np.ndarray]]:
@@ -162,18 +162,16 @@ def _norm(page: PageContext, words: Section, this_block: Block, tokens: Tokens) 
     word, d = words.slider("word", range(len(norm.input)), say=lambda place: (
         tokens.texts[place] if place < len(tokens) else str(place))), len(norm.gain)
     steps, other = both_norms(norm, word)
-    kind, instead = (words["kinds"][each] for each in (("layer", "rms") if norm.kind == "layer"
-                                                       else ("rms", "layer")))
-    words.tell(token=token_name(tokens, word), kind=kind, other=instead, mean=steps.mean, variance=steps.variance,
-               scale=norm.scales[word], d=d, count=len(norm.input), unbiased=(d / (d - 1)) ** 0.5,
-               epsilon=norm.epsilon, error=np.abs(steps.output - norm.output[word]).max(),
+    words.tell(token=token_name(tokens, word), kind=words["kinds"][norm.kind], steps=steps, norm=norm,
+               other=words["kinds"]["rms" if norm.kind == "layer" else "layer"], scale=norm.scales[word], d=d,
+               count=len(norm.input), unbiased=(d / (d - 1)) ** 0.5,
+               error=np.abs(steps.output - norm.output[word]).max(),
                differs=np.linalg.norm(other.output - steps.output) / np.linalg.norm(steps.output))
     rows = [("x", norm.input[word]), (words["centred"], steps.centred), (words["normal"], steps.normal),
-            (words["scaled"], steps.scaled), (words["output"], steps.output),
-            (words("instead", other=instead), other.output)]
+            (words["scaled"], steps.scaled), (words["output"], steps.output), (words("instead"), other.output)]
     strips, beside = split(7, 8) if page.present else [st.container(), st.container()]   # a low screen is full
     with strips, st.container(key="aside-norm"):
-        vector_strips(rows, key="block-norm", alt=words("alt", **words.facts), columns=columns,
+        vector_strips(rows, key="block-norm", alt=words("alt"), columns=columns,
                       bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
     # the answer to the question: each token's mean and spread
     x = norm.input[:ROWS].astype(np.float64)
@@ -225,8 +223,8 @@ def _bend(page: PageContext, words: Section) -> None:
     fit, line = block.bent_fit(TARGET, X, units), block.bent_fit(TARGET, X, 0)
     left, straight = (float(np.var(TARGET - each) / np.var(TARGET)) for each in (fit, line))
     drawn = [Line(words["target"], TARGET, None, "dash"), Line(words["line"], line, 1, "dot"),
-             Line(words("fit", units=units), fit, 0, "solid")]
-    words.tell(units=units, left=left, straight=straight)
+             Line(words("fit"), fit, 0, "solid")]
+    words.tell(left=left, straight=straight)
     words.figure(lines, X, drawn, height=320)
     words.explain(block.bent_fit)
 
@@ -242,12 +240,12 @@ def _dropout(page: PageContext, words: Section, this_block: Block, tokens: Token
     row = output[word].astype(np.float64)
     drawn, mean = block.drop(row, rate, seed)[0], block.drop(row, rate, seed, MANY).mean(0)
     zeros, length = int(((drawn == 0) & (row != 0)).sum()), np.linalg.norm(row)
-    words.tell(token=token_name(tokens, word), rate=rate, draws=MANY, zeros=zeros, d=len(row),
+    words.tell(token=token_name(tokens, word), draws=MANY, zeros=zeros, d=len(row),
                share=zeros / len(row), factor=1 / (1 - rate), before=length, after=np.linalg.norm(drawn),
                apart=np.linalg.norm(mean - row) / length)
-    vector_strips([(words["row"], row), (words["draw"], drawn), (words("mean", draws=MANY), mean)],
+    vector_strips([(words["row"], row), (words["draw"], drawn), (words("mean"), mean)],
                   key="block-dropout", bound=float(np.quantile(np.abs(row), 0.995)) or 1.0,
-                  alt=words("alt", **words.facts))
+                  alt=words("alt"))
     words.explain(block.drop)
 
 
@@ -261,11 +259,11 @@ def _depth(page: PageContext, words: Section) -> None:
     post, pre = here["post"], here["pre"]
     depths, at_six = np.array(block.DEPTHS), block.DEPTHS.index(6)
     last = {kind: np.array([found[depth].gradient[-1] for depth in block.DEPTHS]) for kind, found in runs.items()}
-    words.tell(seeds=len(about["seeds"]), command=about["command"], date=about["date"], layers=layers,
-               root=block.WIDTH**0.5, first=pre.stream[0], last=pre.stream[-1],
-               post_ratio=post.gradient[-1] / post.gradient[0], pre_ratio=pre.gradient[-1] / pre.gradient[0],
+    words.tell(seeds=len(about["seeds"]), about=about, layers=layers, root=block.WIDTH**0.5, first=pre.stream[0],
+               last=pre.stream[-1],
+               ratios={kind: found.gradient[-1] / found.gradient[0] for kind, found in here.items()},
                top=post.gradient[-1] / pre.gradient[-1],
-               **{f"{kind}_six": each[-1] / each[at_six] for kind, each in last.items()})
+               from_six={kind: each[-1] / each[at_six] for kind, each in last.items()})
     *columns, third = split(1, 1, 1)
     for column, name, log in zip(columns, ("stream", "gradient"), ("", "y"), strict=True):
         drawn = [Line(words["names"][kind], getattr(found, name), *STYLES[kind],

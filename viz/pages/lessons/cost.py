@@ -92,9 +92,9 @@ def _held(page: PageContext, words: Section, width: int) -> None:
     drawn = [Line(names[way], numbers, colour) for colour, (way, numbers) in enumerate(held.items())]
     drawn += [replace(mine, y=mine.y * held["fused"][0])
               for mine in drawn_lines(page["drawn"], lengths, GROWTH, "xy")]
-    words.tell(width=width, half=LENGTHS[-2], longest=LENGTHS[-1], plain_gb=held["plain"][-1] / 1e9,
-               fused_gb=held["fused"][-1] / 1e9,
-               **{way: float(numbers[-1] / numbers[-2]) for way, numbers in held.items()})
+    words.tell(width=width, half=LENGTHS[-2], longest=LENGTHS[-1],
+               gigabytes={way: numbers[-1] / 1e9 for way, numbers in held.items()},
+               growth={way: numbers[-1] / numbers[-2] for way, numbers in held.items()})
     with right:
         words.figure(lines, lengths, drawn, log="xy")
     words.explain(cost.bytes_held, notices_in=right)
@@ -125,13 +125,11 @@ def _measured(page: PageContext, words: Section, names: dict[str, str], width: i
             for field, ways in numbers.items()}
     times = {way: {n: each.seconds for n, each in known.items()} for way, known in found.items()}
     n = max(set(times["plain"]) & set(times["fused"]))
-    plain, fused = found["plain"][n], found["fused"][n]
-    words.tell(width=width, even=even, n=n, faster=plain.seconds / fused.seconds, plain_mb=plain.peak / 2**20,
-               fused_mb=fused.peak / 2**20, fitted=cost.FITTED, longest=max(times["plain"]),
-               **{f"{field}_{way}": f"n^{fit[0]:z.2f}" for field, ways in fits.items() for way, fit in ways.items()})
-    for way in ("plain", "fused"):
-        at = cost.crossing(times[way], times["linear"])
-        words.tell(**{way: "–" if at is None else f"{at:,.0f}"})
+    crossings = {way: cost.crossing(times[way], times["linear"]) for way in ("plain", "fused")}
+    words.tell(width=width, even=even, n=n, faster=times["plain"][n] / times["fused"][n], fits=fits,
+               megabytes={way: known[n].peak / 2**20 for way, known in found.items() if n in known}, fitted=cost.FITTED,
+               longest=max(times["plain"]),
+               equal={way: "–" if at is None else f"{at:,.0f}" for way, at in crossings.items()})
     for column, field in zip(split(), numbers, strict=True):
         drawn = [PowerSeries(names[way], lengths[way], each, colour, (*fits[field][way], lengths[way][-cost.FITTED]))
                  for colour, (way, each) in enumerate(numbers[field].items())]

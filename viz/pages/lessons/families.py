@@ -86,20 +86,18 @@ def _inputs(page: PageContext, words: Section) -> None:
     query = sources.open_query(BOTH, _sentence(page))
     record = page.ask(query)
     tensors, target = families.wiring(page.ask(TraceQuery(query)), record), record[Kind.CAUSAL].queries
-    words.tell(n=len(tensors.memory), m=len(tensors.stream), d=tensors.memory.shape[1], layers=tensors.layers,
-               apart=tensors.apart)
-    begins = textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …")
-    boxes = {name: words["boxes"](name, **words.facts, said=begins).split("\n") for name in words["boxes"]}
+    words.tell(n=len(tensors.memory), m=len(tensors.stream), d=tensors.memory.shape[1], tensors=tensors,
+               begins=textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …"))
+    boxes = {name: words["boxes"](name, **words.facts).split("\n") for name in words["boxes"]}
     if revealed:
         boxes["cross"] = boxes["cross_answered"]
     with right:
-        stacks(boxes, "KVQ" if revealed else "???", alt=words("alt_answered" if revealed else "alt", **words.facts),
+        stacks(boxes, "KVQ" if revealed else "???", alt=words("alt_answered" if revealed else "alt"),
                key="families-inputs")
     if revealed:
         words.explain(families.wiring, notices_in=right)
         with st.expander(words["tensors"]):
-            st.markdown(words("table", query=tensors.query, key=tensors.key, value=tensors.value,
-                              memory=tensors.memory.shape, stream=tensors.stream.shape))
+            st.markdown(words("table"))
 
 
 def _columns() -> list:

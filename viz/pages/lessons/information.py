@@ -54,8 +54,8 @@ def _toy(page: PageContext, words: Section) -> None:
     weights = information.toy(name, n, page["sharp"])
     of_mean, of_rows = float(entropy(weights.mean(0), base=2)), float(entropy(weights, base=2).mean())
     numbers = {"mean": of_mean, "rows": of_rows, "mutual": of_mean - of_rows}
-    words.tell(name=words["names"][name], n=n, most=np.log2(n), **numbers, **{
-        f"of_{toy}": float(information.mutual(information.toy(toy, n))) for toy in ("first", "causal")})
+    words.tell(name=words["names"][name], most=np.log2(n), **numbers,
+               sharp={toy: information.mutual(information.toy(toy, n)) for toy in ("first", "causal")})
     left, right = words.beside(2, 3)
     with left:
         if words.lesson.open():
@@ -110,7 +110,7 @@ def _measured(page: PageContext, lesson: Lesson) -> Information | None:
         if not answered:
             return None
         pool = information.mean_over_texts(answered)
-        st.caption(words("said", texts=pool.texts, tokens=pool.tokens, heads=len(pool.places),
+        st.caption(words("said", pool=pool, heads=len(pool.places),
                          model=escape_markdown(sources.title_of(page.model))))
         return pool
 
@@ -157,8 +157,7 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
                                                    Line(words["equal"], wanted[pairs][order], None, "dash")],
                      height=300, kind="kept")
         if not page.present:   # leaves the map its room
-            words.table([[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"] for each in near],
-                        head=labels[here])
+            words.table([[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"] for each in near])
     words.explain(information.divergences, information.classical, information.least_stress, information.stress)
 
 
@@ -177,7 +176,6 @@ def _bound(page: PageContext, words: Section) -> None:
              Line(f"H(Y) = {bound.entropy:z.3f}", np.full_like(SHARES, bound.entropy), 1, "dot"),
              Line(words["bound"], proved, 0),
              Line(f"I(X;Y) = {bound.information:z.3f}", np.full_like(SHARES, bound.information), 0, "dot")]
-    words.tell(information=bound.information, last=proved[-1], best=proved.max(), s=learnt, here=here,
-               proved=bound.entropy - here)
+    words.tell(bound=bound, last=proved[-1], best=proved.max(), here=here, proved=bound.entropy - here)
     words.figure(lines, SHARES, drawn, marks=[(learnt, f"s = {learnt:g}")], height=360)
     words.explain(information.bound)

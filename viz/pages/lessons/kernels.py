@@ -115,8 +115,7 @@ def _copying(page: PageContext, words: Section) -> None:
     if turned["copy"]:
         st.caption(words("own", steps=SHORT, seconds=seconds))
     elif not page.present:
-        st.caption(words("from", date=shipped["date"], command=shipped["command"], machine=shipped["machine"],
-                         seeds=len(shipped["copy_seeds"]), steps=shipped["copy_steps"]))
+        st.caption(words("from", shipped=shipped, seeds=len(shipped["copy_seeds"])))
     words.explain(Copier.forward, Copier.weights, notices_in=right)
 
 
@@ -139,11 +138,11 @@ def _regression(page: PageContext, words: Section) -> None:
         words.slider("q")
     (kernel, h, k, q), keys = page["kernel", "h", "k", "q"], x[:, None]
     curves = [Line(words["estimate"], kernels.kernel_weights(X[:, None], keys, h, kernel) @ y),
-              Line(words("nearest", k=k), kernels.nearest_weights(X[:, None], keys, k) @ y, 1, "dash")]
+              Line(words("nearest"), kernels.nearest_weights(X[:, None], keys, k) @ y, 1, "dash")]
     weights = kernels.kernel_weights(np.array([[q]]), keys, h, kernel)[0]
     answer, near = float(weights @ y), float(kernels.nearest_weights(np.array([[q]]), keys, k)[0] @ y)
     first = int(weights.argmax())
-    words.tell(q=q, h=h, k=k, near=near, says=words["nobody"] if np.isnan(answer) else words(
+    words.tell(near=near, says=words["nobody"] if np.isnan(answer) else words(
         "weighs", answer=answer, place=first, weight=weights[first]))
     with right:
         words.figure(regression, X, curves, (x, y, weights), (q, answer, f"x = {_short(q)}"), axes=("x", "y"),
@@ -177,7 +176,7 @@ def _relabel(page: PageContext, words: Section) -> None:
     with left:
         left = st.container(key="aside-relabel")
     with left if page.present else table:
-        st.markdown(words("table", q=q, h=h, t=h * h, keys=", ".join(map(_short, x)), values=", ".join(map(_short, y)),
+        st.markdown(words("table", t=h * h, keys=", ".join(map(_short, x)), values=", ".join(map(_short, y)),
                           answer=rows["kernel"] @ y))
         words.choice("keys", "key_names")
     curves = [Line(words["names"]["kernel"], kernels.kernel_weights(everywhere, keys, h) @ y, 0),
@@ -201,8 +200,7 @@ def _scores(page: PageContext, words: Section) -> None:
     d_k, seed, shipped = page["dk"], page["seed"], shipped_runs()
     runs = {kind: np.array(each)[..., 0] for kind, each in shipped["scores"].items()}   # loss (d_k, seed)
     starts, chance = runs["additive"][-1], float(np.log(scores.CLASSES))
-    words.tell(starts=len(starts), learnt=(starts < 0.01).sum(), worst=starts.max(), date=shipped["date"],
-               command=shipped["command"], machine=shipped["machine"], seeds=len(starts), chance=chance,
+    words.tell(starts=len(starts), learnt=(starts < 0.01).sum(), worst=starts.max(), shipped=shipped, chance=chance,
                widest=shipped["widths"][-1], **{kind: each[-1].mean() for kind, each in runs.items()})
     over = [Line.of_runs(words["names"][kind], each.T, SCORE_COLOURS[kind])
             for kind, each in ((kind, np.maximum(runs[kind], 1e-4)) for kind in scores.KINDS)]
@@ -250,17 +248,17 @@ def _memory(page: PageContext, words: Section) -> None:
     best, names = kernels.best_temperature(share), [f"{key} → {value}" for key, value in
                                                     zip(kernels.KEYS, kernels.VALUES, strict=True)]
     squared, on_right, there = _errors(pairs, share)
-    words.tell(key=kernels.KEYS[asked], value=kernels.VALUES[asked], t=temperature, pair=names[asked],
+    words.tell(key=kernels.KEYS[asked], value=kernels.VALUES[asked], pair=names[asked],
                error=((mixed[0] - values[asked]) ** 2).mean(), weight=weights[asked],
                turned=(query[0] != keys[asked]).sum(), winner=names[int(weights.argmax())],
-               most=weights.max(), share=share, best=best, there=there, least=squared.min(), draws=DRAWS * pairs)
+               most=weights.max(), best=best, there=there, least=squared.min(), draws=DRAWS * pairs)
     with right:
         rows = [[tile(f"{words['key']} {kernels.KEYS[place]}", key) for place, key in enumerate(keys)],
                 [tile(f"{weight:z.2f}", value) for value, weight in zip(values, weights, strict=True)],
                 [tile(words["query"], query[0]), None, tile(words["answer"], mixed[0]), None,
                  tile(words["wanted"], values[asked])]]
         words.figure(tiles, rows, height=430)
-    marks = [(temperature, f"T = {temperature:g}"), (best, words("best", best=best))]
+    marks = [(temperature, f"T = {temperature:g}"), (best, words("best"))]
     with left if page.present else st.container():   # a low screen has no room below
         words.figure(lines, TEMPERATURES, [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
                      log="x", marks=marks, height=320, kind="curve")

@@ -93,7 +93,7 @@ def _lengths(page: PageContext, words: Section) -> None:
     words.tell(floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back))
     with drawn:
         words.figure(stacked_bars, words["rows"], pieces, axis="nats", height=230,
-                     marks=[(floor, words("mark", floor=floor))])
+                     marks=[(floor, words("mark"))])
     with drawn if page.present else left, st.container(key="numbers", horizontal=True):
         for name, value in (("loss", loss), ("bits", loss / np.log(2)), ("perplexity", np.exp(loss))):
             st.metric(words[name], _said(value))
@@ -137,7 +137,7 @@ def _targets(page: PageContext, words: Section) -> None:
     pushes = {name: -learning.slope(target, student)[names] for name, target in wanted.items()}
     words.tell(sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]), p=student[right],
                teacher=teacher[right], wish=escape_markdown(wished), word=losses[0], floor=floors[1],
-               distil=losses[1], tune=losses[2], size=len(logits), guess=np.log(len(logits)), soft=soft)
+               distil=losses[1], tune=losses[2], size=len(logits), guess=np.log(len(logits)))
     left, column = split()
     with left:
         pieces = [(words["floor"], 0, floors), (words["gap"], 1, gaps)]
@@ -162,13 +162,13 @@ def _smoothing(page: PageContext, words: Section) -> None:
     floors = {kind: [learning.floor(size, learning.moved_share(each, size, kind)) for each in (epsilon, *EPSILONS)]
               for kind in learning.WHERE}
     moved, floor = learning.moved_share(epsilon, size, where), floors[where][0]
-    words.tell(floor=floor, peak=1 - moved, epsilon=epsilon, gap=_said(learning.gap(size, moved)), size=size)
+    words.tell(floor=floor, peak=1 - moved, gap=_said(learning.gap(size, moved)))
     drawn = [Line(words["hard"], learning.smooth_loss(SHARES, size, 0.0), None, "dash"),
-             Line(words("smooth", epsilon=epsilon), learning.smooth_loss(SHARES, size, moved))]
+             Line(words("smooth"), learning.smooth_loss(SHARES, size, moved))]
     left, right = split()
     with left:
-        words.figure(lines, SHARES, drawn, marks=[(1 - moved, words("best", peak=1 - moved))],
-                     bounds=[(floor, words("least", floor=floor))], y_range=(0, 7), height=360)
+        words.figure(lines, SHARES, drawn, marks=[(1 - moved, words("best"))],
+                     bounds=[(floor, words("least"))], y_range=(0, 7), height=360)
     with right:
         words.figure(lines, np.array(EPSILONS), [Line(words["wheres"][kind], np.array(each[1:]), place) for
                                                  place, (kind, each) in enumerate(floors.items())],
@@ -183,7 +183,7 @@ def _adam(page: PageContext, words: Section) -> None:
     gradients, steps = learning.signal(kind), np.arange(1, learning.DESCENT_STEPS + 1)
     paper, own = learning.adam(gradients), learning.adam(gradients, beta2=beta2, epsilon=epsilon)
     after = learning.AT + 20
-    words.tell(step=after + 1, paper=paper[after], own=own[after], beta2=beta2,
+    words.tell(step=after + 1, paper=paper[after], own=own[after],
                memory=1 / (1 - beta2), first=own[0], last=own[-1], last_paper=paper[-1])
     words.choice("signal", "signals")
     left, right = split()
@@ -194,7 +194,7 @@ def _adam(page: PageContext, words: Section) -> None:
     with right:
         words.slider("ae", say=lambda value: f"{value:.0e}")
         drawn = [Line(words["paper"], paper, 0),
-                 Line(words("yours", beta2=beta2, epsilon=epsilon), own, 1, "dash")]
+                 Line(words("yours"), own, 1, "dash")]
         words.figure(lines, steps, drawn, height=320)
     words.explain(learning.adam, learning.signal)
 
@@ -205,7 +205,7 @@ def _rate(page: PageContext, words: Section) -> None:
     peak, warm_up, decay = page["rate", "warm", "decay"]
     ours = np.array([learning.scaled_rate(step, peak, warm_up, decay) for step in range(1, STEPS + 1)])
     highest, end = (float(each) for each in learning.rate(np.array([4000, 100_000]), 512, 4000))
-    words.tell(highest=highest, end=end, peak=ours.max(), last=ours[-1], steps=STEPS, warm=warm_up)
+    words.tell(highest=highest, end=end, peak=ours.max(), last=ours[-1], steps=STEPS)
     left, right = split()
     with left:
         words.slider("warm")
@@ -215,7 +215,7 @@ def _rate(page: PageContext, words: Section) -> None:
     left, right = split()
     with left:
         words.figure(lines, PAPER_STEPS, [Line("lr", learning.rate(PAPER_STEPS, 512, 4000))], height=300,
-                     marks=[(4000, words("mark", highest=highest))])
+                     marks=[(4000, words("mark"))])
     with right:
         words.figure(lines, np.arange(1, STEPS + 1), [Line("lr", ours, 1)], height=300, kind="ours")
     words.explain(learning.rate, learning.scaled_rate)
@@ -240,7 +240,7 @@ def _cliff(page: PageContext, words: Section) -> None:
     with right:
         x, y, heights = learning.landscape()
         paths = [(words["unclipped"], 1, free),
-                 *([(words("clipped", limit=limit), 0, tame)] if limit else [])]
+                 *([(words("clipped"), 0, tame)] if limit else [])]
         words.figure(loss_surface, x, y, heights, paths, loss=words["loss"])
     words.explain(learning.cliff, learning.clip, learning.descend)
 
@@ -278,11 +278,11 @@ def _run(page: PageContext, words: Section) -> None:
         words.idle(SECONDS)
         return
     st.caption(words(
-        "settings", goal=words["goals"][question.target], beta2=question.beta2, adam_epsilon=question.adam_epsilon,
-        rate=question.rate, warm=question.warm_up, decay=words["decays"][str(question.decay).lower()],
-        clip=f"{question.clip:g}" if question.clip else words["never"], seed=question.seed,
-        smooth=words("smooth", epsilon=question.epsilon, where=words.lesson.prose["smoothing"]["wheres"][
-            question.where]) if question.target == "smooth" else ""))
+        "settings", run=question, goal=words["goals"][question.target],
+        decay=words["decays"][str(question.decay).lower()],
+        clip=f"{question.clip:g}" if question.clip else words["never"],
+        smooth=words("smooth", where=words.lesson.prose["smoothing"]["wheres"][question.where])
+        if question.target == "smooth" else ""))
     other = reference_question(question)
     with words.timed():
         own, reference = page.ask_each([question, other], height=420)

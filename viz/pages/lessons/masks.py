@@ -162,8 +162,7 @@ def _patterns(page: PageContext, words: Section) -> None:
     masks = {kind: masking.pattern(kind, n, shape, causal) for kind in masking.NAMES}
     shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
     chosen = masks[name]
-    words.tell(name=words["names"][name], share=chosen.mean(), n=n, open=chosen.sum(), all=n * n,
-               dilation=shape.dilation)
+    words.tell(name=words["names"][name], share=chosen.mean(), open=chosen.sum(), all=n * n)
     left, right = split(2, 3)
     with left:
         words.figure(matrix, chosen.astype(float), height=380, style=CellStyle(ruler=False))
@@ -194,7 +193,7 @@ def _real(page: PageContext, words: Section) -> None:
     lost = {kind: masking.lost_weight(attention_map, masking.pattern(kind, n, shape)) for kind in masking.NAMES}
     grid, layers = softmax.by_layer(lost[name])
     least, most = min(lost[name], key=lost[name].__getitem__), max(lost[name], key=lost[name].__getitem__)
-    words.tell(layer=view.layer, head=view.head, name=titles[name], n=n, lost=lost[name][place],
+    words.tell(view=view, name=titles[name], n=n, lost=lost[name][place],
                share=masking.pattern(name, n, shape).mean(), least=head_label(*least), little=lost[name][least],
                most=head_label(*most), much=lost[name][most])
     left, right = split()
@@ -204,5 +203,5 @@ def _real(page: PageContext, words: Section) -> None:
                      height=390)
     with right:
         words.figure(matrix, grid, layers, height=390,
-                     title=words("lost_by", name=titles[name]), style=CellStyle(square=False), kind="heads")
+                     title=words("lost_by"), style=CellStyle(square=False), kind="heads")
     words.explain(masking.lost_weight)

@@ -148,9 +148,7 @@ def _data(page: PageContext, words: Section) -> None:
     questions = [DigitRunQuery(kind, count, turned["seed"]) for kind in KINDS]
     with words.timed():
         runs: dict[str, DigitRun] = dict(zip(KINDS, page.ask_each(questions, height=300), strict=True))
-    words.tell(count=count, tested=TESTED, learned=runs["transformer"].learned,
-               known=runs["convolution"].learned, **{kind: float(run.right[-1]) for kind, run in runs.items()},
-               **{f"parameters_{kind}": run.parameters for kind, run in runs.items()})
+    words.tell(count=count, tested=TESTED, runs=runs, ends={kind: run.right[-1] for kind, run in runs.items()})
     right = [Line(words["names"][kind], run.right, place) for place, (kind, run) in enumerate(runs.items())]
     loss = [Line(words["names"][kind], np.convolve(run.loss, np.ones(SMOOTH) / SMOOTH, "valid"), place)
             for place, (kind, run) in enumerate(runs.items())]

@@ -86,7 +86,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
         return
     moved = relative_changes(before, after)
     apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
-    words.tell(most=moved.max(), least=moved.min(), apart=apart, how=scheme)
+    words.tell(most=moved.max(), least=moved.min(), apart=apart)
     with left:
         with flex_row():
             words.choice("scheme", "schemes")
@@ -200,8 +200,8 @@ def _shift(page: PageContext, words: Section) -> None:
     names = [str(number) if number % NAMED == 0 else Markup("") for number in range(turn)]
     spots, rotation = np.arange(0, 1000), positions.shift(steps, width)
     error = np.abs(positions.sinusoidal(spots, width) @ rotation - positions.sinusoidal(spots + steps, width)).max()
-    words.tell(p=place, k=steps, degrees=np.degrees(steps * positions.rates(width)[pair]), d=width,
-               error=error, pair=f"{2 * pair}, {2 * pair + 1}")
+    words.tell(degrees=np.degrees(steps * positions.rates(width)[pair]), d=width, error=error,
+               pair=f"{2 * pair}, {2 * pair + 1}")
     with right:
         words.figure(vector_plane, Points(ring, names), height=380,
                      arrows=[(f"p = {place}", hands[0]), (f"p + k = {place + steps}", hands[1])])
@@ -218,7 +218,7 @@ def _rotary(page: PageContext, words: Section) -> None:
     pair = min(page["wave"], len(query) // 2 - 1)
     cut, rate = slice(2 * pair, 2 * pair + 2), float(np.degrees(positions.rates(len(query))[pair]))
     words.tell(plain=query @ key, spread=max(float(np.ptp(np.diagonal(square, offset))) for offset in far),
-               same=square[50, 50], pair=f"{2 * pair}, {2 * pair + 1}", p=place, key=place + steps,
+               same=square[50, 50], pair=f"{2 * pair}, {2 * pair + 1}", key=place + steps,
                angle=place * rate, key_angle=(place + steps) * rate)
     dots = Points(np.stack([query[cut], key[cut]]), ["q", "k"])
     arrows = [(f"{name} at {at}", positions.rotate(vector, np.array([at]))[0, cut])
@@ -244,7 +244,7 @@ def _alibi(page: PageContext, words: Section) -> None:
     drawn = [Line(words("head", h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance),
                   place)
              for place, h in enumerate(shown)]
-    words.tell(heads=count, first=slopes[0], last=slopes[-1], halves_near=format_number(np.log(2) / slopes[0]),
+    words.tell(first=slopes[0], last=slopes[-1], halves_near=format_number(np.log(2) / slopes[0]),
                halves_far=format_number(np.log(2) / slopes[-1]))
     words.figure(lines, distance, drawn, y_range=(0, 1.02))
     words.explain(positions.alibi_slopes)
@@ -279,8 +279,8 @@ def _beyond(page: PageContext, words: Section) -> None:
     words.lesson.predict("guess_far", **means)
     if words.hidden("guess_far"):
         return
-    words.tell(chance=chance, seeds=len(study["seeds"]), beyond=2 * trained, last_next=2 * trained - 1, **means, **{
-        name: study[name] for name in ("command", "machine", "date", "steps", "torch", "trained")})
+    words.tell(chance=chance, seeds=len(study["seeds"]), beyond=2 * trained, last_next=2 * trained - 1, study=study,
+               **means)
     words.figure(lines, np.arange(first, study["tested"]), drawn, y_range=(0, 1.03), height=380,
-                 marks=[(trained, words("limit", trained=trained))], bounds=[(chance, words["guessing"])])
+                 marks=[(trained, words("limit"))], bounds=[(chance, words["guessing"])])
     words.explain(positions.beyond)

@@ -1,5 +1,7 @@
 """A lesson on dividing by √d_k: random queries and keys, three small models trained with and without the division, and
 a trained head."""
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -52,12 +54,11 @@ def _rows(page: PageContext) -> tuple[int, int, str]:
     return page["keys"], page["seed"], page["draw"]
 
 
-def _told(page: PageContext) -> dict[str, float | str]:
-    """Return the numbers at the chosen width for this draw, and as NAME_range their range over several draws."""
-    rest = page["dk"], *_rows(page)
-    ends = {name: [f"{end:.2g}" for end in pair] for name, pair in sqrt_dk.ranges_at(*rest).items()}
-    return {**sqrt_dk.numbers_at(*rest), "draws": sqrt_dk.COMPARED, "rows": sqrt_dk.draws(page["keys"]),
-            **{f"{name}_range": " to ".join(dict.fromkeys(pair)) for name, pair in ends.items()}}
+def _told(page: PageContext) -> dict[str, Any]:
+    """Return the ranges of the numbers at the chosen width over several draws, and how many draws and rows."""
+    found = sqrt_dk.ranges_at(page["dk"], *_rows(page))
+    return {"ranges": {name: " to ".join(dict.fromkeys(f"{end:.2g}" for end in pair)) for name, pair in found.items()},
+            "compared": sqrt_dk.COMPARED, "rows": sqrt_dk.draws(page["keys"])}
 
 
 def _curves(words: Section, found: dict[str, np.ndarray], order: tuple[str, ...]) -> list[Line]:
@@ -90,8 +91,7 @@ def _see(page: PageContext, words: Section) -> None:
             drawn, dots = drawn[:1], {0: dots[0]}
         elif crossing is not None:
             marks.append((crossing, words("crossing", **_between(crossing))))
-        words.tell(keys=rest[0], d_k=d_k, **told,
-                   crosses="" if crossing is None else words("crosses", **_between(crossing)))
+        words.tell(**told, crosses="" if crossing is None else words("crosses", **_between(crossing)))
         words.figure(standing, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots), marks=marks, y_range=(1e-4, 40),
                      axes=words["axes"], height=290, kind="" if revealed else "before", key="scale-see")
         if revealed:
@@ -113,7 +113,7 @@ def _variance(page: PageContext, words: Section) -> None:
         words.choice("draw", "draws")
         words.slider("keys", width=220)
         words.again("seed")
-    words.tell(d_k=d_k, measured=dots.var(), spread=dots.std(), root=root, rows=sqrt_dk.draws(rest[0]),
+    words.tell(measured=dots.var(), spread=dots.std(), root=root, rows=sqrt_dk.draws(rest[0]),
                divided=(dots / root).var())
     left, middle, right = split(4, 3, 3)
     with left:
@@ -144,7 +144,7 @@ def _softmax(page: PageContext, words: Section) -> None:
     """Draw the entropy and the gradient over d_k."""
     d_k, rest, widths = page["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     survey, bits = sqrt_dk.survey(*rest), float(np.log2(rest[0]))
-    words.tell(d_k=d_k, bits=bits, **_told(page))
+    words.tell(bits=bits, **_told(page))
     looks: dict[str, dict] = {
         "entropy": {"log": "x", "y_range": (0, 1.08 * bits), "bounds": [(bits, f"log₂ {rest[0]}")]},
         "slope": {"log": "xy", "y_range": (1e-4, 2)}}
@@ -160,14 +160,14 @@ def _reasons(page: PageContext, words: Section) -> None:
     """Draw the table of the four reasons: the claim, the measurement, and the conclusion."""
     d_k = page["dk"]
     keys, divisors = page["keys"], {"plain": 1.0, "scaled": d_k**0.5, "grown": d_k**0.5 / sqrt_dk.GROWN}
-    overflow = {which: sqrt_dk.overflow_share(d_k, keys, divisor) for which, divisor in divisors.items()}
-    overflow |= {str(width): sqrt_dk.overflow_share(width, keys) for width in OVERFLOWING}
-    numbers = _told(page) | {
-        "factor": sqrt_dk.GROWN, "end": sqrt_dk.FLOAT32_END, "d_k": d_k, "keys": keys,
-        **{f"overflow_{which}": f"{100 * share:z.3g}%" for which, share in overflow.items()}}
+    overflow: dict[str | int, float] = {which: sqrt_dk.overflow_share(d_k, keys, divisor)
+                                        for which, divisor in divisors.items()}
+    overflow |= {width: sqrt_dk.overflow_share(width, keys) for width in OVERFLOWING}
+    words.tell(**_told(page), factor=sqrt_dk.GROWN, end=sqrt_dk.FLOAT32_END,
+               overflow={which: f"{100 * share:z.3g}%" for which, share in overflow.items()})
     words.table([
-        [cell.format(**numbers) for cell in row] for row in words["rows"].values()], numbers=False, d_k=f"{d_k:,}")
-    words.explain(sqrt_dk.numbers_at, sqrt_dk.overflow_share, **numbers)
+        [cell.format(**words.facts) for cell in row] for row in words["rows"].values()], numbers=False)
+    words.explain(sqrt_dk.numbers_at, sqrt_dk.overflow_share)
 
 
 @section
@@ -193,9 +193,9 @@ def _training(page: PageContext, words: Section) -> None:
         runs = np.array([each.right[which].reshape(-1, EVERY).mean(1) for each in trained])
         drawn.append(Line.of_runs(words["names"][which], runs, *LOOKS[which]))
     words.tell(starts=STARTS, steps=sqrt_dk.STEPS, last=sqrt_dk.LAST, most=np.log2(scores.SYMBOLS),
-               **{which: each.mean() for which, each in ends.items()},
-               **{f"{which}_{side}": int((sign * (ends[which] - ends["root"]) > 0).sum())
-                  for which in ("none", "width") for side, sign in (("lower", -1), ("higher", 1))})
+               means={which: each.mean() for which, each in ends.items()},
+               lower={which: (each < ends["root"]).sum() for which, each in ends.items()},
+               higher={which: (each > ends["root"]).sum() for which, each in ends.items()})
     words.figure(lines, np.arange(EVERY, sqrt_dk.STEPS + 1, EVERY), drawn, y_range=(0, 1.02), height=320,
                  bounds=[(1 / scores.CLASSES, words["guessing"])])
     _film(page, words, trained[0])
@@ -223,7 +223,7 @@ def _temperature(page: PageContext, words: Section) -> None:
     d_k, rest = page["dk"], _rows(page)
     root, dots = d_k**0.5, sqrt_dk.at_width(d_k, *rest)[1]
     middle, *band = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
-    words.tell(root=root, d_k=d_k, **_told(page))
+    words.tell(root=root, **_told(page))
     words.figure(lines, TEMPERATURES, [Line("entropy", middle, 0, band=(band[0], band[1]))], log="x", height=300,
                  marks=[(1.0, words["one"]), (root, f"T = √{d_k:,} = {root:.3g}")][:1 + (d_k > 1)],
                  bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")])
@@ -243,10 +243,8 @@ def _real(page: PageContext, words: Section) -> None:
         st.info(words["reported"])
         return
     scale = sqrt_dk.head_scale(layer, view.head)
-    rows = {words("own", divisor=scale.divisor): scale.entropy["own"],
-            words["undone"]: scale.entropy["undone"]}
-    words.tell(layer=view.layer, head=view.head, divisor=scale.divisor, d_k=scale.d_k, root=scale.d_k**0.5,
-               q=scale.component[0], k=scale.component[1], predicted=scale.predicted, measured=scale.measured,
-               absorbed=scale.absorbed, **{name: float(each.mean()) for name, each in scale.entropy.items()})
+    words.tell(view=view, scale=scale, root=scale.d_k**0.5,
+               means={name: each.mean() for name, each in scale.entropy.items()})
+    rows = {words("own"): scale.entropy["own"], words["undone"]: scale.entropy["undone"]}
     words.figure(bars, list(record[view.kind].queries.texts), rows, height=340)
     words.explain(sqrt_dk.head_scale)

@@ -5,7 +5,7 @@ import streamlit as st
 
 from clearhead.model import sources
 from clearhead.model.ask import desk
-from clearhead.model.core import heads, pictures
+from clearhead.model.core import heads
 from clearhead.model.core.query import HeadId, Kind, head_label
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import MeanInterval
@@ -54,10 +54,9 @@ def _measured(page: PageContext) -> PictureHeads:
 
 def _record(page: PageContext, hide: str = "nothing") -> AttentionRecord:
     """Return the record of the chosen question, with the patch of a digit hidden."""
-    asked, picture = picture_answers.question(*page["picture", "side"]), pictures.examples()[MODEL][page["picture"]]
+    asked = picture_answers.question(*page["picture", "side"])
     cells = {"asked": [asked.cell], "found": [asked.found], "other": [asked.other], "nothing": []}[hide]
-    record: AttentionRecord = page.ask(sources.open_query(MODEL, asked.question, image=picture.sha256,
-                                                          edits=picture_answers.hide(cells)))
+    record: AttentionRecord = page.ask(picture_answers.query(page["picture"], page["side"], cells))
     return record
 
 
@@ -89,8 +88,7 @@ def _hide(page: PageContext, words: Section) -> None:
     record = _record(page, hide)
     plain, hidden = _chances(_record(page)), _chances(record)
     words.tell(question=record.query.text, case=words["cases"][hide], said=plain.argmax(), p=plain.max(),
-               other=hidden.argmax(), p_other=hidden.max(), pictures=EDITED, chance=found.chance,
-               **{f"changed_{role}": share for role, share in found.hidden.items()})
+               other=hidden.argmax(), p_other=hidden.max(), pictures=EDITED, found=found)
     with left:
         _picture(record, found.best("found"), "seeing-hide")
         with controls_row():
@@ -126,14 +124,15 @@ def _tokens(page: PageContext, words: Section) -> None:
 def _look(page: PageContext, words: Section) -> None:
     """Draw the row of the question's last token in the heads that look for the digit and for its neighbour."""
     found, record, asked = _measured(page), _record(page), picture_answers.question(*page["picture", "side"])
-    words.tell(question=asked.question, digit=asked.scene.labels[asked.cell], answer=asked.answer)
-    for column, role, cell in zip(split(), ROLES, (asked.cell, asked.found), strict=True):
-        head = found.best(role)
-        weight = heads.pair_weights(record[Kind.CAUSAL], _last(record), FIRST + cell)[head]
-        words.tell(**{f"{role}_head": head_label(*head), f"{role}_weight": weight,
-                      f"{role}_mean": max(found.roles[role].weights)})
+    best = {role: found.best(role) for role in ROLES}
+    weights = {role: heads.pair_weights(record[Kind.CAUSAL], _last(record), FIRST + cell)[best[role]]
+               for role, cell in zip(ROLES, (asked.cell, asked.found), strict=True)}
+    names = {role: head_label(*head) for role, head in best.items()}
+    words.tell(question=asked.question, digit=asked.scene.labels[asked.cell], answer=asked.answer, heads=names,
+               weights=weights, means={role: max(each.weights) for role, each in found.roles.items()})
+    for column, (role, head) in zip(split(), best.items(), strict=True):
         with column:
-            st.markdown(words("looks", head=head_label(*head), what=words["roles"][role]))
+            st.markdown(words("looks", head=names[role], what=words["roles"][role]))
             _picture(record, head, f"seeing-{role}")
     words.explain(picture_answers.patch_weights)
 
@@ -144,10 +143,7 @@ def _heads(page: PageContext, words: Section) -> None:
     measured_line(PictureHeadsQuery(MODEL, sources.revision(MODEL)), "seeing", "seeing")
     found = _measured(page)
     names, without = [head_label(*head) for head in found.heads], np.array(found.silenced)
-    words.tell(pictures=PICTURES, edited=EDITED, plain=found.plain, worst=names[without.argmin()], chance=found.chance,
-               without=without.min())
-    for role, each in found.roles.items():
-        words.tell(**{f"{role}_best": each.best.accuracy.value, f"{role}_fixed": each.fixed.value})
+    words.tell(found=found, pictures=PICTURES, edited=EDITED, worst=names[without.argmin()], without=without.min())
     left, right = split()
     with left:
         words.figure(bars, names, {words["roles"][role]: np.array(each.heads) for role, each in found.roles.items()},

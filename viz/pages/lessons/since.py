@@ -77,10 +77,8 @@ def _block(page: PageContext, words: Section, this: since.Design) -> None:
         both = [since.parameters(since.PAPER), since.parameters(this)]
         pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]) / 1000)
                   for part, colour in PART_COLOURS.items()]
-        words.tell(paper=sum(both[0].values()), now=sum(both[1].values()),
-                   **block_claim(words, this, page["about"]),
-                   **{f"{name}_{when}": value for when, design in (("now", this), ("paper", since.PAPER))
-                      for name, value in asdict(since.numbers(design)).items()})
+        words.tell(paper=since.numbers(since.PAPER), now=since.numbers(this))
+        words.tell(**block_claim(words, this, page["about"]))
         words.figure(stacked_bars, words["blocks"], pieces, axis=words["parameters"], height=160)
     words.explain(since.parameters, since.cache_bytes, since.merge, since.run)
 
@@ -127,14 +125,14 @@ def _drawing(page: PageContext, words: Texts, this: since.Design) -> None:
                   on_open=lambda name: page.set(about=of[name]))
 
 
-def block_claim(words: Texts, this: since.Design, about: str) -> dict[str, Any]:
+def block_claim(words: Section, this: since.Design, about: str) -> dict[str, Any]:
     """Return the explanation of the change `about` (a switch, or "groups") in this block, and the number of parameters
     that it adds."""
     before = replace(this, **{about: getattr(since.PAPER, about)})
     after = this if about == "groups" else replace(this, **{about: True})
     by = sum(since.parameters(after).values()) - sum(since.parameters(before).values())
     says = words["says"][about]["off" if this == before and about != "groups" else "on"]
-    return {"says": says.format(groups=this.groups, heads=since.HEADS, **asdict(since.numbers(this))), "by": by}
+    return {"says": says.format(heads=since.HEADS, **words.facts), "by": by}
 
 
 @section
@@ -146,11 +144,11 @@ def _cache(page: PageContext, words: Section, this: since.Design) -> None:
     rows = min(tokens, since.TOKENS)
     kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(since.TOKENS, -1)[:rows]
     llama = next(model for model in MODELS if model.name == "Llama 3 8B")
-    words.tell(rows=rows, columns=kept.shape[1], tokens=tokens, held=said_bytes(tokens * llama.bytes_per_token),
+    words.tell(rows=rows, columns=kept.shape[1], held=said_bytes(tokens * llama.bytes_per_token),
                ungrouped=said_bytes(tokens * llama.bytes_per_token * llama.heads // llama.groups),
                own=said_bytes(tokens * since.cache_bytes(this)),
                paper=said_bytes(tokens * since.cache_bytes(since.PAPER)),
-               table="".join("\n  - " + words("line", each=model.bytes_per_token, **asdict(model)) for model in MODELS))
+               table="".join("\n  - " + words("line", model=model) for model in MODELS))
     left, right = split(2, 3)
     with left, st.container(key="aside-cache"):
         words.figure(matrix, kept, range(1, rows + 1),
@@ -189,10 +187,8 @@ def _experts(page: PageContext, words: Section, this: since.Design) -> None:
     words.tell(words=len(text), experts=since.EXPERTS, word=text[surest].strip("<>"),
                expert=gates[surest].argmax() + 1, share=gates[surest].max(), one=one, all=since.EXPERTS * one,
                used=len(set(gates.argmax(-1).tolist())), on=shares["balanced"].max(), off=shares["free"].max(),
-               held_out=since.HELD_OUT, seeds=len(found["busiest"]["free"]),
-               **{f"nats_{name}": found["nats"][name] for name in shares},
-               **{f"{what.__name__}_{name}": float(what(found["busiest"][name])) for name in shares
-                  for what in (min, np.mean, max)})
+               held_out=since.HELD_OUT, seeds=len(found["busiest"]["free"]), nats=found["nats"],
+               busiest={name: (min(runs), np.mean(runs), max(runs)) for name, runs in found["busiest"].items()})
     left, right = split()
     with left:
         words.figure(matrix, gates, [word.strip("<>") for word in text], names, height=330)
@@ -249,13 +245,10 @@ def _scaling(page: PageContext, words: Section, this: since.Design) -> None:
     span = np.geomspace(1e18, 1e27, 91)
     drawn = [Line(words["names"][name], law(span)[0], colour, dash)
              for (name, law), (colour, dash) in zip(LAWS.items(), LAW_LOOKS, strict=True)]
-    words.tell(power=power)
-    for name, law in LAWS.items():
-        parameters, tokens = (float(each) for each in law(compute))
-        words.tell(**{f"{name}_said": _in_units(parameters / 1e6, 2, words["scales"]),
-                      f"{name}_ratio": tokens / parameters})
-    words.tell(**{f"{name}_loss": float(fit.loss(*fit.best(compute)))
-                  for name, fit in (("hoffmann", since.HOFFMANN), ("besiroglu", since.BESIROGLU))})
+    best = {name: tuple(map(float, law(compute))) for name, law in LAWS.items()}   # parameters, tokens
+    words.tell(power=power, ratios={name: tokens / parameters for name, (parameters, tokens) in best.items()},
+               said={name: _in_units(parameters / 1e6, 2, words["scales"]) for name, (parameters, _) in best.items()},
+               losses=[fit.loss(*fit.best(compute)) for fit in (since.HOFFMANN, since.BESIROGLU)])
     words.figure(lines, span, drawn, log="xy", marks=[(compute, power)], height=380)
     words.explain(since.kaplan, since.Law.loss, since.Law.best)
 

@@ -104,7 +104,7 @@ def _curves(page: PageContext, words: Section, row: Row) -> None:
         if order[NAMED:]:
             drawn.append(Line(words("rest", count=len(order) - NAMED),
                               weights[:, order[NAMED:]].sum(-1), None, "dot"))
-        words.tell(t=temperature, top=here.max(), keys=keys, uniform=1 / keys, **_best(row))
+        words.tell(top=here.max(), keys=keys, uniform=1 / keys, **_best(row))
         words.figure(lines, GRID, drawn, log="x", marks=[(temperature, f"T = {temperature:g}")],
                      bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02))
         words.slider("t")
@@ -129,7 +129,7 @@ def _spread(page: PageContext, words: Section) -> Row:
         weights, here = row.weights(GRID), row.weights([temperature])[0]
     keys = int(row.allowed.sum())
     words.tell(keys=keys, entropy=entropy(here, base=2), bits=math.log2(keys), nats=math.log(keys),
-               effective=softmax.effective_tokens(here), t=temperature, top=here.max())
+               effective=softmax.effective_tokens(here), top=here.max())
     with middle:
         words.figure(bars, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"),
                      y_range=(0, 1), kind="weights")
@@ -168,8 +168,8 @@ def _real_row(page: PageContext, words: Section) -> Row:
     if isinstance(layer, Layer) and layer.sink is not None:
         logits, names = np.append(logits, float(layer.sink[view.head])), [*names, words["sink"]]
     allowed = np.isfinite(logits)
-    st.caption(words("from", token=token_markdown(record[view.kind].queries.texts[token]), layer=view.layer,
-                     head=view.head, allowed=allowed.sum(), keys=len(allowed)))
+    st.caption(words("from", token=token_markdown(record[view.kind].queries.texts[token]), view=view,
+                     allowed=allowed.sum(), keys=len(allowed)))
     return Row(names, np.where(allowed, logits, 0.0), allowed)
 
 
@@ -191,10 +191,10 @@ def _slope(page: PageContext, words: Section, row: Row) -> None:
     shown = [place for place in np.argsort(-here, kind="stable")[:LARGEST] if row.allowed[place]]
     square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
     names = [row.named(place) for place in shown]
-    words.tell(t=temperature, most=most, steepest=steepest, cold=norms[0], hot=norms[-1],
+    words.tell(most=most, steepest=steepest, cold=norms[0], hot=norms[-1],
                entry=np.abs(square).max())
     curves = [Line("‖J‖", norms, 2), *drawn_lines(page["drawn"], GRID, highest, "x")]
-    marks = [(temperature, f"T = {temperature:g}"), (steepest, words("at_steepest", steepest=steepest))]
+    marks = [(temperature, f"T = {temperature:g}"), (steepest, words("at_steepest"))]
     with right:
         words.figure(lines, GRID, curves, log="x", marks=marks, y_range=highest)
     words.figure(matrix, square, names, names, height=320, style=CellStyle("signed", digits=3), kind="matrix")
@@ -242,7 +242,7 @@ def _inside(page: PageContext, words: Section) -> None:
     moved = softmax.head_changes(record, after, view.kind)
     grid, numbers = softmax.by_layer(moved)
     compared, change = softmax.answer_change(record.prediction, after.prediction)
-    words.tell(t=temperature, layer=view.layer, head=view.head, own=moved[view.layer, view.head],
+    words.tell(t=temperature, view=view, own=moved[view.layer, view.head],
                later=max((value for (layer, _), value in moved.items() if layer > view.layer), default=0.0),
                answer=words["answers"](compared, change=change))
     words.figure(matrix, grid, numbers, height=120 + 30 * len(numbers),

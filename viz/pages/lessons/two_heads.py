@@ -70,7 +70,7 @@ def _break(page: PageContext, words: Section) -> None:
     words.tell(answer=tokens[copy + 1], last=tokens[-1], weight=after, case=words["cases"][broken])
     with left:
         words.figure(matrix, np.where(np.tri(len(tokens), dtype=bool), weights, np.nan), tokens, tokens, height=310,
-                     angle=-90, title=words("matrix", **words.facts))
+                     angle=-90, title=words("matrix"))
     with middle:
         if revealed:
             found = _asked(page)
@@ -93,7 +93,7 @@ def _questions(page: PageContext, words: Section) -> None:
     for column, name in zip(split(1, 1, 1), ("direct", "through", "copies"), strict=True):
         cells = getattr(found, name)
         same, other = float(np.diag(cells).mean()), float(cells[~np.eye(len(cells), dtype=bool)].mean())
-        words.tell(name=words["titles"][name], same=same, other=other, **{name: same, f"{name}_off": other})
+        words.tell(name=words["titles"][name], same=same, other=other, **{name: (same, other)})
         with column:
             words.figure(matrix, cells, CHARACTERS, CHARACTERS, height=330, angle=0, title=words["titles"][name],
                          style=CellStyle("signed", ruler=False, digits=1), axes=words["axes_of"][name], kind="one",
@@ -110,7 +110,7 @@ def _board(page: PageContext, words: Section) -> None:
     why: Why = page.ask(WhyQuery(sources.open_query(MODEL, text), Kind.CAUSAL, *INDUCTION[0], looking, copy + 1))
     characters = text.split()
     largest = why.frame().iloc[0]
-    words.tell(score=why.score, total=why.total, query=largest["query_from"], key=largest["key_from"],
+    words.tell(why=why, query=largest["query_from"], key=largest["key_from"],
                part=largest["value"], last=characters[-1], after=characters[copy])
     words.figure(matrix, why.parts, why.query_writers, why.key_writers, height=330,
                  axes=(words("key", token=characters[copy]), words("query", token=characters[-1])),

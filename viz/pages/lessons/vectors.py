@@ -93,7 +93,7 @@ def _pieces(page: PageContext, words: Section) -> None:
         example = first.pieces[inside[0] - 1:inside[0] + 1] if inside else ("token", "##izer")
         by_words, by_bytes = (" · ".join(map(escape_markdown, parts[:SHOWN])) or words["nothing"]
                               for parts in (first.words, list(map(vectors.show_piece, second.words))))
-        words.explain(vectors.cut, vectors.cut_by, notices_in=left, first=first.count, second=second.count,
+        words.explain(vectors.cut, vectors.cut_by, notices_in=left, first=first, second=second,
                       signs=len(text), unknown=sum(first.unknown), bytes=len(text.encode()),
                       known=" ".join(map(escape_markdown, example)), vocabulary=first.vocabulary - 1,
                       other=second.vocabulary - 1, words=by_words, parts=by_bytes,
@@ -142,7 +142,7 @@ def _merges(page: PageContext, words: Section) -> None:
     counts, following = vectors.pair_counts(learnt.words, learnt.pairs[:done]), learnt.pairs[done:done + 1]
     order = [*following, *(pair for pair, _ in counts.most_common(PAIRS + 1) if pair not in following)][:PAIRS]
     names = list(map(_named, order))
-    words.tell(done=done, now=learnt.lengths[done], before=learnt.lengths[0], all=every,
+    words.tell(now=learnt.lengths[done], before=learnt.lengths[0], all=every,
                vocabulary=256 + done, pair=names[0] if names else "",
                times=counts[order[0]] if order else 0,
                last=escape_markdown(_named(learnt.pairs[done - 1])) if done else words["nothing_yet"])
@@ -156,7 +156,7 @@ def _merges(page: PageContext, words: Section) -> None:
             st.info(words["whole"])
     with right:
         words.figure(lines, np.arange(every + 1), [Line(words["length"], np.array(learnt.lengths, float))],
-                     marks=[(done, words("here", done=done))], height=320, kind="length")
+                     marks=[(done, words("here"))], height=320, kind="length")
     if words.lesson.open():
         words.explain(vectors.train_bpe, vectors.merges, vectors.merge_pair, vectors.pair_counts)
 
@@ -188,12 +188,12 @@ def _table(page: PageContext, words: Section) -> None:
     word = words.text("word").strip()
     found: vectors.Table = page.ask(vectors.TableQuery(model, sources.revision(model), word, cut.ids[:ROWS]))
     shown, d_model = found.rows.shape
-    st.markdown(words("rows", shown=shown, d_model=d_model))
+    words.tell(shown=shown, d_model=d_model)
+    st.markdown(words("rows"))
     if shown:
         names = [f"{label} {id}" for label, id in zip(cut.labels[:shown], cut.ids, strict=False)]
         columns = [str(place) if place % RULED == 0 else Markup("") for place in range(d_model)]
         bound = float(np.percentile(np.abs(found.rows), BEYOND))
-        words.tell(shown=shown, d_model=d_model)
         words.figure(matrix, found.rows, names, columns, height=112 + 25 * shown, kind="rows",
                      style=CellStyle("signed", bound=bound, square=False))
     _near(words, word, found)
@@ -204,7 +204,7 @@ def _near(words: Section, word: str, found: vectors.Table) -> None:
     names, near = [name for name, _ in found.nearest], np.array([cosine for _, cosine in found.nearest])
     words.tell(word=escape_markdown(word), nearest=escape_markdown(names[0]), cosine=near[0], mean=found.pairs.mean(),
                high=np.percentile(found.pairs, 99), luck=found.luck, vocabulary=len(found.cosines) + 1,
-               d_model=found.rows.shape[1], above=(found.cosines > found.luck).sum())
+               above=(found.cosines > found.luck).sum())
     left, right = split()
     with left:
         axes = words("near", word=word), words["cosine"]
@@ -212,7 +212,7 @@ def _near(words: Section, word: str, found: vectors.Table) -> None:
     with right:
         drawn = {words("word_to_all", word=word): found.cosines, words["pairs"]: found.pairs}
         shares = {name: np.histogram(cosines, BINS)[0] / len(cosines) for name, cosines in drawn.items()}
-        words.figure(histogram, BINS, shares, height=360, marks=[(found.luck, words("luck", luck=found.luck))],
+        words.figure(histogram, BINS, shares, height=360, marks=[(found.luck, words("luck"))],
                      kind="baseline")
     words.explain(vectors.neighbours, vectors.luck)
 
@@ -258,10 +258,9 @@ def _layers(words: Section, senses: vectors.Contexts, word: str, title: str) -> 
         return drawing
 
     high = int(senses.unrelated.argmax())
-    words.tell(word=escape_markdown(word), model=title, first=senses.apart[0], alike_first=senses.alike[0],
-               last=senses.apart[-1], alike=senses.alike[-1], pairs=senses.pairs, base=senses.unrelated[high],
-               base_at=names[high], base_last=senses.unrelated[-1], left=senses.apart[-1] - senses.unrelated[-1],
-               left_alike=senses.alike[-1] - senses.unrelated[-1],
+    words.tell(word=escape_markdown(word), model=title, senses=senses, last=senses.apart[-1], alike=senses.alike[-1],
+               base=senses.unrelated[high], base_at=names[high], base_last=senses.unrelated[-1],
+               left=senses.apart[-1] - senses.unrelated[-1], left_alike=senses.alike[-1] - senses.unrelated[-1],
                pieces=" · ".join(map(escape_markdown, senses.pieces)))
     words.figure(draw)
     words.explain(vectors.layers, vectors.compare, statistics.unit_rows, statistics.cosines)

@@ -28,7 +28,7 @@ def test_sections_state_the_numbers_of_trace_and_runs(place):
     gain, bias = (torch.tensor(each).double() for each in (norm.gain, norm.bias))
     own, bare = functional.layer_norm(x, x.shape, gain, bias, norm.epsilon), functional.rms_norm(x, x.shape, gain,
                                                                                                  norm.epsilon)
-    assert said["mean"] == pytest.approx(float(x.mean())) and said["variance"] == pytest.approx(
+    assert said["steps"].mean == pytest.approx(float(x.mean())) and said["steps"].variance == pytest.approx(
         float(x.var(unbiased=False)))
     assert said["differs"] == pytest.approx(float((bare - own).norm() / own.norm()))
     before = torch.tensor(this.feed_forward.before)

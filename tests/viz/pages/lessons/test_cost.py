@@ -17,8 +17,8 @@ def test_counts_tiles_and_paths_by_another_way(width, scores, tile, step, one, o
     page = shown("cost", guess="a", width=width, s=scores, tile=tile, step=step, n=n, d=d, k=k, r=r, column=column,
                  drawn=[place / 16 for place in range(17)], **{"from": one, "to": other})
     found, heads, longest = page.numbers, width // 64, 131_072
-    assert found["held"]["plain_gb"] == pytest.approx(4 * (2 * heads * longest**2 + longest * width) / 1e9)
-    assert found["held"]["fused_gb"] == pytest.approx(4 * (heads + width) * longest / 1e9)
+    assert found["held"]["gigabytes"]["plain"] == pytest.approx(4 * (2 * heads * longest**2 + longest * width) / 1e9)
+    assert found["held"]["gigabytes"]["fused"] == pytest.approx(4 * (heads + width) * longest / 1e9)
     assert found["counted"]["share"] == pytest.approx(longest / (longest + 6 * width))
     assert found["tiles"]["row"] == pytest.approx(special.softmax(scores) @ np.arange(12))
     apart = abs(one - other)

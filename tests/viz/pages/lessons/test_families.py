@@ -27,7 +27,7 @@ def test_shapes_masks_and_products_equal_the_model(text, part, hide, whose):
     found = shown("families", guess="a", say=text, part=part, hide=hide, whose=whose).numbers
     crossing = ask(sources.open_query("translator", text))[Kind.CROSS]
     assert (found["inputs"]["n"], found["inputs"]["m"]) == (len(crossing.keys), len(crossing.queries))
-    assert found["inputs"]["apart"] < 1e-4 and found["three"]["encoder"] == 1
+    assert found["inputs"]["tensors"].apart < 1e-4 and found["three"]["encoder"] == 1
     n = found["three"]["tokens"]
     assert found["three"]["decoder"] == pytest.approx((n + 1) / (2 * n))
     assert ("hidden" in found) == (" " in text)

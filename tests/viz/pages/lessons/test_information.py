@@ -31,7 +31,7 @@ def test_heads_of_minilm_equal_scipy():
     assert layers["mean"] == pytest.approx(np.mean(mutual), rel=1e-4)
     assert layers["most_bits"] == pytest.approx(np.max(mutual), rel=1e-4) and layers["blank"] == pytest.approx(0)
     bound = found.numbers["bound"]
-    assert bound["proved"] == pytest.approx(bound["information"], abs=1e-9)   # at s = 1 the model is the truth
+    assert bound["proved"] == pytest.approx(bound["bound"].information, abs=1e-9)   # at s = 1 the model is the truth
 
 
 @pytest.mark.parametrize(("own", "texts"), [("The cat sat.\n\nDogs bark at night.", "2 texts"), ("", "1 text ")])

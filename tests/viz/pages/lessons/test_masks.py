@@ -49,5 +49,5 @@ def test_real_heads_lose_weight_outside_the_band():
     n = answer[0].shape[-1]
     band = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= 4
     lost = np.array([[1 - rows[band].sum() / n for rows in head_rows(layer)] for layer in answer])
-    assert found["lost"] == pytest.approx(lost[found["layer"], found["head"]], abs=1e-5)
+    assert found["lost"] == pytest.approx(lost[found["view"].layer, found["view"].head], abs=1e-5)
     assert [found["little"], found["much"]] == pytest.approx([lost.min(), lost.max()], abs=1e-5)

@@ -21,7 +21,7 @@ def test_medians_of_random_rows_equal_scipy(dk, keys, seed):
         p = special.softmax(dots / divisor, -1)
         away = ((vectors[:, None] - (p @ vectors)[:, :, None]) ** 2).sum(-1)
         gradient = np.sqrt((p**2 * away).sum(-1)) / divisor
-        told = found["reasons"]
+        told = sqrt_dk.numbers_at(dk, keys, seed)
         assert told[f"entropy_{which}"] == pytest.approx(np.median(stats.entropy(p, base=2, axis=-1)))
         assert told[f"gradient_{which}"] == pytest.approx(np.median(gradient), rel=0.02, abs=1e-9)
         assert told[f"gradient_mean_{which}"] == pytest.approx(gradient.mean(), rel=0.02)
@@ -35,6 +35,7 @@ def test_trained_head_without_its_division_equals_scipy():
     means = np.array([stats.entropy(head_rows(layer), base=2, axis=-1).mean(-1) for layer in layers])
     undone = np.array([stats.entropy(head_rows(layer, layer.query.shape[-1] ** -0.5), base=2, axis=-1).mean(-1)
                        for layer in layers])
-    at = np.unravel_index(np.abs(means - found["own"]).argmin(), means.shape)
-    assert means[at] == pytest.approx(found["own"], abs=1e-5) and undone[at] == pytest.approx(found["undone"], abs=1e-5)
-    assert found["divisor"] == pytest.approx(found["root"]) and found["absorbed"] < 1e-6
+    at = np.unravel_index(np.abs(means - found["means"]["own"]).argmin(), means.shape)
+    assert means[at] == pytest.approx(found["means"]["own"], abs=1e-5)
+    assert undone[at] == pytest.approx(found["means"]["undone"], abs=1e-5)
+    assert found["scale"].divisor == pytest.approx(found["root"]) and found["scale"].absorbed < 1e-6

@@ -11,9 +11,9 @@ from tests.model.lessons.test_since import torchs
 def test_block_numbers_equal_torch(this):
     switches = {name: getattr(this, name) for name in CHANGES}
     found = shown("since", guess="b", tokens=131_072, **switches).numbers
-    assert found["block"]["length_now"] == pytest.approx(float(torchs(this).norm(dim=-1).mean()))
-    assert found["block"]["length_paper"] == pytest.approx(96**0.5, abs=1e-4)
-    assert (found["block"]["moved_now"] < 1e-12) == this.rotary
+    assert found["block"]["now"].length == pytest.approx(float(torchs(this).norm(dim=-1).mean()))
+    assert found["block"]["paper"].length == pytest.approx(96**0.5, abs=1e-4)
+    assert (found["block"]["now"].moved < 1e-12) == this.rotary
     assert found["cache"]["own"] == said_bytes(131_072 * 48 * this.groups) and found["cache"]["held"] == "17.2 GB"
 
 
@@ -24,4 +24,4 @@ def test_every_topic_has_its_numbers(turned):
     if turned["topic"] == "experts":
         assert found["all"] == 4 * found["one"] and found["on"] < found["off"] and found["held_out"] == 400
     if turned["topic"] == "scaling":
-        assert found["kaplan_ratio"] < found["hoffmann_ratio"] and found["power"] == "10²⁷" == said_power(27.0)
+        assert found["ratios"]["kaplan"] < found["ratios"]["hoffmann"] and found["power"] == "10²⁷" == said_power(27.0)

@@ -48,7 +48,7 @@ def test_row_is_measured_over_its_allowed_keys(z, masked, t):
 @pytest.mark.parametrize(("scope", "t"), [("head", 0.3), ("all", 0.01), ("all", 1.0)])
 def test_temperature_inside_the_model_moves_weights_as_scipy(scope, t):
     found = shown("softmax", guess="a", row="head", inside=True, scope=scope, t=t, drawn=CURVE).numbers["inside"]
-    model, text, layer, head = State().model, State().text, found["layer"], found["head"]
+    model, text, layer, head = State().model, State().text, found["view"].layer, found["view"].head
     before = desk.ask(sources.open_query(model, text)).result(120)
     layers = before[Kind.SELF].layers
     edited = [(place, each) for place in ([layer] if scope == "head" else range(len(layers)))

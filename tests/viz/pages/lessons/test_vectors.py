@@ -17,7 +17,7 @@ OPEN = {"typed": TEXTS["english"], "book": BOOKS["low"], "done": 3}
 def test_pieces_and_merges_are_counted_by_the_library(turned):
     found, where = shown("vectors", guess="a", **turned).numbers, OPEN | turned
     cut = vectors.tokenizer_of("minilm").encode(where["typed"], add_special_tokens=False)
-    assert found["pieces"]["first"] == len(cut.tokens) and found["pieces"]["unknown"] == cut.tokens.count("[UNK]")
+    assert found["pieces"]["first"].count == len(cut.tokens) and found["pieces"]["unknown"] == cut.tokens.count("[UNK]")
     assert found["pieces"]["bytes"] == len(where["typed"].encode())
     made = vectors.train_bpe(where["book"])
     assert ("merges" in found) == bool(vectors.merges(where["book"]).pairs)
