@@ -336,7 +336,7 @@ class Recorder(Held):
             self._multiply(args, options, result)
         elif isinstance(result, Tensor) and result.is_floating_point():
             for given in tensors_in((*args, *options.values())):
-                if given in self._weights and result.numel() * 2 > given.numel():
+                if given in self._weights and (name in MOVES or result.numel() * 2 > given.numel()):
                     self._weights[result] = self._weights[given]
         self._follow_ids(func, name, args, options, result)
         if name in CONVOLUTIONS:

@@ -75,6 +75,18 @@ def of_heads(labels: Tensor) -> Tensor:
     return torch.where(hidden.all(0), labels[0], torch.where(highest == lowest, highest, DIFFERENT))
 
 
+def with_all_rows(weights: Tensor, queries: Tensor) -> tuple[Tensor, Tensor]:
+    """Return weights (head, row, key) and what their rows depend on, (head, row), where each head has the rows of all
+    heads, those of others empty, if heads attend from different elements, as in Informer."""
+    every, places = queries.unique(return_inverse=True)
+    if bool((of_heads(queries) != DIFFERENT).all()) or bool((queries < 0).any()) or any(
+            len(each.unique()) < len(each) for each in queries):
+        return weights, queries
+    made = weights.new_zeros(len(weights), len(every), weights.shape[2])
+    made[torch.arange(len(weights), device=weights.device)[:, None], places] = weights
+    return made, every.expand(len(weights), -1)
+
+
 class Side(NamedTuple):
     """What the rows of the queries or the keys of an attention stand for."""
 
@@ -354,9 +366,12 @@ class _Measuring:
                     here = bits[:, members]
                     seen = int(((here.any(1) + 2 * (here == 0).any(1)) * 4 ** torch.arange(len(bits))).sum())
                     wanted = SEVERAL - int(one[row])   # negative if it is not known that they are several
-                    if members.sum() < 2 or (not known[row].all() and (wanted < 0 or wanted & ~seen)):
+                    if not members.any() or (not known[row].all() and (wanted < 0 or wanted & ~seen)):
                         continue   # it may depend on others too
                     own = tuple((first + members.nonzero().flatten()).tolist())
+                    if len(own) == 1:   # a key that was hidden behind queries that moved with it
+                        joined[row] = own[0]
+                        continue
                     if own not in self.rows.several:
                         self.rows.several.append(own)
                     joined[row] = KNOWN - self.rows.several.index(own)

@@ -25,7 +25,7 @@ from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError, first_line
 from clearhead.model.look.inputs import tensors_in
 from clearhead.model.look.replay import FUSED, PRODUCTS, SOFTMAX, site_of
-from clearhead.model.look.rows import NOT_MEASURED, Rows, Side, over_features, pieces_of
+from clearhead.model.look.rows import NOT_MEASURED, Rows, Side, over_features, pieces_of, with_all_rows
 from clearhead.model.look.sources import Source, Sources
 
 # maximum number of query rows compared; in longer inputs they are evenly spaced
@@ -351,7 +351,7 @@ class Observer(TorchFunctionMode):
             attn_mask = torch.ones(shape, dtype=torch.bool).tril(lower * (shape[1] - shape[0]))
         mask = None if attn_mask is None else self._item(self._mask_axes(attn_mask, query))
         texts = self._texts(query)
-        queries, keys = self._sides(texts, same)
+        queries, keys = self._sides(self._labels_of(texts), same)
         query, key, value, output = (self._four_axes(part, texts) for part in (query, key, value, output))
         call = self._make_call((self._item(query), self._item(key), self._item(value)), mask, is_causal, scale)
         call.outputs = as_numbers(self._item(output)[:, torch.from_numpy(call.rows).to(output.device)])
@@ -381,7 +381,7 @@ class Observer(TorchFunctionMode):
         call = self._make_call(heads.parts, heads.mask, heads.is_causal, None)
         call.outputs = as_numbers(heads.output[torch.from_numpy(call.rows).to(heads.output.device)])[None]
         return Attention(call.module, call, None, same, heads.batch, heads.output.dtype, heads.project,
-                         _drops(heads.dropout), *self._sides(torch.arange(heads.batch)[:, None], same),
+                         _drops(heads.dropout), *self._sides(self._labels_of(torch.arange(heads.batch)[:, None]), same),
                          behind=self._sources.of(given["key"]).calls)
 
     def _mask_axes(self, mask: Tensor, query: Tensor) -> Tensor:
@@ -395,7 +395,7 @@ class Observer(TorchFunctionMode):
         the first input tells how many texts there are. Raises Unsupported if that does not."""
         if tensor.ndim != 3:
             return torch.zeros(1, 1, dtype=torch.long)
-        found, count = None if self._labels is None else pieces_of(self._labels[0]), len(tensor)
+        found, count = None if self._labels is None else pieces_of(torch.cat(self._labels, -1)), len(tensor)
         if found is None:
             first, second = self._first[0], self._first[-1]
             texts = second if first == tensor.shape[1] else first
@@ -405,12 +405,14 @@ class Observer(TorchFunctionMode):
             found = torch.arange(count).view(texts, -1)
         return found
 
-    def _sides(self, texts: Tensor, same: bool | None) -> tuple[Side, Side]:
-        """Return what the rows of queries and keys of the running attention stand for."""
-        if self._labels is None:
-            return NOT_MEASURED, NOT_MEASURED
-        queries, keys = (self._item(self._four_axes(each[..., None], texts))[..., 0] for each in self._labels)
-        return self.rows.sides(queries, keys, bool(same))
+    def _labels_of(self, texts: Tensor) -> list[Tensor]:
+        """Return what the rows of the running attention's queries and keys depend on, each (head, row); [] if this was
+        not measured."""
+        return [self._item(self._four_axes(each[..., None], texts))[..., 0] for each in self._labels or ()]
+
+    def _sides(self, labels: list[Tensor], same: bool | None) -> tuple[Side, Side]:
+        """Return what the rows of queries and keys stand for."""
+        return self.rows.sides(labels[0], labels[1], bool(same)) if labels else (NOT_MEASURED, NOT_MEASURED)
 
     def _four_axes(self, tensor: Tensor, texts: Tensor) -> Tensor:
         """Return a tensor as (batch, head, token, d)."""
@@ -461,9 +463,11 @@ class Observer(TorchFunctionMode):
         try:
             texts, same = self._texts(result), source.same is not False
             weights = self._four_axes(weights, texts)
-            item = self._item(weights)
+            item, labels = self._item(weights), self._labels_of(texts)
+            if labels:
+                item, labels[0] = with_all_rows(item, labels[0].to(item.device))
             self._bound(len(item), item.shape[1], item.shape[2], item.numel())
-            queries, keys = self._sides(texts, same)
+            queries, keys = self._sides(labels, same)
             return Attention(self.where, None, as_numbers(item), same, weights.shape[0], weights.dtype,
                              queries=queries, keys=keys, behind=source.keys)
         except Unsupported as error:

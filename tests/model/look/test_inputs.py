@@ -137,18 +137,42 @@ def test_generating_is_refused_and_its_way_out_works(options):
     assert record.kinds == (Kind.CAUSAL,) and record.maps[0].queries.texts == tuple("abcdef")
 
 
-def test_chosen_patches_are_named_and_chosen_queries_are_not():
+def test_chosen_patches_are_named():
     sizes = {"hidden_size": 24, "num_hidden_layers": 1, "num_attention_heads": 3, "intermediate_size": 32}
     mae = transformers.ViTMAEModel(transformers.ViTMAEConfig(**sizes, image_size=16, patch_size=4, mask_ratio=0.5))
     given = {"pixel_values": torch.randn(1, 3, 16, 16), "noise": torch.rand(1, 16)}
     (found,) = (record := look(mae, given, tokens=[f"patch {number}" for number in range(16)])).maps
     assert found.queries.texts == ("[new]", *(f"patch {number}" for number in given["noise"][0].argsort()[:8]))
     assert any("[new] is a row that depends on no position" in note for note in record.notes)
+
+
+def test_rows_that_differ_by_head_and_global_rows_are_named():
+    torch.manual_seed(0)
     informer = transformers.InformerModel(transformers.InformerConfig(
-        prediction_length=4, context_length=12, lags_sequence=[1, 2], num_time_features=1, d_model=16,
-        encoder_layers=1, decoder_layers=1, encoder_ffn_dim=16, decoder_ffn_dim=16))
-    record = look(informer, {"past_values": torch.randn(1, 14), "past_time_features": torch.randn(1, 14, 1),
-                             "past_observed_mask": torch.ones(1, 14), "future_values": torch.randn(1, 4),
-                             "future_time_features": torch.randn(1, 4, 1)})
-    assert record.maps[1].layers and record.maps[1].kind is Kind.CROSS, "its rows are the chosen queries, of each head"
-    assert any("not proved which positions" in note for note in record.notes)
+        prediction_length=4, context_length=12, lags_sequence=[1, 2], num_time_features=1, d_model=16, encoder_layers=1,
+        decoder_layers=1, encoder_ffn_dim=16, decoder_ffn_dim=16, sampling_factor=1)).eval()
+    made = {}
+    for name in ("q_proj", "k_proj"):
+        getattr(informer.encoder.layers[0].self_attn, name).register_forward_hook(
+            lambda _module, _given, output, name=name: made.update({name: output[0].unflatten(-1, (2, 8)).mT}))
+    given = {"past_values": torch.randn(1, 14), "past_time_features": torch.randn(1, 14, 1),
+             "past_observed_mask": torch.ones(1, 14), "future_values": torch.randn(1, 4),
+             "future_time_features": torch.randn(1, 4, 1)}
+    found = look(informer, given).maps[0]
+    assert found.keys.texts == tuple(map(str, range(2, 14)))   # the first two values are only lags of later ones
+    with torch.no_grad():
+        informer(**given)
+    every = torch.einsum("qdh,kdh->hqk", made["q_proj"], made["k_proj"]).div(8 ** 0.5).softmax(-1).numpy()
+    for weights, own in zip(found.layers[0].weights, every, strict=True):
+        rows = [(row, int(name) - 2) for row, name in enumerate(found.queries.texts) if weights[row].any()]
+        assert len(rows) == 3, "a head has the rows that it chose"
+        np.testing.assert_allclose([weights[row] for row, _ in rows], [own[place] for _, place in rows], atol=1e-6)
+
+    longformer = transformers.LongformerModel(transformers.LongformerConfig(
+        vocab_size=30, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16,
+        max_position_embeddings=20, attention_window=4, pad_token_id=0)).eval()
+    marks = torch.zeros(1, 12, dtype=torch.long)
+    marks[0, [0, 5]] = 1
+    (found,) = look(longformer, {"input_ids": torch.arange(5, 17)[None], "global_attention_mask": marks},
+                    tokens=list("abcdefghijkl")).maps
+    assert found.queries.texts == ("a", "f") and found.keys.texts == tuple("abcdefghijkl") and len(found.layers) == 2
