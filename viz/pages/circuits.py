@@ -41,7 +41,7 @@ def render(page: PageContext) -> None:
     """Draw the page."""
     opening("circuits")
     question = MechanismsQuery(page.model, page.revision)
-    found: Mechanisms = page.ask(question)
+    found = page.ask(question)
     page.record()   # an error in the text is then shown once, not in every section
     measured_line(question, "circuits", "mechanisms")
     fragment(page, _heads, found)

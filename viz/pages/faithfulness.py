@@ -21,7 +21,6 @@ from clearhead.model.studies.attribution import (
     REMOVALS,
     Attribution,
     AttributionQuery,
-    Swapped,
     SwapQuery,
     agreement,
     ceiling,
@@ -81,7 +80,7 @@ def render(page: PageContext) -> None:
     question_controls(page, record)
     question = _question(page, answer_kind(record))
     try:
-        attribution: Attribution = page.ask(question)
+        attribution = page.ask(question)
     except UserError as error:
         st.error(escape_markdown(error))
     else:
@@ -385,7 +384,7 @@ def permuted_weights(page: PageContext, question: AttributionQuery, attribution:
     st.markdown(words("lead", head=place, draws=DRAWS), width=READABLE)
     if not toggle_for(page, "swap", words["switch"]):
         return
-    swapped: Swapped = page.ask(SwapQuery(question, view.layer, view.head, DRAWS))
+    swapped = page.ask(SwapQuery(question, view.layer, view.head, DRAWS))
     low, middle, high = np.quantile(swapped.permuted, [0.05, 0.5, 0.95])
     edges = np.linspace(0, max(float(swapped.permuted.max()), swapped.even, 1e-9) * 1.02, 25)
     shares = np.histogram(swapped.permuted, edges)[0] / len(swapped.permuted)

@@ -65,7 +65,7 @@ def render(page: PageContext) -> None:
     if sentences is None:
         return
     question = SyntaxQuery(page.model, page.revision, sentences)
-    report: SyntaxReport = page.ask(question)
+    report = page.ask(question)
     measured_line(question, "grammar", "syntax")
     _one_sentence(page, report)
     _table(report)

@@ -72,7 +72,7 @@ def _atlas(page: PageContext, named: str) -> Atlas:
     model = named or page.model
     if model == page.model or model in sources.catalogue():
         question = AtlasQuery(model, sources.revision(model))
-        atlas: Atlas = page.ask(question)
+        atlas = page.ask(question)
         measured_line(question, f"atlas-{named}", "atlas")
         return atlas
     return page.ask(atlas_folder(named, local=not sources.catalogue_only()))

@@ -6,11 +6,11 @@ import numpy as np
 import streamlit as st
 
 from clearhead.model.ask import desk
-from clearhead.model.core.heads import HeadMeasures, MeasuresQuery
+from clearhead.model.core.heads import MeasuresQuery
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import spearman, x_log_x
 from clearhead.model.studies import patterns
-from clearhead.model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits, named
+from clearhead.model.studies.patterns import PATTERNS, TITLES, FitsQuery, named
 from clearhead.model.studies.silencing import Silencing, SilencingQuery
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.figures.heads import WORST, pattern_grid, silencing_effects
@@ -32,8 +32,8 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
     """Draw each head's best pattern, the table, and the effect of silencing."""
     view = page.view()
     st.markdown(WORDS["lead"], width=READABLE)
-    fitted: HeadFits = page.ask(FitsQuery(record.query, view.kind))
-    measures: HeadMeasures = page.ask(MeasuresQuery(record.query, view.kind))
+    fitted = page.ask(FitsQuery(record.query, view.kind))
+    measures = page.ask(MeasuresQuery(record.query, view.kind))
     question = SilencingQuery(record.query, view.kind)
     silencing: Silencing | None = desk.cached(question)
     best = named(fitted.best())

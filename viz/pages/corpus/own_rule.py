@@ -48,7 +48,7 @@ def draw_rule(page: PageContext) -> None:
     if sources.catalogue_only() and any(isinstance(side, re.Pattern) for side in sides):
         raise UserError(WORDS["no_expressions"])
     marked = rule.mark(given, (sides[0], sides[1]))
-    report: rule.RuleReport = page.ask(rule.RuleQuery(page.model, page.revision, marked))
+    report = page.ask(rule.RuleQuery(page.model, page.revision, marked))
     said = st.empty()   # the untrained model takes as long again
     said.markdown(bullets(claims(report, None)), width=READABLE_WIDE)
     _heads(page, report, marked)
@@ -80,7 +80,7 @@ def _untrained(page: PageContext, marked: tuple[rule.Marked, ...]) -> rule.RuleR
     """Return the report for the same model with random weights, or None if there is none."""
     twin = sources.untrained(page.model)
     try:
-        answer: rule.RuleReport = page.ask(rule.RuleQuery(twin, sources.revision(twin), marked), height=0)
+        answer = page.ask(rule.RuleQuery(twin, sources.revision(twin), marked), height=0)
     except UserError:
         return None
     return answer

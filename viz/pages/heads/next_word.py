@@ -27,7 +27,7 @@ OFFERED = 8   # number of tokens, and of heads, offered as buttons
 
 def next_word(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the distribution, the steps, and the heads whose last row is elsewhere than on the first token."""
-    answer: NextWord = page.ask(NextWordQuery(page.query()), height=0)
+    answer = page.ask(NextWordQuery(page.query()), height=0)
     st.markdown(WORDS["lead"])
     left, right = split(3, 8)
     with left:

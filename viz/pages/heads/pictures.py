@@ -16,7 +16,6 @@ from clearhead.model.studies.patch_attention import (
     OUTLIER,
     PatchHeads,
     PatchHeadsQuery,
-    PatchRollout,
     PatchRolloutQuery,
     lengths,
     outliers,
@@ -45,7 +44,7 @@ DISCARDS = (0.0, 0.25, 0.5, 0.75, 0.9)   # shares of cells rollout can discard; 
 def layers(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the chosen measure by layer, one dot per head, with a uniform row's value."""
     words, name = WORDS["layers"], page["measure"]
-    found: PatchHeads = page.ask(PatchHeadsQuery(record.query, view.kind))
+    found = page.ask(PatchHeadsQuery(record.query, view.kind))
     choice_for(page, "measure", words["measure"], {name: words["names"][name] for name in MEASURES})
     values, even = getattr(found, name), found.even[name]
     if not np.isfinite(values).any():
@@ -157,7 +156,7 @@ def rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
     sum to 1."""
     words, token, tokens = WORDS["rollout"], view.token or 0, record[view.kind].keys
     slider_for(page, "discard", words["discard"], DISCARDS, say=lambda share: format_share(share, 0))
-    found: PatchRollout = page.ask(PatchRolloutQuery(record.query, view.kind, page["discard"]))
+    found = page.ask(PatchRolloutQuery(record.query, view.kind, page["discard"]))
     for place, name in zip(split(), ("right", "copied"), strict=True):
         with place:
             st.markdown(f"**{words[name]}**")

@@ -139,7 +139,7 @@ def _probabilities(record: AttentionRecord, word: int) -> None:
 def decide(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the choice between il and elle, or say that the model or sentence has none."""
     words, swap = WORDS["decide"], _swap(page)
-    decision: Decision = page.ask(DecisionQuery(page.model, page.revision, page.text, swap.twin if swap else ""))
+    decision = page.ask(DecisionQuery(page.model, page.revision, page.text, swap.twin if swap else ""))
     prose(words("lead", said=decision.said))
     left, right = split(gap="large")
     with left:

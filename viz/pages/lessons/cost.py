@@ -117,7 +117,7 @@ def _measured(page: PageContext, words: Section, names: dict[str, str], width: i
     """Draw the methods' measured costs: the shipped ones, or this machine's once asked for."""
     question = cost.CostsQuery(width)
     measured_line(question, "cost", "cost")
-    found: dict[str, dict[int, cost.Cost]] = page.ask(question)
+    found = page.ask(question)
     even, lengths = cost.balanced_length(width), {way: np.array(list(known), float) for way, known in found.items()}
     numbers = {field: {way: np.array([getattr(each, field) for each in known.values()], float)
                        for way, known in found.items()} for field in ("seconds", "peak")}

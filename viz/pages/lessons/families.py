@@ -199,11 +199,11 @@ def _factors(page: PageContext, words: Section) -> None:
         _product(words, {words["this"]: page.ask(LikelihoodQuery(sources.open_query(decoder(), text)))},
                  words["alone"])
         return
-    own: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
+    own = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
     swapped = swap_gender(french_of(own))
     french = words.text("french", placeholder=swapped).strip()
     words.button("swapped", french="")
-    other: SequenceLikelihood = page.ask(LikelihoodQuery(
+    other = page.ask(LikelihoodQuery(
         sources.open_query(BOTH, text, target=french or swapped)))
     parted = next((place for place, (one, another) in enumerate(zip(own.ids, other.ids, strict=False))
                    if one != another), None)
@@ -255,11 +255,11 @@ def _steps(page: PageContext, words: Section) -> None:
     """Draw the probability of y_t given only the preceding tokens, and in one pass over the whole target: teacher
     forcing does not change it."""
     text = _sentence(page)
-    whole: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
+    whole = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
     left, middle, right = split(2, 1, 1, vertical_alignment="center")
     with left:
         at = words.slider("upto", range(1, len(whole.ids)), say=lambda place: f"{place}: {whole.texts[place - 1]}")
-    part: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
+    part = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
     first, second = (float(np.exp(likelihood.log_probabilities[at - 1])) for likelihood in (whole, part))
     middle.metric(words["whole"], f"{first:.4f}")
     right.metric(words["part"], f"{second:.4f}")

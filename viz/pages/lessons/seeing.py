@@ -48,16 +48,14 @@ def render(page: PageContext, lesson: Lesson) -> None:
 
 
 def _measured(page: PageContext) -> PictureHeads:
-    found: PictureHeads = page.ask(PictureHeadsQuery(MODEL, sources.revision(MODEL)))
-    return found
+    return page.ask(PictureHeadsQuery(MODEL, sources.revision(MODEL)))
 
 
 def _record(page: PageContext, hide: str = "nothing") -> AttentionRecord:
     """Return the record of the chosen question, with the patch of a digit hidden."""
     asked = picture_answers.question(*page["picture", "side"])
     cells = {"asked": [asked.cell], "found": [asked.found], "other": [asked.other], "nothing": []}[hide]
-    record: AttentionRecord = page.ask(picture_answers.query(page["picture"], page["side"], cells))
-    return record
+    return page.ask(picture_answers.query(page["picture"], page["side"], cells))
 
 
 def _last(record: AttentionRecord) -> int:

@@ -18,7 +18,7 @@ from clearhead.model.lessons.two_heads import (
     silenced,
 )
 from clearhead.model.studies import circuits
-from clearhead.model.studies.circuits import Why, WhyQuery
+from clearhead.model.studies.circuits import WhyQuery
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Number
 from clearhead.viz.figures.bars import bars
@@ -41,8 +41,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
 
 
 def _asked(page: PageContext) -> TwoHeads:
-    found: TwoHeads = page.ask(TwoHeadsQuery(MODEL, sources.revision(MODEL)))
-    return found
+    return page.ask(TwoHeadsQuery(MODEL, sources.revision(MODEL)))
 
 
 def _weights(page: PageContext, broken: str) -> tuple[list[str], np.ndarray]:
@@ -107,7 +106,7 @@ def _board(page: PageContext, words: Section) -> None:
     stream."""
     text, copy = sequence(page["seed"])
     looking = len(text.split())
-    why: Why = page.ask(WhyQuery(sources.open_query(MODEL, text), Kind.CAUSAL, *INDUCTION[0], looking, copy + 1))
+    why = page.ask(WhyQuery(sources.open_query(MODEL, text), Kind.CAUSAL, *INDUCTION[0], looking, copy + 1))
     characters = text.split()
     largest = why.frame().iloc[0]
     words.tell(why=why, query=largest["query_from"], key=largest["key_from"],

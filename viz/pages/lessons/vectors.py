@@ -186,7 +186,7 @@ def _table(page: PageContext, words: Section) -> None:
         return
     cut = vectors.cut(page["typed"], model)
     word = words.text("word").strip()
-    found: vectors.Table = page.ask(vectors.TableQuery(model, sources.revision(model), word, cut.ids[:ROWS]))
+    found = page.ask(vectors.TableQuery(model, sources.revision(model), word, cut.ids[:ROWS]))
     shown, d_model = found.rows.shape
     words.tell(shown=shown, d_model=d_model)
     st.markdown(words("rows"))
@@ -235,7 +235,7 @@ def _contexts(page: PageContext, words: Section) -> None:
         return
     others = words["others_chinese" if any(sign > "\u2e80" for sign in word) else "others"]
     first, second, third, unrelated = (sources.open_query(model, text) for text in (*texts, others))
-    senses: vectors.Contexts = page.ask(vectors.ContextsQuery(first, second, third, unrelated, word))
+    senses = page.ask(vectors.ContextsQuery(first, second, third, unrelated, word))
     if senses.unknown:
         st.info(words("unknown", word=escape_markdown(word), model=there["models"][model]))
         return

@@ -14,7 +14,9 @@ from clearhead.model.core.record import AttentionMap
 from clearhead.model.core.statistics import accuracy_intervals, max_statistic_null
 from clearhead.model.core.view import View
 from clearhead.model.studies.coreference import (
-    Answers,
+    Answers as Answers,
+)
+from clearhead.model.studies.coreference import (
     AnswersQuery,
     Case,
     CoreferenceReport,
@@ -316,7 +318,7 @@ def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: C
     heading(words["title"], 3)
     prose(words["lead"])
     question = AnswersQuery(page.model, page.revision, (case,))
-    plain: Answers = page.ask(question)
+    plain = page.ask(question)
     st.caption(words["ways"]["answer" if case.answer else plain.way])
     a, b = (case.answer, case.other) if case.answer else twins.words[:2]
     share = float(plain.share[0])

@@ -13,7 +13,6 @@ from clearhead.model.studies.coreference import (
     Case,
     CasesQuery,
     CoreferenceReport,
-    SetAnswer,
     read_cases,
     report,
     shipped_cases,
@@ -52,7 +51,7 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> CoreferenceRep
         st.button(words("run", n=len(cases), model=escape_markdown(card.title)),
                   on_click=lambda: page.set(run=True), type="primary")
         return None
-    answer: SetAnswer = page.ask(question)
+    answer = page.ask(question)
     if answer.unknown == len(cases):   # every sentence has an [UNK] word, so nothing is measured
         st.info(words("unknown_all", n=len(cases), model=escape_markdown(card.title)))
         return None

@@ -100,7 +100,7 @@ def _induction(page: PageContext) -> None:
     choice_for(page, "decoder", words["which"], options)
     offer_smollm2("habits")
     question = InductionMeanQuery(chosen, sources.revision(chosen))
-    scores: InductionScores = page.ask(question)
+    scores = page.ask(question)
     measured_line(question, "habits", "induction")
     names, most = [head_label(layer, head) for layer, head in scores.heads], int(scores.prefix.argmax())
     loud = list(dict.fromkeys(int(place) for score in (scores.previous, scores.prefix)

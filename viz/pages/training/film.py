@@ -189,7 +189,7 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
         start = WORDS["texts"][model.split("-")[0]]
         st.text_input(WORDS["text"], help=WORDS["text_help"], placeholder=start,
                       **bind(page.set, "says", page["says"] or start))
-    record: AttentionRecord = page.ask(query)
+    record = page.ask(query)
     kind, layer, head = open_head_id(page, record, story)
     if picture is not None and record.picture is not None:
         select(WORDS["picture"], {entry.key: entry.name for entry in pictures.examples()[model]}, page.set, "says",
