@@ -1,7 +1,7 @@
 """Show why scores are divided by √d_k, with random vectors, real heads and three training runs."""
 import functools
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from clearhead.model.core.record import Layer
 from clearhead.model.core.statistics import entropy
 from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.lessons import cost, scores, softmax
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 KINDS = ("normal", "uniform", "sign")   # distributions of the components
 DRAWS = 1000
@@ -250,22 +247,20 @@ def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
     stop."""
     import torch
 
-    right, film = {}, {}
-    for number, (which, divisor) in enumerate(zip(DIVISORS, (1.0, question.d_k**0.5, question.d_k), strict=True)):
-        part = scores.start(question.d_k, question.seed)
-        frames: list[np.ndarray] = []
+    def train(number: int, divisor: float) -> tuple[np.ndarray, np.ndarray]:
+        part, frames = scores.start(question.d_k, question.seed), list[np.ndarray]()
 
-        def done(step: int, number: int = number, part: dict = part, divisor: float = divisor,
-                 frames: list = frames) -> None:
+        def done(step: int) -> None:
             if step % EVERY == 0:
                 with torch.no_grad():
                     frames.append(torch.softmax((part["query"] @ part["key"].T).double() / divisor, -1).numpy())
             report((number + step / STEPS) / len(DIVISORS), f"model {number + 1} of {len(DIVISORS)}, step {step}")
 
-        def score(query: "Tensor", key: "Tensor", divisor: float = divisor) -> "Tensor":
-            return query @ key.transpose(1, 2) / divisor
-
         done(0)
-        _, right[which] = scores.train(part, score, question.seed, done)
-        film[which] = np.array(frames)
-    return Trainings(right, film)
+        _, right = scores.train(part, lambda query, key: query @ key.transpose(1, 2) / divisor, question.seed, done)
+        return right, np.array(frames)
+
+    found = {which: train(number, divisor) for number, (which, divisor) in enumerate(
+        zip(DIVISORS, (1.0, question.d_k**0.5, question.d_k), strict=True))}
+    return Trainings({which: right for which, (right, _) in found.items()},
+                     {which: film for which, (_, film) in found.items()})

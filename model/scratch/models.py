@@ -238,7 +238,7 @@ class ScratchModel(NetworkModel):
 
     def pieces(self, text: str, name: str) -> list[cutting.WordToken]:
         """Split a text into pieces. Raises UserError if there are none."""
-        found: list[cutting.WordToken] = self.tokenizer.pieces(text)
+        found = self.tokenizer.pieces(text)
         if not found:
             raise UserError(f"The {name} has no words; type one.")
         return found
@@ -262,7 +262,7 @@ class ScratchModel(NetworkModel):
         """Return logits (row, token, vocabulary), or the encoder's output if an encoder–decoder has no target."""
         given = [tensors[name] for name in ("input_ids", "pixel_values", "decoder_input_ids") if name in tensors]
         both = self.network.config.encoder_layers and self.network.config.decoder_layers
-        output: Tensor = self.network.encode(*given) if both and len(given) == 1 else self.network(*given)
+        output = self.network.encode(*given) if both and len(given) == 1 else self.network(*given)
         return output
 
     def outputs(self, output: Tensor) -> Tensor:

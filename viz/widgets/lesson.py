@@ -326,7 +326,7 @@ class Section(Texts):
 
     def text(self, control: str, draw: Callable[..., Any] = st.text_input, **look: Any) -> str:
         """Draw a text field and return its text. look: as in `draw`."""
-        value: str = self.page[control]
+        value = self.page[control]
         draw(self[control], max_chars=self._declared(control).longest, help=self.get(f"{control}_help"),
              **bind(self.page.set, control, value), **look)
         return value

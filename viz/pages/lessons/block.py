@@ -158,7 +158,7 @@ def _norm(page: PageContext, words: Section, this_block: Block, tokens: Tokens) 
     with controls_row():
         which = words.choice("which", "whiches")
         columns = columns_switch(page, words)
-    norm: Norm = this_block.norms[0 if which == "first" else -1]
+    norm = this_block.norms[0 if which == "first" else -1]
     word, d = words.slider("word", range(len(norm.input)), say=lambda place: (
         tokens.texts[place] if place < len(tokens) else str(place))), len(norm.gain)
     steps, other = both_norms(norm, word)

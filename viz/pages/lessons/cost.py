@@ -1,7 +1,6 @@
 """A lesson on the cost of attention: counted, measured on this machine, and computed in tiles; and the paper's table of
 layer types."""
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -188,7 +187,7 @@ def _paths(page: PageContext, words: Section) -> None:
     """Draw the path between two tokens through each of three types of layer."""
     chosen = page["from"], page["to"]
     first, second = (place - 1 for place in chosen)
-    steps: dict[str, Any] = {kind: cost.path_length(kind, first, second) for kind in PATHS}
+    steps = {kind: cost.path_length(kind, first, second) for kind in PATHS}
     for column, name in zip(split(), ("from", "to"), strict=True):
         with column:
             words.slider(name)

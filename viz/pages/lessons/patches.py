@@ -4,7 +4,7 @@ import numpy as np
 
 from clearhead.model.core.statistics import cosines
 from clearhead.model.lessons import digit_patches
-from clearhead.model.lessons.digit_patches import COLUMNS, COUNTS, KINDS, PICTURES, ROWS, SIDE, DigitRun, DigitRunQuery
+from clearhead.model.lessons.digit_patches import COLUMNS, COUNTS, KINDS, PICTURES, ROWS, SIDE, DigitRunQuery
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Number, Switch, counted, stepped
 from clearhead.viz.figures.bars import bars
@@ -147,7 +147,7 @@ def _data(page: PageContext, words: Section) -> None:
         return
     questions = [DigitRunQuery(kind, count, turned["seed"]) for kind in KINDS]
     with words.timed():
-        runs: dict[str, DigitRun] = dict(zip(KINDS, page.ask_each(questions, height=300), strict=True))
+        runs = dict(zip(KINDS, page.ask_each(questions, height=300), strict=True))
     words.tell(count=count, tested=TESTED, runs=runs, ends={kind: run.right[-1] for kind, run in runs.items()})
     right = [Line(words["names"][kind], run.right, place) for place, (kind, run) in enumerate(runs.items())]
     loss = [Line(words["names"][kind], np.convolve(run.loss, np.ones(SMOOTH) / SMOOTH, "valid"), place)

@@ -86,7 +86,7 @@ def _see(page: PageContext, words: Section) -> None:
         drawn = _curves(words, found.gradient, ("scaled", "plain"))
         drawn.append(Line(words["mean"], found.gradient["plain"].mean(1), 1, "dot"))
         dots = {0: numbers["gradient_scaled"], 1: numbers["gradient_plain"]}
-        marks: list[tuple[float, str]] = [(d_k, f"d_k = {d_k:,}")]
+        marks = [(d_k, f"d_k = {d_k:,}")]
         if not revealed:
             drawn, dots = drawn[:1], {0: dots[0]}
         elif crossing is not None:
@@ -145,26 +145,26 @@ def _softmax(page: PageContext, words: Section) -> None:
     d_k, rest, widths = page["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     survey, bits = sqrt_dk.survey(*rest), float(np.log2(rest[0]))
     words.tell(bits=bits, **_told(page))
-    looks: dict[str, dict] = {
-        "entropy": {"log": "x", "y_range": (0, 1.08 * bits), "bounds": [(bits, f"log₂ {rest[0]}")]},
-        "slope": {"log": "xy", "y_range": (1e-4, 2)}}
-    for place, (name, look) in zip(split(), looks.items(), strict=True):
-        with place:
-            words.figure(lines, widths, _curves(words, getattr(survey, name), ("plain", "scaled")),
-                         marks=[(d_k, f"d_k = {d_k:,}")], kind=name, **look)
+    marks, order = [(d_k, f"d_k = {d_k:,}")], ("plain", "scaled")
+    left, right = split()
+    with left:
+        words.figure(lines, widths, _curves(words, survey.entropy, order), marks=marks, log="x",
+                     y_range=(0, 1.08 * bits), bounds=[(bits, f"log₂ {rest[0]}")], kind="entropy")
+    with right:
+        words.figure(lines, widths, _curves(words, survey.slope, order), marks=marks, log="xy", y_range=(1e-4, 2),
+                     kind="slope")
     words.explain(sqrt_dk.at_width)
 
 
 @section
 def _reasons(page: PageContext, words: Section) -> None:
     """Draw the table of the four reasons: the claim, the measurement, and the conclusion."""
-    d_k = page["dk"]
-    keys, divisors = page["keys"], {"plain": 1.0, "scaled": d_k**0.5, "grown": d_k**0.5 / sqrt_dk.GROWN}
-    overflow: dict[str | int, float] = {which: sqrt_dk.overflow_share(d_k, keys, divisor)
-                                        for which, divisor in divisors.items()}
-    overflow |= {width: sqrt_dk.overflow_share(width, keys) for width in OVERFLOWING}
+    d_k, keys = page["dk", "keys"]
+    cases = [("plain", d_k, 1.0), ("scaled", d_k, d_k**0.5), ("grown", d_k, d_k**0.5 / sqrt_dk.GROWN),
+             *((width, width, 1.0) for width in OVERFLOWING)]   # name, d_k, divisor
     words.tell(**_told(page), factor=sqrt_dk.GROWN, end=sqrt_dk.FLOAT32_END,
-               overflow={which: f"{100 * share:z.3g}%" for which, share in overflow.items()})
+               overflow={name: f"{100 * sqrt_dk.overflow_share(width, keys, divisor):z.3g}%"
+                         for name, width, divisor in cases})
     words.table([
         [cell.format(**words.facts) for cell in row] for row in words["rows"].values()], numbers=False)
     words.explain(sqrt_dk.numbers_at, sqrt_dk.overflow_share)
