@@ -19,6 +19,7 @@ from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.models import A, Question
+from clearhead.model.core.picture_rows import answer_start
 from clearhead.model.core.query import Edit, Query, UserError, frozen
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
@@ -40,10 +41,10 @@ class UnknownWords(UserError):
         self.record = record
 
 
-def refuse_unknown(record: AttentionRecord) -> None:
-    """Raise UnknownWords if the record contains words that its model does not know."""
-    if any(any(tokens.unknown) for each in record.maps for tokens in (each.queries, each.keys)):
-        raise UnknownWords(record)
+def unknown_words(record: AttentionRecord) -> list[str]:
+    """Return the words of a record's text that its model does not know, without those that it wrote itself."""
+    return list(dict.fromkeys(text for each in record.maps for side in (each.queries, each.keys)
+                              for text, lacks in zip(side.texts[:answer_start(record, each)], side.unknown) if lacks))
 
 
 LONG_TEXTS = Kept[dict[str, str]]({})   # {short name: text} of the last texts too long for a URL
@@ -146,8 +147,8 @@ class PageContext:
         text has words that a small model does not know. height: height of the skeleton shown meanwhile, in pixels; 0
         for none."""
         answer = waiting.ask(question, height)
-        if isinstance(question, Query) and desk.vocabulary(question.model):
-            refuse_unknown(answer)
+        if isinstance(question, Query) and desk.vocabulary(question.model) and unknown_words(answer):
+            raise UnknownWords(answer)
         return self._read(answer)
 
     def _read(self, answer: A) -> A:

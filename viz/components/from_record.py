@@ -123,7 +123,7 @@ def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
     gap, side = max(picture.shape) // 40 + 1, picture.shape[first]
     whole, copies = len(tokens.layers) * (side + gap) - gap, list[np.ndarray]()
     for number, layer in enumerate(map(list, tokens.layers)):
-        copies += [hatched(picture, boxes[layer]), np.full_like(picture.take(range(gap), first), BETWEEN)]
+        copies += [hatched(picture, boxes[layer]), np.full_like(picture.take([0] * gap, first), BETWEEN)]
         along = np.ix_(layer, (0, 2) if first else (1, 3))
         boxes[along] = (boxes[along] * side + number * (side + gap)) / whole
     return Patches(np.concatenate(copies[:-1], first), tuple(patch_name(tokens, token) for token in range(len(tokens))),

@@ -6,7 +6,7 @@ import streamlit as st
 from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.core.record import AttentionRecord
-from clearhead.viz.app.page import PageContext
+from clearhead.viz.app.page import PageContext, unknown_words
 from clearhead.viz.app.session import Kept
 from clearhead.viz.style.format import token_markdown
 from clearhead.viz.style.text import escape_markdown, strings
@@ -24,10 +24,8 @@ def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageCon
     """Draw the page for a text with words that a small model does not know: the words, an example that the model can
     read, a pretrained model that reads any text, and the vocabulary. offer(page, entry) draws the button of a model."""
     card = record.card
-    unknown = dict.fromkeys(text for each in record.maps for side in (each.queries, each.keys)
-                            for text, lacks in zip(side.texts, side.unknown, strict=True) if lacks)
     st.info(WORDS("refused", model=escape_markdown(card.title), words=", ".join(
-        f"*{token_markdown(text)}*" for text in list(unknown)[:NAMED])))
+        f"*{token_markdown(text)}*" for text in unknown_words(record)[:NAMED])))
     if record.query.text != page.text:   # the text comes from a field of the page, where it can be changed
         return
     example = example_of(card.id)

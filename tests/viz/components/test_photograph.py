@@ -10,6 +10,7 @@ from clearhead.model.core import heads, pictures
 from clearhead.model.core.picture_rows import row_parts, visual_sinks
 from clearhead.model.core.query import Box, Kind
 from clearhead.model.core.view import View
+from clearhead.viz.app.page import unknown_words
 from clearhead.viz.components.from_record import image_of, patches_of, row_name, rows_over_picture
 from tests import fabricate
 
@@ -39,6 +40,18 @@ def test_visual_sink_is_found_and_can_be_left_out():
     assert shown.values.numbers[3] > 0.5 and list(shown.outlined) == [3] and "its sinks" in shown.parts
     assert np.isnan(without.values.numbers[3]) and "left out: ▦₁ 0,2" in " ".join(without.notes)
     np.testing.assert_array_equal(np.delete(shown.values.numbers, 3), np.delete(without.values.numbers, 3))
+
+
+def test_copies_of_a_narrow_picture_are_apart():
+    copies = patches_of(replace(MADE, picture=np.zeros((400, 1, 3), np.uint8)), Kind.CAUSAL).picture
+    assert copies.shape == (400, 1 + 11 + 1, 3), "11 pixels between two copies"
+
+
+def test_only_words_that_somebody_typed_are_refused():
+    lacking = lambda place: replace(CAUSAL.queries, unknown=tuple(each == place for each in range(15)))
+    for place, words in ((11, [CAUSAL.queries.texts[11]]), (14, [])):
+        tokens = lacking(place)
+        assert unknown_words(replace(MADE, maps=(replace(CAUSAL, queries=tokens, keys=tokens),))) == words
 
 
 def wrong_places(record) -> list[int]:

@@ -9,7 +9,7 @@ import streamlit as st
 from clearhead.model import sources
 from clearhead.model.core import heads, pictures
 from clearhead.model.core.picture_rows import answer_start, visual_sinks
-from clearhead.model.core.query import Query, Silence, isolated
+from clearhead.model.core.query import Query, Silence, UserError, isolated
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.tokens import PATCH, SPECIAL, Tokens
 from clearhead.model.core.view import View
@@ -40,14 +40,18 @@ def write(page: PageContext) -> None:
     if page.state.image is None or page.state.continuation or "prompt" not in sources.locate(page.model).reads:
         return
     query, place = page.query(), st.empty()
-    with place.container(), flex_row("center", gap="small"):
-        stopped = _STOPPED.value == query
-        st.caption(WORDS("writing", most=WRITES), width="content")
-        st.button(WORDS["write" if stopped else "stop"], key="answer-stop", on_click=_STOPPED.put,
-                  args=(None if stopped else query,))
-        if stopped:
-            return
-        page.correct(continuation=page.ask(ContinuationQuery(query, WRITES), height=0))
+    try:
+        with place.container(), flex_row("center", gap="small"):
+            stopped = _STOPPED.value == query
+            st.caption(WORDS("writing", most=WRITES), width="content")
+            st.button(WORDS["write" if stopped else "stop"], key="answer-stop", on_click=_STOPPED.put,
+                      args=(None if stopped else query,))
+            if stopped:
+                return
+            page.correct(continuation=page.ask(ContinuationQuery(query, WRITES), height=0))
+    except UserError:
+        place.empty()
+        raise
     place.empty()
 
 
