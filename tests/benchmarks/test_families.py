@@ -60,6 +60,8 @@ def test_encoder_decoder_without_cross_attention_is_wrong(monkeypatch):
 
 @pytest.mark.parametrize("reads, model_type, status", [
     ("text", "roberta", "verified"), ("text", "bloom", "reported"), ("text", "funnel", "refused"),
+    *(("text", name, "verified") for name in ("granite_swa", "deepseek_v3", "deepseek_v32", "inkling2_text",
+                                              "llama4_text", "nllb-moe")),
     *(("picture", *each) for each in (
         ("dinov2_with_registers", "verified"), ("siglip_vision_model", "verified"), ("data2vec-vision", "reported"),
         ("swin", "refused"), ("radio", "verified"), ("mgp-str", "reported"), ("depth_anything", "verified")))])

@@ -25,16 +25,6 @@ def test_non_numeric_setting_gives_one_sentence(text, name):
         limits.from_environment({limits.setting_of(name): text})
 
 
-def test_plan_counts_what_a_pass_holds_and_computes():
-    shapes = (memory.Shape(4, 2, 8, 6), memory.Shape(3, 3, 5, 5, quadratic=2.0))
-    plan = memory.Plan(1000, 48, 70, shapes, keeps_weights=False)
-    kept = 10 * (4 * 8 + 2 * (8 + 6)) + 10 * (3 * 5 + 3 * (5 + 5))   # queries, keys and values
-    assert plan.bytes_for(10) == 4 * (kept + 3 * 2 * 100 + 10 * (48 + 70))
-    assert replace(plan, keeps_weights=True).bytes_for(10) == plan.bytes_for(10) + 4 * (4 + 3) * 100
-    assert replace(plan, shapes=()).bytes_for(10) == 4 * 10 * (48 + 70)
-    assert plan.operations_for(10) == 2 * 1000 * 10 + 2 * 100 * (4 * (8 + 6) + 3 * (5 + 5))
-
-
 @pytest.mark.parametrize("quadratic", [0.0, 2.0])
 @pytest.mark.parametrize(("room", "speed"), [(3e8, 1e30), (1e30, 3e9)], ids=["memory", "time"])
 def test_longest_text_that_fits_is_told(room, speed, quadratic, monkeypatch):

@@ -48,19 +48,6 @@ def test_rate_peaks_at_the_end_of_warm_up():
     np.testing.assert_allclose(ours, rates)
 
 
-@pytest.mark.parametrize("place", [(4.6, -2.4), (5.0, -2.5), (5.8, -2.9)])
-def test_cliff_slope_equals_torch_gradient(place):
-    weight = torch.tensor(place, dtype=torch.float64, requires_grad=True)
-    h = torch.tensor(0.5, dtype=torch.float64)
-    for _ in range(learning.UNFOLDED):
-        h = weight[0] * torch.sigmoid(h) + weight[1]
-    loss_there = (torch.sigmoid(h) - learning.WANTED) ** 2
-    loss_there.backward()
-    loss, slope = learning.cliff(*place)
-    assert loss == pytest.approx(loss_there.item())
-    np.testing.assert_allclose(slope, weight.grad.numpy(), rtol=1e-9)
-
-
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch):
     monkeypatch.setattr(learning, "STEPS", 20)
@@ -87,12 +74,3 @@ def test_training_is_reproducible():
     assert (first.loss == again.loss).all() and (first.right == again.right).all()
     assert first.nats[-1] < first.nats[0] and len(first.loss) == 20 and list(first.tested) == [0, 10, 20]
     assert not first.floor.any()
-
-
-def test_clipping_survives_the_wall():
-    start = (5.4, -2.8)
-    thrown, lengths = learning.descend(start, 0.3, 0.0)
-    calm, _ = learning.descend(start, 0.3, 0.3)
-    assert lengths.max() > 5 and (np.abs(np.diff(calm, axis=0)) <= 0.09 + 1e-12).all()
-    assert learning.cliff(*thrown[-1])[0] > 10 * learning.cliff(*calm[-1])[0]
-    assert learning.cliff(*calm[-1])[0] < learning.cliff(*start)[0]

@@ -27,14 +27,6 @@ def test_strongest_wave_of_a_table_of_cosines():
     assert positions.strongest_wave(5 + waves + 0.4 * waves[:, ::-1]) == pytest.approx(wanted)
 
 
-def test_each_distance_has_the_mean_and_ends_of_its_cells():
-    square, found = np.random.default_rng(2).random((5, 5)), []
-    for distance in range(-4, 5):
-        cells = [square[row, row + distance] for row in range(5) if 0 <= row + distance < 5]
-        found.append([np.mean(cells), min(cells), max(cells)])
-    assert np.transpose(positions.by_distance(square)) == pytest.approx(np.array(found))
-
-
 def test_rotary_scores_equal_our_model():
     query, key = np.random.default_rng(3).normal(size=(2, 10))
     square = positions.rotary_scores(query, key, 37)

@@ -1,4 +1,4 @@
-"""The softmax of one row compared with scipy and closed forms, and the effect of an edit on a record."""
+"""The softmax of one row compared with scipy and closed forms, and the change of an answer."""
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from scipy import special
 from scipy.spatial import distance
 
-from clearhead.model.core.query import Kind
 from clearhead.model.core.record import Prediction
 from clearhead.model.lessons import softmax
-from tests.fabricate import D_K, HEADS, record
 
 LOGITS = st.lists(st.floats(-10, 10), min_size=2, max_size=11).map(np.array)
 TEMPERATURES = st.floats(0.01, 100)
@@ -43,31 +41,6 @@ def test_norm_of_small_weights_is_exact():
     square = sum((p * ((i == j) - q)) ** 2 for i, p in enumerate(weights) for j, q in enumerate(weights))
     norm = softmax.jacobian_norm(np.array([float(p) for p in weights]), 1.0)
     assert norm == pytest.approx(float(square * 10**60) ** 0.5 / 1e30, rel=1e-12, abs=0)
-
-
-N = 139   # more than one block of rows
-
-
-def tempered(before, head: int, temperature: float):
-    """The record with one head of layer 1 at another temperature."""
-    (of_kind,), temperatures = before.maps, np.ones(HEADS, np.float32)
-    temperatures[head] = temperature
-    return replace(before,
-                   maps=(replace(of_kind,
-                                 layers=(of_kind.layers[0], replace(of_kind.layers[1], temperature=temperatures))),))
-
-
-@pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
-def test_tempered_head_changes_as_torchs_softmax(kind):
-    before = record(N, kind)
-    found = softmax.head_changes(before, tempered(before, 4, 2.5), kind)
-    layer = before[kind].layer(1)
-    scores = torch.from_numpy(layer.query[4].astype(np.float64) @ layer.key[2].astype(np.float64).T * layer.scale)
-    if kind is Kind.CAUSAL:
-        scores = scores.masked_fill(torch.ones(N, N, dtype=torch.bool).triu(1), -torch.inf)
-    moved = (torch.softmax(scores / 2.5, -1) - torch.softmax(scores, -1)).abs().sum(-1).mean() / 2
-    assert layer.query.shape == (HEADS, N, D_K) and found.pop((1, 4)) == pytest.approx(float(moved), abs=1e-6)
-    assert len(found) == 2 * HEADS - 1 and max(found.values()) < 1e-6
 
 
 def test_change_of_the_answer():

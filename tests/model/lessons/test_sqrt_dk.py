@@ -11,13 +11,6 @@ from clearhead.model.lessons import scores, sqrt_dk
 from tests.fabricate import layer
 
 
-def test_dots_have_variance_d_k():
-    """Footnote 4 of the paper. 1,000 rows: the variance's own error is about √(2/1000) of it."""
-    _, _, dots = sqrt_dk.rows_of(64, 41, 1)
-    assert dots.size == 1000 * 41
-    assert dots.mean() == pytest.approx(0, abs=0.3) and dots.var() == pytest.approx(64, rel=0.15)
-
-
 def test_dots_and_weights_equal_numpy_and_scipy():
     queries, keys, dots = sqrt_dk.rows_of(16, 7, 2)
     for place in ((0, 0), (3, 1), (199, 4)):

@@ -1,18 +1,13 @@
 """A session's memory is one object, and measures of a file are shown only for the model that they were measured on."""
 import ast
-import gc
 from types import SimpleNamespace
 
-import pytest
-from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from clearhead.model.core import pictures
-from clearhead.model.core.query import Kind, UserError
+from clearhead.model.core.query import Kind
 from clearhead.viz.app.session import Session
 from clearhead.viz.widgets.measured import CORPUS, CorpusResult, saved_corpus
 from tests.conftest import ROOT
-from tests.uploads import packed
 
 
 def remembering():
@@ -41,16 +36,6 @@ def test_measures_of_a_file_belong_to_model_and_kind(monkeypatch):
     assert saved_corpus("minilm", "r1", Kind.SELF) is corpus
     for asked in (("smollm2", "r1", Kind.SELF), ("minilm", "r2", Kind.SELF), ("minilm", "r1", Kind.CAUSAL)):
         assert saved_corpus(*asked) is None
-
-
-def test_pictures_of_a_session_end_with_it():
-    visitor = Session()
-    picture = pictures.keep(packed(Image.new("RGB", (9, 7))), "mine.png", visitor.id)
-    assert pictures.find(picture.sha256).name == "mine.png"
-    del visitor
-    gc.collect()
-    with pytest.raises(UserError, match="no longer in this server's memory"):
-        pictures.find(picture.sha256)
 
 
 def test_state_is_assigned_by_its_owner_alone():

@@ -6,7 +6,7 @@ from clearhead.model.core.query import Kind
 from clearhead.model.core.view import View
 from clearhead.viz.app.state import LONG, State, complete_view, readable_scale, tenth_weight
 from clearhead.viz.style.theme import strength
-from tests.fabricate import HEADS, pictured, record
+from tests.fabricate import pictured, record
 
 N = 7
 OWN = State(model="fake", text="the text")
@@ -24,13 +24,6 @@ def test_missing_choices_are_dropped():
     view = complete_view(state, record(N))
     assert record(N)[Kind.SELF].has(view.layer, view.head) and view.kind is Kind.SELF
     assert view.pair is None and view.token < N and view.overlay == ((0, 1),)
-
-
-def test_chosen_head_survives_text_edits_but_not_model_changes():
-    state = OWN.with_view(head=(1, HEADS - 1))
-    edited = state.with_question(text="another text")
-    assert (complete_view(edited, record(N)).layer, complete_view(edited, record(N)).head) == (1, HEADS - 1)
-    assert "head" not in state.with_question(model="other").user_set
 
 
 def test_pair_and_token_end_with_their_text():

@@ -26,10 +26,6 @@ from clearhead.model.core.query import UserError
 from clearhead.viz.app import streamlit_patch
 
 
-def test_queue_has_the_table_that_the_patch_empties():
-    assert ForwardMsgQueue()._delta_index_map == {}
-
-
 def message(path: list[int], what: str, part: str = "part") -> ForwardMsg:
     made = ForwardMsg()
     made.metadata.delta_path.extend(path)

@@ -49,20 +49,6 @@ def test_means_by_layer():
     assert figure.data[0].customdata[3] == "layer 1 · head 1" and figure.data[3].y[0] == X[2]
 
 
-def test_curves_are_told_apart_without_their_colours():
-    curves = [Line(f"key {place}", X ** place, place) for place in range(8)] + [Line("the rest", X, None, "dot")]
-    styles = [trace.line.dash for trace in plotly_of(lines("light", X, curves, axes=("T", "p"))).data]
-    assert len(set(styles[:8])) == 8 and styles[0] == "solid" and styles[8] == "dot"
-    said = [Line("theory", X, 0), Line("the same, measured", X, 0, "dash")]
-    dashes = [trace.line.dash for trace in plotly_of(lines("light", X, said, axes=("T", "p"))).data]
-    assert dashes == ["solid", "dash"]
-    mixed = [Line("plain", X, 1), Line("divided", X, 0), Line("mean", X, 1, "dash"), Line("dots", X, 2, "dots"),
-             Line("more dots", X, 3, "dots")]
-    traces = plotly_of(lines("light", X, mixed, axes=("T", "p"))).data
-    assert [trace.line.dash for trace in traces[:3]] == ["solid", "dot", "dash"], "what dashes say is kept"
-    assert traces[3].marker.symbol != traces[4].marker.symbol
-
-
 SERIES = {
     "lines": lambda theme: lines(theme, X, [Line("a", X, 0), Line("b", X, 1), Line("c", X, 2, "dots"),
                                             Line("d", X, 3, "dots"), Line("even", X, None, "dash")], axes=("T", "p")),

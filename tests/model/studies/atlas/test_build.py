@@ -12,7 +12,6 @@ from clearhead.model.core.query import Kind, UserError, quiet
 from clearhead.model.studies.atlas import build
 from clearhead.model.studies.atlas.build import SHARD, Corpus, CorpusText, ShardTask, ShardWorker
 from tests import fabricate
-from tests.model.studies.atlas.made import summary
 
 TREE = ("# text = aa bb cc\n1\taa\t_\t_\t_\t_\t2\tobj\t_\t_\n2\tbb\t_\t_\t_\t_\t0\troot\t_\t_\n"
         "3\tcc\t_\t_\t_\t_\t2\tobj\t_\t_\n\n")
@@ -107,18 +106,6 @@ def test_worker_refuses_with_file_and_line():
     for other in (ShardTask("fake", "1"), ShardTask("fake", "0", versions=build.versions() | {"torch": "0.1"})):
         with pytest.raises(UserError, match="install the same on all machines"):
             other.check("0")
-
-
-@pytest.mark.parametrize("end", [KeyboardInterrupt, UserError("a text is refused.")])
-def test_interrupted_work_is_saved(end):
-    def summaries():
-        yield from (summary(range(begin, begin + 4)) for begin in (0, 4))
-        raise end
-
-    saved = []
-    with pytest.raises(end if isinstance(end, type) else type(end)):
-        build.folded(summaries(), save=saved.append)
-    assert [total.averages.texts for total in saved] == [8]
 
 
 def test_texts_have_the_averages_of_the_atlas():
