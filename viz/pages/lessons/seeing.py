@@ -33,7 +33,7 @@ from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_ro
 from clearhead.viz.widgets.measured import measured_line
 from clearhead.viz.widgets.picture import patch_strip
 
-HIGH = 230   # height of a picture in pixels
+HIGH = {False: 360, True: 230}   # height of a picture in pixels, by whether the page is presented
 PAGE = Page("nothing", controls=(*QUESTIONS, counted("picture", SCENES), Choice("side", SIDES[0], SIDES),
                                  Choice("hide", ROLES[0], (*ROLES, "other", "nothing"))))
 
@@ -63,10 +63,10 @@ def _last(record: AttentionRecord) -> int:
     return len(record[Kind.CAUSAL].queries) - 1
 
 
-def _picture(record: AttentionRecord, head: HeadId, key: str) -> None:
+def _picture(page: PageContext, record: AttentionRecord, head: HeadId, key: str) -> None:
     """Draw the row of the question's last token in one head over the picture."""
     view = View(Kind.CAUSAL, *head, token=_last(record), lens="picture")
-    picture_view(image_of(record, view), height=HIGH, key=key, frozen=True)
+    picture_view(image_of(record, view), height=HIGH[page.present], key=key, frozen=True)
 
 
 def _chances(record: AttentionRecord) -> np.ndarray:
@@ -88,16 +88,16 @@ def _hide(page: PageContext, words: Section) -> None:
     words.tell(question=record.query.text, case=words["cases"][hide], said=plain.argmax(), p=plain.max(),
                other=hidden.argmax(), p_other=hidden.max(), pictures=EDITED, found=found)
     with left:
-        _picture(record, found.best("found"), "seeing-hide")
+        _picture(page, record, found.best("found"), "seeing-hide")
         with controls_row():
             words.again("picture")
     with middle:
         words.choice("side", "sides")
         if words.lesson.open():
             words.choice("hide", "cases")
-        rows = {words["cases"][each]: chances for each, chances in (("nothing", plain), (hide, hidden))}
-        words.figure(matrix, np.stack([*rows.values()]), [*rows], range(10), height=190, title=words.facts["question"],
-                     style=CellStyle(square=False, digits=2))
+        st.markdown(f"**{record.query.text}**")
+        words.figure(bars, [str(digit) for digit in range(10)], {words["cases"][each]: chances for each, chances in (
+            ("nothing", plain), (hide, hidden))}, angle=0, y_range=(0, 1), height=240)
     if not words.hidden():
         words.explain(picture_answers.hide)
 
@@ -111,7 +111,7 @@ def _tokens(page: PageContext, words: Section) -> None:
                right=sum(near[cell].argmax() == label for cell, label in scene.labels.items()))
     left, right = split(5, 7)
     with left:
-        patch_strip(record, View(Kind.CAUSAL), key="seeing-tokens", says=words["cut"], height=HIGH)
+        patch_strip(record, View(Kind.CAUSAL), key="seeing-tokens", says=words["cut"], height=HIGH[page.present])
     with right:
         words.figure(matrix, near, record[Kind.CAUSAL].queries.texts[1:1 + len(near)], picture_answers.WORDS,
                      height=430, style=CellStyle("signed", bound=1, square=False, digits=2))
@@ -131,7 +131,7 @@ def _look(page: PageContext, words: Section) -> None:
     for column, (role, head) in zip(split(), best.items(), strict=True):
         with column:
             st.markdown(words("looks", head=names[role], what=words["roles"][role]))
-            _picture(record, head, f"seeing-{role}")
+            _picture(page, record, head, f"seeing-{role}")
     words.explain(picture_answers.patch_weights)
 
 
