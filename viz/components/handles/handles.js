@@ -22,6 +22,7 @@ function viewOf(root) {
     for (const each of handles) each.group.remove();
     handles = body.labels.map(handle);
     svg.setAttribute("aria-label", fill(body.text.group, { name: body.name }));
+    svg.classList.toggle("crowded", points() && handles.length > 1);
     hint.textContent = body.text[body.mode];
   }
 
@@ -49,7 +50,6 @@ function viewOf(root) {
       if (points()) drawPoint(each, at, values.slice(2 * at, 2 * at + 2));
       else drawBar(each, at, values[at], colours[at % colours.length]);
     });
-    if (points()) thin(values);
   }
 
   const zero = () => clamp(0, body.low, body.high);
@@ -93,20 +93,6 @@ function viewOf(root) {
     set(group, { "aria-valuenow": value, "aria-valuetext": said, "aria-label": name });
   }
 
-  // Hide a point's numbers that overlap something else until the pointer is near.
-  function thin(values) {
-    const spots = handles.map((_, at) => [area.x(values[2 * at]), area.y(values[2 * at + 1])]);
-    const taken = spots.flatMap(([x, y]) => [[x, y, 9, 9], [x, y - 16, 5, 7]]);
-    handles.forEach((each, at) => {
-      const [x, y] = spots[at], own = [x, y + 18, each.number.textContent.length * 3.5, 7];
-      const crowded = taken.some((other, i) => (i >= 2 * handles.length || i >> 1 !== at) && meet(own, other));
-      each.group.classList.toggle("crowded", crowded);
-      if (!crowded) taken.push(own);
-    });
-  }
-
-  /** @type {(one: number[], other: number[]) => boolean} */
-  const meet = ([x, y, wide, high], [a, b, w, h]) => Math.abs(x - a) < wide + w && Math.abs(y - b) < high + h;
   const valuesAt = (event) => area.at(event), focus = (at) => handles[at].group.focus({ focusVisible: false });
   const handleOf = (target) => handles.findIndex(({ group }) => group.contains(target));
   return { svg, build, draw, handleOf, valuesAt, focus };

@@ -160,16 +160,12 @@ export function drawPaths(stage, body) {
  */
 export function drawNeurons(stage, { neurons: { values } }, [, , , , , blue]) {
   const canvas = stage.querySelector("canvas"), { clientWidth: wide, clientHeight: high } = canvas;
-  if (!wide) return;
-  const columns = Math.max(1, Math.round(Math.sqrt((values.length * wide) / high))), pen = canvas.getContext("2d");
-  const rows = Math.ceil(values.length / columns), ratio = devicePixelRatio || 1;
+  const columns = Math.max(1, Math.round(Math.sqrt((values.length * wide) / (high || 1)))), pen = canvas.getContext("2d");
   const largest = Math.max(...values.map(Math.abs), 1e-30);
-  [canvas.width, canvas.height] = [wide * ratio, high * ratio];
-  const across = canvas.width / columns, down = canvas.height / rows;
+  [canvas.width, canvas.height] = [8 * columns, 8 * Math.ceil(values.length / columns)];   // scaled by story.css
   pen.fillStyle = blue;
   values.forEach((value, at) => {
     pen.globalAlpha = 0.06 + 0.94 * Math.sqrt(Math.abs(value) / largest);
-    const [x, y] = [(at % columns) * across + 0.5, Math.floor(at / columns) * down + 0.5];
-    pen.fillRect(x, y, Math.max(1, across - 1), Math.max(1, down - 1));
+    pen.fillRect(8 * (at % columns), 8 * Math.floor(at / columns), 6.5, 6.5);
   });
 }

@@ -414,18 +414,13 @@ def picture_claims(record: AttentionRecord, view: View) -> list[str]:
     facts = {"from": escape_markdown(patch_name(attention_map.queries, token)),
              "head": head_label(*view.head_id),
              "to": escape_markdown(patch_name(tokens, int(patches[on_patches.argmax()]))),
-             "weight": format_weight(on_patches.max()), "half": half_of(on_patches), "size": len(patches),
+             "weight": format_weight(on_patches.max()), "size": len(patches),
+             "half": len(answers.looked_at(tokens, weights)),
              "times": format_number(on_patches.max() / glow.even_weight(allowed_keys(layer, token)), 2),
              "even_half": -(-len(patches) // 2), "share": 1 - on_patches.sum() / weights.sum(), "count": special,
              "even": special / len(tokens)}
     names = ["most", *(["half"] if on_patches.any() else []), *(["special"] if special else [])]
     return [*(words(name, **facts) for name in names), *answer_claim(record)]
-
-
-def half_of(weights: np.ndarray) -> int:
-    """Return how many of the largest weights add up to at least half of the sum."""
-    ordered = np.sort(weights)[::-1]
-    return int(np.searchsorted(np.cumsum(ordered), ordered.sum() / 2) + 1)
 
 
 def answer_claim(record: AttentionRecord) -> list[str]:
