@@ -277,8 +277,9 @@ class Section(Texts):
     or else by its axes, which `axes` names; a section's other figures have a kind, and the texts alt_KIND and
     axes_KIND."""
 
-    def __init__(self, lesson: Lesson, name: str) -> None:
-        super().__init__(lesson.prose[name])
+    def __init__(self, lesson: Lesson, name: str, among: Mapping[str, Texts] | None = None) -> None:
+        """Read the texts of this name: those of the lesson, or one of several, such as the steps of a section."""
+        super().__init__((among or lesson.prose)[name])
         self.lesson, self.page, self.name, self.facts = lesson, lesson.page, name, lesson.page.controls
         self.arrays: dict[str, np.ndarray] = {}   # the matrices drawn, by the key of their figure
 

@@ -1,4 +1,5 @@
 """Inside one head compared with scipy and Qhull, and what is hidden until the question is answered."""
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from clearhead.viz.pages.lessons import inside
 from clearhead.viz.pages.lessons.inside import steps
 from clearhead.viz.pages.lessons.inside.steps import STEPS, TRACED, StepContext
 from clearhead.viz.style.text import strings
+from clearhead.viz.widgets import lesson
+from clearhead.viz.widgets.lesson import Section
 from tests import headline
 from tests.fabricate import D_K, HEADS, QUERIES, layer, record
 from tests.lesson_pages import shown
@@ -31,9 +34,17 @@ VARIANTS = {
 
 @pytest.fixture
 def quiet(monkeypatch):
-    for drawing in ("figure", "vector_strips"):
-        monkeypatch.setattr(steps, drawing, lambda *given, **more: None)
-    monkeypatch.setattr(steps.st, "caption", lambda *given, **more: None)
+    for module, drawing in ((lesson, "figure"), (steps, "vector_strips"), (steps.st, "caption")):
+        monkeypatch.setattr(module, drawing, lambda *given, **more: None)
+
+
+def told(step: str, here: StepContext) -> Section:
+    """Draw a step, and return its texts with the facts."""
+    page = SimpleNamespace(controls={})
+    words = Section(SimpleNamespace(page=page, prose=PROSE, name="inside"), step, PROSE["steps"])
+    words.tell(token="t", key="k", layer=0, head=here.view.head)
+    STEPS[step](here, words)
+    return words
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -42,7 +53,8 @@ def test_every_step_states_the_numbers_of_the_row(quiet, variant, head, token, k
     made = layer(queries=QUERIES, keys=QUERIES, **VARIANTS[variant])
     path = head_steps.head_steps(made, head, token)
     here = StepContext(record(QUERIES), View(head=head, token=token), made, path, key, None, "no trace")
-    found = {name: step(here, PROSE["steps"][name]) for name, step in STEPS.items() if name not in TRACED}
+    texts = {name: told(name, here) for name in STEPS if name not in TRACED}
+    found = {name: words.facts for name, words in texts.items()}
     shared = head * len(made.key) // made.heads
     q, k, v = (each.astype(np.float64) for each in (made.query[head, token], made.key[shared], made.value[shared]))
     row = path.weights
@@ -53,8 +65,7 @@ def test_every_step_states_the_numbers_of_the_row(quiet, variant, head, token, k
     assert found["softmax"]["raised"] / found["softmax"]["total"] * (1 - path.sink) == pytest.approx(row[key])
     assert found["mix"]["length"] == pytest.approx(np.linalg.norm(row @ v))
     assert found["concat"]["width"] == made.heads * v.shape[1]
-    for name, numbers in found.items():
-        assert "nan" not in PROSE["steps"][name]["says"].format(token="t", key="k", layer=0, head=head, **numbers)
+    assert not any("nan" in words("says") for words in texts.values())
 
 
 def test_head_by_hand_equals_scipy_and_qhull():

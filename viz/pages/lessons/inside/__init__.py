@@ -141,17 +141,17 @@ def _steps(page: PageContext, lesson: Lesson, words: Section, here: StepContext)
 
 
 def _step(lesson: Lesson, step: str, here: StepContext) -> None:
-    prose = lesson.prose["steps"][step]
-    st.markdown(f"#### {NAMES.index(step) + 1} · {prose['title']}\n\n"
-                f"$$\n{prose['columns' if here.view.transpose else 'rows']}\n$$")
+    words = Section(lesson, step, lesson.prose["steps"])
+    st.markdown(f"#### {NAMES.index(step) + 1} · {words['title']}\n\n"
+                f"$$\n{words['columns' if here.view.transpose else 'rows']}\n$$")
     if here.trace is None and step in TRACED:
         st.info(here.without)
     elif step == "mix" and not lesson.open():   # its sentence would reveal where the output is
         lesson.covered("step-mix")
     else:
-        numbers = STEPS[step](here, prose)
-        names = {"token": escape_markdown(here.token), "key": escape_markdown(here.name(here.key))}
-        st.markdown(prose("says", layer=here.view.layer, head=here.view.head, **names, **numbers),
+        words.tell(layer=here.view.layer, head=here.view.head, token=here.token, key=here.name(here.key))
+        STEPS[step](here, words)
+        st.markdown(words("says", token=escape_markdown(here.token), key=escape_markdown(here.name(here.key))),
                     width=READABLE)
 
 
