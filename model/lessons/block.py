@@ -93,11 +93,11 @@ def rms_norm(x: np.ndarray, gain: np.ndarray, epsilon: float = 1e-6) -> Steps:
     return Steps(0.0, square, x, normal, normal * gain, normal * gain)
 
 
-def inactive_shares(before: np.ndarray, active: np.ndarray, share: float = 0.01) -> tuple[float, float, float]:
-    """Return the shares (0 to 1) of activations that are exactly 0, that are smaller than `share` of the largest, and
-    that a ReLU would set to 0."""
+def inactive_shares(before: np.ndarray, active: np.ndarray) -> tuple[float, float, float]:
+    """Return the shares (0 to 1) of activations that are exactly 0, that are below 1% of the largest, and that a ReLU
+    would set to 0."""
     size = np.abs(active)
-    return float((active == 0).mean()), float((size < share * size.max(initial=0)).mean()), float((before <= 0).mean())
+    return float((active == 0).mean()), float((size < 0.01 * size.max(initial=0)).mean()), float((before <= 0).mean())
 
 
 def drop(x: np.ndarray, rate: float, seed: int, draws: int = 1) -> np.ndarray:

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clearhead.model.core import attention
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.memory import FLOAT, memory_free
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, frozen, with_arrays
-from clearhead.model.core.torch_runs import seeded
+from clearhead.model.core.torch_runs import one_thread, seeded
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -67,8 +68,6 @@ class CostsQuery:
 
 def plain(query: "Tensor", key: "Tensor", value: "Tensor") -> "Tensor":
     """Compute equation (1) literally, (head, n, d_k), with full matrices of scores and weights."""
-    from clearhead.model.core import attention
-
     return attention.attention(query, key, value)[0]
 
 
@@ -85,8 +84,6 @@ def window(query: "Tensor", key: "Tensor", value: "Tensor", side: int = WINDOW) 
     three nearest blocks of keys, as in LongT5 and BigBird."""
     import torch
     from torch.nn.functional import pad
-
-    from clearhead.model.core import attention
 
     n = query.shape[-2]
     rest = -n % side
@@ -201,8 +198,6 @@ def seconds_of(call: Callable) -> float:
 def measure(way: str, n: int, d_model: int, report: Progress) -> Cost:
     """Measure memory, then time. `report` may raise an exception to stop in between."""
     import torch
-
-    from clearhead.model.core.torch_runs import one_thread
 
     done = LENGTHS.index(n) / len(LENGTHS)
     with torch.inference_mode(), one_thread():

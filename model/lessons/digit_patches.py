@@ -8,12 +8,11 @@ from clearhead.model.core.memory import count_parameters
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, frozen, quiet, with_arrays
 from clearhead.model.core.torch_runs import one_thread, seeded
+from clearhead.model.scratch.canvas import CLASSES, SIDE, SPLITS, Canvas, digits, ink
 from clearhead.model.scratch.source import network_of
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
-
-    from clearhead.model.scratch.canvas import Canvas
 
 
 KINDS = ("convolution", "transformer", "unplaced")   # "unplaced" is the Transformer without positions
@@ -23,6 +22,7 @@ RATE, WARM_UP = 3e-3, 30                             # peak learning rate; warm-
 PATCH, WIDTH, HEADS, LAYERS = 2, 32, 4, 2  # the Transformer's patch side in pixels; d_model; heads per layer; layers
 CHANNELS = (16, 32, 32)                              # channels of the convolutional network, with 3 × 3 kernels
 SEEDS = 5
+TESTED = SPLITS["test"]                              # held-out digits
 
 
 @frozen
@@ -53,7 +53,6 @@ def network(kind: str, seed: int) -> "nn.Module":
     """Return an untrained network of this kind, from ink (b, 8, 8) to logits (b, 10)."""
     from torch import nn
 
-    from clearhead.model.scratch.canvas import CLASSES, SIDE
     from clearhead.model.scratch.transformer import Config, Transformer
 
     with seeded(seed):
@@ -75,8 +74,6 @@ def lessons(count: int, seed: int) -> "tuple[Tensor, Tensor]":
     """Return the training digits: ink (digit, 8, 8) and labels (digit)."""
     import torch
 
-    from clearhead.model.scratch.canvas import digits
-
     known = digits()
     chosen = np.random.default_rng(seed).permutation(len(known.labels))[:count]
     return torch.from_numpy(known.ink[chosen]), torch.from_numpy(known.labels[chosen])
@@ -87,7 +84,6 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
     stop."""
     import torch
 
-    from clearhead.model.scratch.canvas import digits
     from clearhead.model.scratch.train import learning_rate, update
 
     with one_thread(), torch.enable_grad():
@@ -121,13 +117,12 @@ def share_right(model: "nn.Module", ink: "Tensor", labels: "Tensor") -> float:
 
 
 MODEL = "marked-digit"
-ROWS = COLUMNS = 5   # patches per picture, as in model/scratch/canvas.py
-SIDE = 8             # patch side in pixels
-PICTURES = 8         # held-out canvases to choose from
+ROWS, COLUMNS = Canvas.grid   # patches per picture
+PICTURES = 8                  # held-out canvases to choose from
 
 
 @cache
-def canvases() -> "tuple[Canvas, ...]":
+def canvases() -> tuple[Canvas, ...]:
     """Return the first held-out canvases, with twins next to each other."""
     from clearhead.model.scratch.tasks.marked_digit import test_canvases
 
@@ -158,8 +153,6 @@ def read(pixels: np.ndarray, placed: bool) -> np.ndarray:
     """Return the logits at [CLS], float32 (digit), for a picture, uint8 (row, column), from 0 (black) to 255 (white).
     placed: whether to add the learned positions; the weights are the same in both cases."""
     import torch
-
-    from clearhead.model.scratch.tasks.marked_digit import ink
 
     model = network_of(MODEL)
     with torch.inference_mode():

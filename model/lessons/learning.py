@@ -11,7 +11,9 @@ import numpy as np
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, frozen, quiet, with_arrays
 from clearhead.model.core.statistics import entropy
-from clearhead.model.core.torch_runs import seeded
+from clearhead.model.core.torch_runs import one_thread, seeded
+from clearhead.model.scratch import grammar
+from clearhead.model.scratch.source import SNAPSHOT, film_path, weights_file
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,8 +51,6 @@ class RunQuery:
 
     def answer(self, models: Models, report: Progress) -> "ShortRun":
         """Run the training and return its curves."""
-        from clearhead.model.core.torch_runs import one_thread
-
         with one_thread():
             needs = self.target in ("teacher", "other")
             if needs:
@@ -80,7 +80,6 @@ def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
     step. Step −1 is the test set."""
     import torch
 
-    from clearhead.model.scratch import grammar
     from clearhead.model.scratch.task import pad_rows
     from clearhead.model.scratch.tasks import resolver
 
@@ -238,14 +237,14 @@ def landscape() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return weights, biases, cliff(weights[None], biases[:, None])[0]
 
 
-def descend(start: tuple[float, float], step: float, limit: float, steps: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    """Run gradient descent without momentum on the cliff. Return (points (steps + 1, 2), gradient norms before clipping
-    (steps))."""
+def descend(start: tuple[float, float], limit: float) -> tuple[np.ndarray, np.ndarray]:
+    """Run 60 steps of gradient descent without momentum on the cliff, with rate 0.3. Return (points (61, 2), gradient
+    norms before clipping (60))."""
     places, lengths = [np.array(start, np.float64)], []
-    for _ in range(steps):
+    for _ in range(60):
         gradient = cliff(*places[-1])[1]
         lengths.append(np.linalg.norm(gradient))
-        places.append(places[-1] - step * clip(gradient, limit))
+        places.append(places[-1] - 0.3 * clip(gradient, limit))
     return np.array(places), np.array(lengths)
 
 
@@ -255,15 +254,12 @@ TEACHER = "induction"   # the trained decoder; the students are its own earlier 
 def steps() -> list[int]:
     """Return the training steps with a snapshot of the teacher, starting with step 0."""
     from clearhead.model.scratch import models
-    from clearhead.model.scratch.source import film_path, weights_file
 
     return models.read_metadata(film_path(weights_file(TEACHER)[0]))["frames"]
 
 
 def student(step: int) -> str:
     """Return the id of the teacher's snapshot after `step` steps."""
-    from clearhead.model.scratch.source import SNAPSHOT
-
     return f"{TEACHER}{SNAPSHOT}{step}"
 
 

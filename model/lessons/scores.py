@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from clearhead.model.core import attention
 from clearhead.model.core.models import Models
 from clearhead.model.core.query import Progress, frozen
 from clearhead.model.core.statistics import entropy
 from clearhead.model.core.torch_runs import one_thread
+from clearhead.model.lessons.cost import seconds_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -50,8 +52,6 @@ class ScoresQuery:
         """Train all three."""
         import torch
 
-        from clearhead.model.lessons.cost import seconds_of
-
         part, (symbols, _, asked, _) = start(self.d_k, self.seed), next(rows(self.seed, 1))
         query, key = torch.randn(2, TIMED, self.d_k)
         found = {}
@@ -69,8 +69,6 @@ def score(kind: str, query: "Tensor", key: "Tensor", v: "Tensor") -> "Tensor":
     """Compute the scores (..., query, key) of queries (..., query, d_k) and keys (..., key, d_k). v: vector (d_k) of
     the additive score."""
     import torch
-
-    from clearhead.model.core import attention
 
     if kind == "additive":
         return torch.tanh(query[..., :, None, :] + key[..., None, :, :]) @ v

@@ -72,7 +72,7 @@ def best(next_words: NextWords, prompt: Path, steps: int) -> tuple[Path, float]:
 
 
 def tree(next_words: NextWords, prompt: Path, steps: int, strategy: str, amount: float,
-         branches: int = 3) -> list[Node]:
+         branches: int) -> list[Node]:
     """Return the nodes of the tree, level by level. Every node has its `branches` most probable words as children, plus
     those on the strategy's path (greedy and beam). amount: the beam's width, k or p."""
     ways: set[Path] = set()

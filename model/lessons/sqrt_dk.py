@@ -109,10 +109,11 @@ def survey(n_keys: int, seed: int, kind: str = "normal") -> Survey:
 
 
 @functools.cache
-def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.ndarray:
+def t5_variance() -> np.ndarray:
     """Return the variance of q · k without the division if W_Q is initialised with the standard deviation
-    (d_model · d_k)^−½ and W_K with d_model^−½, as in T5, (width, start)."""
-    rng, variances = np.random.default_rng(0), np.empty((len(WIDTHS), starts))
+    (d_model · d_k)^−½ and W_K with d_model^−½, as in T5, for 20 random starts with 32 keys, (width, start)."""
+    d_model, n_keys = 32, 32
+    rng, variances = np.random.default_rng(0), np.empty((len(WIDTHS), 20))
     for place in np.ndindex(variances.shape):
         d_k = WIDTHS[place[0]]
         w_q, w_k = rng.standard_normal((2, d_k, d_model), np.float32) * d_model**-0.5
@@ -260,7 +261,6 @@ def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
         _, right = scores.train(part, lambda query, key: query @ key.transpose(1, 2) / divisor, question.seed, done)
         return right, np.array(frames)
 
-    found = {which: train(number, divisor) for number, (which, divisor) in enumerate(
-        zip(DIVISORS, (1.0, question.d_k**0.5, question.d_k), strict=True))}
-    return Trainings({which: right for which, (right, _) in found.items()},
-                     {which: film for which, (_, film) in found.items()})
+    trained = [train(number, divisor) for number, divisor in enumerate((1.0, question.d_k**0.5, question.d_k))]
+    right, film = (dict(zip(DIVISORS, each, strict=True)) for each in zip(*trained, strict=True))
+    return Trainings(right, film)

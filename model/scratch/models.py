@@ -1,7 +1,7 @@
 """Our own models: their inputs and answers, and storage of their weights."""
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -118,11 +118,6 @@ def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
         model = Transformer(Config(**metadata["config"]))
     fill(model, values)
     return model.eval(), metadata
-
-
-def described(config: Config) -> dict:
-    """Return a Config as a dictionary for JSON."""
-    return asdict(config)
 
 
 RESIZED = ("The picture was made grey and brought to {side} × {side} pixels; the model expects {expected}, and what it "

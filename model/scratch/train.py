@@ -6,7 +6,7 @@ the seed and the step.
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
@@ -105,7 +105,7 @@ class TrainingRun:
 
     def about(self) -> dict:
         """Return metadata on how these weights were trained."""
-        return {"task": self.task.name, "config": models.described(self.task.config), "words": self.task.words,
+        return {"task": self.task.name, "config": asdict(self.task.config), "words": self.task.words,
                 "steps": self.steps, "seed": self.seed, "learning_rate": self.task.learning_rate,
                 "batch": self.task.batch,
                 "torch": torch.__version__}

@@ -52,15 +52,15 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
                      label_visibility="collapsed", width="stretch", **bind(page.set, control, None))
             show_me(page, control)
         return
-    st.markdown("\n\n".join(_judged(prompt, letters.index(chosen) if chosen in letters else None, WORDS["yours"])))
+    st.markdown("\n\n".join(_judged(prompt, letters.index(chosen) if chosen in letters else None)))
     again, change = ("again", {control: ""}) if chosen in letters else ("hide", {"show": False})
     st.button(WORDS[again], type="tertiary", key=f"again-{control}", on_click=page.set, kwargs=change)
 
 
-def _judged(prompt: dict, chosen: int | None, yours: str) -> list[str]:
+def _judged(prompt: dict, chosen: int | None) -> list[str]:
     """Return every answer with its explanation, marking the correct and the chosen one."""
     signs = ["✓" if place == prompt["right"] else "✗" for place in range(len(prompt["answers"]))]
-    own = [f" *({yours})*" if place == chosen else "" for place in range(len(signs))]
+    own = [f" *({WORDS['yours']})*" if place == chosen else "" for place in range(len(signs))]
     return [f"{sign} **{answer['text']}**{mine}  \n{answer['why']}"
             for sign, mine, answer in zip(signs, own, prompt["answers"], strict=True)]
 

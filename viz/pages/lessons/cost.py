@@ -62,11 +62,7 @@ def render(page: PageContext, lesson: Lesson) -> None:
     width = nearest(WIDTHS, page["width"])
     _held(page, lesson, width)
     lesson.further(_counted, width)
-    with lesson.section("measured") as words:
-        if lesson.open():
-            _measured(page, words, lesson.prose["ways"], width)
-        else:
-            lesson.covered("measured")
+    _measured(page, lesson, width)
     lesson.fragment(_tiles)
     lesson.further(_paths, opened_by=("from", "to"))
     lesson.further(_types, opened_by=("column", *SIZES))
@@ -112,9 +108,12 @@ def _counted(page: PageContext, words: Section, width: int) -> None:
     words.explain(cost.multiplications, cost.balanced_length)
 
 
-def _measured(page: PageContext, words: Section, names: dict[str, str], width: int) -> None:
+@section
+def _measured(page: PageContext, words: Section, width: int) -> None:
     """Draw the methods' measured costs: the shipped ones, or this machine's once asked for."""
-    question = cost.CostsQuery(width)
+    if words.hidden():
+        return
+    names, question = words.lesson.prose["ways"], cost.CostsQuery(width)
     measured_line(question, "cost", "cost")
     found = page.ask(question)
     even, lengths = cost.balanced_length(width), {way: np.array(list(known), float) for way, known in found.items()}

@@ -227,8 +227,8 @@ def _cliff(page: PageContext, words: Section) -> None:
     limit = page["limit"]
     start = tuple(low + share * (high - low)
                   for low, high, share in zip(learning.LOW, learning.HIGH, page["start"], strict=True))
-    free, lengths = learning.descend(start, 0.3, 0.0)
-    tame, _ = learning.descend(start, 0.3, limit)
+    free, lengths = learning.descend(start, 0.0)
+    tame, _ = learning.descend(start, limit)
     left, right = split(2, 3)
     with left:
         point = HandleSet([words["start"]], words["start"], words["plane"], "points", 300)

@@ -17,7 +17,6 @@ from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_ro
 PATCHES, DRAWS = ROWS * COLUMNS, 100
 SIDES = tuple(side for side in range(1, SIDE * ROWS + 1) if SIDE * ROWS % side == 0 and SIDE * COLUMNS % side == 0)
 PAPER = -0.75   # value of the gaps between patches
-TESTED = 250    # number of held-out digits (model/scratch/canvas.py)
 SECONDS = 4     # that the two trainings take, measured
 SMOOTH = 10     # steps averaged per point of a loss curve
 PAGE = Page("nothing", controls=(
@@ -148,7 +147,8 @@ def _data(page: PageContext, words: Section) -> None:
     questions = [DigitRunQuery(kind, count, turned["seed"]) for kind in KINDS]
     with words.timed():
         runs = dict(zip(KINDS, page.ask_each(questions, height=300), strict=True))
-    words.tell(count=count, tested=TESTED, runs=runs, ends={kind: run.right[-1] for kind, run in runs.items()})
+    words.tell(count=count, tested=digit_patches.TESTED, runs=runs,
+               ends={kind: run.right[-1] for kind, run in runs.items()})
     right = [Line(words["names"][kind], run.right, place) for place, (kind, run) in enumerate(runs.items())]
     loss = [Line(words["names"][kind], np.convolve(run.loss, np.ones(SMOOTH) / SMOOTH, "valid"), place)
             for place, (kind, run) in enumerate(runs.items())]

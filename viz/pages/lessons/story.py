@@ -1,6 +1,5 @@
 """The page that follows one sentence through a real decoder to its next word, on one screen."""
 import math
-from functools import cache
 
 import numpy as np
 import streamlit as st
@@ -92,7 +91,7 @@ def _decoder(page: PageContext, lesson: Lesson) -> None:
         if revealed:
             lesson.predict()
         Section(lesson, "story").explain(looks_back, clearest_head, lengths, strongest_share, heads=blocks * heads,
-                                         right=_scores()["right_test"])
+                                         right=desk.scores("stories")["right_test"])
 
 
 def _sentence(page: PageContext, words: Texts) -> tuple[str, str]:
@@ -148,12 +147,6 @@ def _notes(page: PageContext, words: Texts, answer: Story, end: str) -> None:
         if notes:
             st.caption(" ".join(notes))
         offer_smollm2("story")
-
-
-@cache
-def _scores() -> dict[str, float]:
-    """Return the small decoder's scores on held-out stories."""
-    return desk.scores("stories")
 
 
 def percent(share: float) -> str:
