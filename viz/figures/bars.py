@@ -36,9 +36,9 @@ def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *
     return figure
 
 
-def bars(theme: str, names: Sequence[str | int], groups: Mapping[str, np.ndarray], *, axes: tuple[str, str],
-         y_range: tuple[float, float] | None = None,
-         height: int = 300, title: str = "", angle: int | None = None) -> FigureSpec:
+def bars(theme: str, names: Sequence[str | int], groups: Mapping[str, Sequence[float] | np.ndarray], *,
+         axes: tuple[str, str], y_range: tuple[float, float] | None = None, height: int = 300, title: str = "",
+         angle: int | None = None) -> FigureSpec:
     """Draw one bar per name and group; equal names stay separate. If there are many names, only as many as fit on a
     phone are written, including the last.
 
@@ -47,7 +47,7 @@ def bars(theme: str, names: Sequence[str | int], groups: Mapping[str, np.ndarray
     figure, names = chart(theme, *axes, height=height, title=title), tokens_shown(names)
     places = list(range(len(names)))
     for place, (name, values) in enumerate(groups.items()):
-        figure.add_bar(x=places, y=values, name=name, marker=bar_fill(theme, place),
+        figure.add_bar(x=places, y=np.asarray(values), name=name, marker=bar_fill(theme, place),
                        customdata=told_apart(names), hovertemplate="%{customdata}: %{y:.4g}")
     step = 1 + len(names) // WRITTEN
     written = [at for at in places if at == places[-1] or (at % step == 0 and at + step <= places[-1])]

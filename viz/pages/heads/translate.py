@@ -185,7 +185,7 @@ def _set(decisions: DecisionSet) -> None:
     left, right = split(gap="large")
     with left:
         heading(words["set_title"])
-        figure(bars, names, {words["set_axis"]: np.array(list(decisions.moved.values()))}, axes=("", words["set_axis"]),
+        figure(bars, names, {words["set_axis"]: list(decisions.moved.values())}, axes=("", words["set_axis"]),
                y_range=(0, 1.02), height=330, key="translate-set", alt=words("set_alt", numbers=numbers))
     right.markdown("\n\n".join(set_claims(decisions)))
 

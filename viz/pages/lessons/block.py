@@ -221,7 +221,7 @@ def _bend(page: PageContext, words: Section) -> None:
     """Draw a function of one feature that ReLU units can fit and matrices alone cannot."""
     units = words.slider("units")
     fit, line = block.bent_fit(TARGET, X, units), block.bent_fit(TARGET, X, 0)
-    left, straight = (float(np.var(TARGET - each) / np.var(TARGET)) for each in (fit, line))
+    left, straight = (np.var(TARGET - each) / np.var(TARGET) for each in (fit, line))
     drawn = [Line(words["target"], TARGET, None, "dash"), Line(words["line"], line, 1, "dot"),
              Line(words("fit"), fit, 0, "solid")]
     words.tell(left=left, straight=straight)
@@ -239,7 +239,7 @@ def _dropout(page: PageContext, words: Section, this_block: Block, tokens: Token
     word = min(page["word"], len(output) - 1)
     row = output[word].astype(np.float64)
     drawn, mean = block.drop(row, rate, seed)[0], block.drop(row, rate, seed, MANY).mean(0)
-    zeros, length = int(((drawn == 0) & (row != 0)).sum()), np.linalg.norm(row)
+    zeros, length = ((drawn == 0) & (row != 0)).sum(), np.linalg.norm(row)
     words.tell(token=token_name(tokens, word), draws=MANY, zeros=zeros, d=len(row),
                share=zeros / len(row), factor=1 / (1 - rate), before=length, after=np.linalg.norm(drawn),
                apart=np.linalg.norm(mean - row) / length)
@@ -273,6 +273,6 @@ def _depth(page: PageContext, words: Section) -> None:
     ends = [Line(words["names"][kind], each, STYLES[kind][0], "dots") for kind, each in last.items()]
     ends.append(Line("∝ 1/√N", last["pre"][-1] * np.sqrt(depths[-1] / depths), None, "dash"))
     with third:
-        words.figure(lines, depths, ends, y_range=(0, 1.15 * float(last["post"].max())), kind="last",
+        words.figure(lines, depths, ends, y_range=(0, 1.15 * last["post"].max()), kind="last",
                      marks=[(layers, f"N = {layers}")])
     words.explain(block.depth, block.depth_runs)

@@ -146,7 +146,7 @@ def _tiles(page: PageContext, words: Section) -> None:
     step = min(page["step"], len(taken))
     seen = taken[step - 1].keys[1] if step else 0
     plain = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-    row = float(plain @ np.arange(len(keys)))
+    row = plain @ np.arange(len(keys))
     left, right = split(5, 6)
     with left:
         handles(SCORES, page["s"], HandleSet(keys, words["scores"], words["scores"]),
@@ -160,13 +160,13 @@ def _tiles(page: PageContext, words: Section) -> None:
     tiled, by_torch = cost.agreement()
     words.tell(tiled=tiled, fused=by_torch, step=step, all=len(taken), seen=seen, keys=len(keys), row=row,
                later=len(taken) - 1, corrected=sum(state.kept < 1 for state in taken[1:]),
-               off=f"{abs(row - float(taken[-1].answer[0])):.1g}")
+               off=f"{abs(row - taken[-1].answer[0]):.1g}")
     with right:
         rows = [*(words("after", tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
         words.figure(matrix, np.vstack([weights_so_far(scores, taken, step), plain]), rows, keys,
                      height=120 + 30 * len(rows), style=CellStyle(square=False, ruler=False))
         table = [[f"{state.keys[0]}{RANGE}{state.keys[1] - 1}", f"{state.m:.3g}", f"{state.kept:.4g}",
-                  f"{state.l:z.4f}", f"{float(state.answer[0]):z.4f}"] for state in taken[:step]]
+                  f"{state.l:z.4f}", f"{state.answer[0]:z.4f}"] for state in taken[:step]]
         if table:
             table[-1] = [f"**{cell}**" for cell in table[-1]]
         words.table(table)

@@ -179,13 +179,13 @@ def _hidden(page: PageContext, words: Section) -> None:
         for column, name, record in zip(_columns(), FAMILIES, records, strict=True):
             before, after = (trace.last(record.kinds[0])[0].after for trace in (next(answers), next(answers)))
             change = relative_changes(before, after)
-            touched = f"{int((change > MOVED).sum())} of {len(change)}"
+            touched = f"{(change > MOVED).sum()} of {len(change)}"
             title, tokens = words.lesson.prose["three"][name], _short(record[record.kinds[0]].queries)
             words.tell(name=title, touched=touched, **{name: touched})
             with column:
                 st.markdown(f"**{title}**")
                 words.figure(bars, tokens, {words["moved"]: change}, axes=("", words["moved"]), height=280,
-                             y_range=(0, max(1.0, float(change.max()))), angle=UPRIGHT, key=f"families-hidden-{name}")
+                             y_range=(0, max(1.0, change.max())), angle=UPRIGHT, key=f"families-hidden-{name}")
     words.explain(relative_changes)
 
 
@@ -235,7 +235,7 @@ def _product(words: Section, chains: dict[str, SequenceLikelihood], says: str) -
     labels = [" / ".join(dict.fromkeys(isolated(visible_token(one.texts[place])) for one in chains.values()
                                        if place < len(one.texts))) for place in places]
     least = int(chain.log_probabilities.argmin())
-    total, smallest = float(chain.products[-1]), float(chain.log_probabilities[least])
+    total, smallest = chain.products[-1], chain.log_probabilities[least]
     words.tell(n=count, says=says, share=smallest / total if total else 0.0, name=name, p=np.exp(smallest),
                least=token_markdown(chain.texts[least]), power=total / np.log(10), perplexity=chain.perplexity,
                mean=-chain.log_probabilities.mean())
@@ -243,7 +243,7 @@ def _product(words: Section, chains: dict[str, SequenceLikelihood], says: str) -
     with left:
         words.figure(bars, labels, factors, y_range=(0, 1.02), height=340, angle=UPRIGHT)
     drawn = [Line(title, np.cumsum(one) / np.log(10), place) for place, (title, one) in enumerate(padded.items())]
-    lowest = min(-1.0, 1.05 * min(float(one.products[-1]) for one in chains.values()) / np.log(10))
+    lowest = min(-1.0, 1.05 * min(one.products[-1] for one in chains.values()) / np.log(10))
     with right:
         words.figure(lines, np.arange(1, len(places) + 1), drawn, y_range=(lowest, -0.03 * lowest),
                      kind="product")
@@ -260,7 +260,7 @@ def _steps(page: PageContext, words: Section) -> None:
     with left:
         at = words.slider("upto", range(1, len(whole.ids)), say=lambda place: f"{place}: {whole.texts[place - 1]}")
     part = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
-    first, second = (float(np.exp(likelihood.log_probabilities[at - 1])) for likelihood in (whole, part))
+    first, second = (np.exp(likelihood.log_probabilities[at - 1]) for likelihood in (whole, part))
     middle.metric(words["whole"], f"{first:.4f}")
     right.metric(words["part"], f"{second:.4f}")
     words.explain(t=at, word=token_markdown(whole.texts[at - 1]), difference=abs(first - second), all=len(whole.ids))

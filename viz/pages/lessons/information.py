@@ -52,7 +52,7 @@ def _toy(page: PageContext, words: Section) -> None:
     """Draw a toy head with a single function, its three numbers and the question."""
     name, n = page["toy", "size"]
     weights = information.toy(name, n, page["sharp"])
-    of_mean, of_rows = float(entropy(weights.mean(0), base=2)), float(entropy(weights, base=2).mean())
+    of_mean, of_rows = entropy(weights.mean(0), base=2), entropy(weights, base=2).mean()
     numbers = {"mean": of_mean, "rows": of_rows, "mutual": of_mean - of_rows}
     words.tell(name=words["names"][name], most=np.log2(n), **numbers,
                sharp={toy: information.mutual(information.toy(toy, n)) for toy in ("first", "causal")})
@@ -72,7 +72,7 @@ def _toy(page: PageContext, words: Section) -> None:
                          style=CellStyle(ruler=False))
         if revealed:
             with beside:
-                words.figure(bars, words["bars"], {"bits": np.array(list(numbers.values()))}, angle=0, height=310,
+                words.figure(bars, words["bars"], {"bits": list(numbers.values())}, angle=0, height=310,
                              y_range=(0, 1.1 * np.log2(n)), kind="bits")
             words.explain(x_log_x, entropy, information.mutual, information.toy)
 
@@ -165,7 +165,7 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
 def _bound(page: PageContext, words: Section) -> None:
     """Draw H(Y) minus the cross-entropy, which stays below I(X;Y), over how much a model has learned."""
     learnt, bond = page["learnt", "bond"]
-    bound, here = information.bound(bond, SHARES), float(information.bound(bond, np.array([learnt])).cross_entropy[0])
+    bound, here = information.bound(bond, SHARES), information.bound(bond, np.array([learnt])).cross_entropy[0]
     proved = bound.entropy - bound.cross_entropy
     left, right = split()
     with left:

@@ -140,8 +140,8 @@ def _regression(page: PageContext, words: Section) -> None:
     curves = [Line(words["estimate"], kernels.kernel_weights(X[:, None], keys, h, kernel) @ y),
               Line(words("nearest"), kernels.nearest_weights(X[:, None], keys, k) @ y, 1, "dash")]
     weights = kernels.kernel_weights(np.array([[q]]), keys, h, kernel)[0]
-    answer, near = float(weights @ y), float(kernels.nearest_weights(np.array([[q]]), keys, k)[0] @ y)
-    first = int(weights.argmax())
+    answer, near = float(weights @ y), kernels.nearest_weights(np.array([[q]]), keys, k)[0] @ y
+    first = weights.argmax()
     words.tell(near=near, says=words["nobody"] if np.isnan(answer) else words(
         "weighs", answer=answer, place=first, weight=weights[first]))
     with right:
@@ -152,7 +152,7 @@ def _regression(page: PageContext, words: Section) -> None:
         words.figure(lines, BANDWIDTHS, [Line("left out", error)], log="x", marks=[(h, f"h = {h:g}")], height=240,
                      kind="bandwidth")
         if np.isfinite(error).any():
-            best = int(np.nanargmin(error))
+            best = np.nanargmin(error)
             st.markdown(words("best", h=BANDWIDTHS[best], error=error[best]))
     words.explain(kernels.log_kernel, kernels.kernel_weights, kernels.nearest_weights, kernels.leave_one_out)
 
@@ -199,7 +199,7 @@ def _scores(page: PageContext, words: Section) -> None:
     """Draw three scores that learn a lookup: shipped runs for each d_k, and a training now at the chosen one."""
     d_k, seed, shipped = page["dk"], page["seed"], shipped_runs()
     runs = {kind: np.array(each)[..., 0] for kind, each in shipped["scores"].items()}   # loss (d_k, seed)
-    starts, chance = runs["additive"][-1], float(np.log(scores.CLASSES))
+    starts, chance = runs["additive"][-1], np.log(scores.CLASSES)
     words.tell(starts=len(starts), learnt=(starts < 0.01).sum(), worst=starts.max(), shipped=shipped, chance=chance,
                widest=shipped["widths"][-1], **{kind: each[-1].mean() for kind, each in runs.items()})
     over = [Line.of_runs(words["names"][kind], each.T, SCORE_COLOURS[kind])
@@ -250,7 +250,7 @@ def _memory(page: PageContext, words: Section) -> None:
     squared, on_right, there = _errors(pairs, share)
     words.tell(key=kernels.KEYS[asked], value=kernels.VALUES[asked], pair=names[asked],
                error=((mixed[0] - values[asked]) ** 2).mean(), weight=weights[asked],
-               turned=(query[0] != keys[asked]).sum(), winner=names[int(weights.argmax())],
+               turned=(query[0] != keys[asked]).sum(), winner=names[weights.argmax()],
                most=weights.max(), best=best, there=there, least=squared.min(), draws=DRAWS * pairs)
     with right:
         rows = [[tile(f"{words['key']} {kernels.KEYS[place]}", key) for place, key in enumerate(keys)],

@@ -204,7 +204,7 @@ def _rate(page: PageContext, words: Section) -> None:
     """Draw the paper's learning rate and that of the short training."""
     peak, warm_up, decay = page["rate", "warm", "decay"]
     ours = np.array([learning.scaled_rate(step, peak, warm_up, decay) for step in range(1, STEPS + 1)])
-    highest, end = (float(each) for each in learning.rate(np.array([4000, 100_000]), 512, 4000))
+    highest, end = learning.rate(np.array([4000, 100_000]), 512, 4000)
     words.tell(highest=highest, end=end, peak=ours.max(), last=ours[-1], steps=STEPS)
     left, right = split()
     with left:
@@ -299,4 +299,4 @@ def _run(page: PageContext, words: Section) -> None:
     words.explain(learning.targets, learning.train, right=own.right[-1], nats=own.nats[-1], even=math.log(2),
                   longest=own.gradient.max(), loss=own.loss[-20:].mean(), tested=learning.TESTED,
                   other=name, other_right=reference.right[-1], other_nats=reference.nats[-1],
-                  cut=float((own.gradient > question.clip).mean()) if question.clip else 0.0)
+                  cut=(own.gradient > question.clip).mean() if question.clip else 0.0)

@@ -110,8 +110,8 @@ def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dic
     key."""
     seeing, numbers = allowed.any(1), {}
     for method, weights in by_method.items():
-        numbers[f"least_{method}"] = float(weights[seeing].sum(1).min())
-        numbers[f"difference_{method}"] = float(np.abs(weights - by_method["before"])[seeing].max())
+        numbers[f"least_{method}"] = weights[seeing].sum(1).min()
+        numbers[f"difference_{method}"] = np.abs(weights - by_method["before"])[seeing].max()
     return numbers
 
 

@@ -63,7 +63,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
     for column, name in zip(columns, ("unplaced", "placed"), strict=True):
         logits = [digit_patches.read(pixels, name == "placed").astype(float) for pixels in (straight, shuffled)]
         if name == "unplaced":
-            without, difference = int(logits[0].argmax()), np.abs(logits[0] - logits[1]).max()
+            without, difference = logits[0].argmax(), np.abs(logits[0] - logits[1]).max()
         one, other = (softmax(each) for each in logits)
         words.tell(name=words[name], first=one.argmax(), second=other.argmax(), p_first=one.max(),
                    p_second=other.max())
@@ -112,7 +112,7 @@ def _places(page: PageContext, words: Section) -> None:
     table = digit_patches.place_vectors()
     similar = cosines(table, table)
     near, far = mean_cosines(similar)
-    best = int(similar[place].argsort()[-2])
+    best = similar[place].argsort()[-2]
     names = [words("at", row=each // COLUMNS, column=each % COLUMNS) for each in range(PATCHES)]
     words.tell(places=PATCHES, near=near, far=far, at=names[place], best=names[best], cosine=similar[place, best])
     maps = similar.reshape(ROWS, COLUMNS, ROWS, COLUMNS)
@@ -131,7 +131,7 @@ def mean_cosines(similar: np.ndarray) -> tuple[float, float]:
     """Return the mean cosine of adjacent positions, and of positions farther apart."""
     down, across = np.divmod(np.arange(PATCHES), COLUMNS)
     steps = np.abs(down[:, None] - down) + np.abs(across[:, None] - across)
-    return float(similar[steps == 1].mean()), float(similar[steps > 1].mean())
+    return similar[steps == 1].mean(), similar[steps > 1].mean()
 
 
 @section

@@ -216,8 +216,8 @@ def _rotary(page: PageContext, words: Section) -> None:
     square = positions.rotary_scores(query, key, LENGTH)
     far, place, steps = np.arange(-40, 41), page["p"], page["k"]
     pair = min(page["wave"], len(query) // 2 - 1)
-    cut, rate = slice(2 * pair, 2 * pair + 2), float(np.degrees(positions.rates(len(query))[pair]))
-    words.tell(plain=query @ key, spread=max(float(np.ptp(np.diagonal(square, offset))) for offset in far),
+    cut, rate = slice(2 * pair, 2 * pair + 2), np.degrees(positions.rates(len(query))[pair])
+    words.tell(plain=query @ key, spread=max(np.ptp(np.diagonal(square, offset)) for offset in far),
                same=square[50, 50], pair=f"{2 * pair}, {2 * pair + 1}", key=place + steps,
                angle=place * rate, key_angle=(place + steps) * rate)
     dots = Points(np.stack([query[cut], key[cut]]), ["q", "k"])
@@ -257,7 +257,7 @@ def _buckets(page: PageContext, words: Section) -> None:
     both, back = positions.t5_bucket(offset), positions.t5_bucket(offset, both_ways=False)
     counts = np.unique(both, return_counts=True)[1]
     words.tell(exact=(counts == 1).sum(), used=len(counts),
-               last_encoder=int(-offset[both == both[0]].max()), last_decoder=int(-offset[back == back[0]].max()))
+               last_encoder=-offset[both == both[0]].max(), last_decoder=-offset[back == back[0]].max())
     words.figure(lines, offset, [Line(words["encoder"], both, 0), Line(words["decoder"], back, 1, "dash")],
                  marks=[(128, "128"), (-128, "−128")], height=320)
     words.explain(positions.t5_bucket)
@@ -274,7 +274,7 @@ def _beyond(page: PageContext, words: Section) -> None:
     # the trained positions, as many beyond them, and the rest
     parts = {"in": slice(trained - first), "next": slice(trained - first, 2 * trained - first),
              "out": slice(2 * trained - first, None)}
-    means = {f"{name}_{part}": float(run[:, places].mean()) for name, run in runs.items()
+    means = {f"{name}_{part}": run[:, places].mean() for name, run in runs.items()
              for part, places in parts.items()}
     words.lesson.predict("guess_far", **means)
     if words.hidden("guess_far"):

@@ -143,7 +143,7 @@ def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, 
 def _softmax(page: PageContext, words: Section) -> None:
     """Draw the entropy and the gradient over d_k."""
     d_k, rest, widths = page["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
-    survey, bits = sqrt_dk.survey(*rest), float(np.log2(rest[0]))
+    survey, bits = sqrt_dk.survey(*rest), np.log2(rest[0])
     words.tell(bits=bits, **_told(page))
     marks, order = [(d_k, f"d_k = {d_k:,}")], ("plain", "scaled")
     left, right = split()

@@ -144,7 +144,7 @@ def _heads(page: PageContext, words: Section) -> None:
     words.tell(found=found, pictures=PICTURES, edited=EDITED, worst=names[without.argmin()], without=without.min())
     left, right = split()
     with left:
-        words.figure(bars, names, {words["roles"][role]: np.array(each.heads) for role, each in found.roles.items()},
+        words.figure(bars, names, {words["roles"][role]: each.heads for role, each in found.roles.items()},
                      y_range=(0, 1), height=300)
     with right:
         words.figure(bars, names, {words["silenced"]: without}, y_range=(0, 1), height=300, kind="silenced")

@@ -183,7 +183,7 @@ def _experts(page: PageContext, words: Section, this: since.Design) -> None:
     found, weights = since.trainings(), since.shipped()[balanced]
     shares = {name: np.array(each) for name, each in found["shares"].items()}
     names = range(1, since.EXPERTS + 1)
-    surest, one = int(gates.max(-1).argmax()), weights["up"][0].numel() + weights["down"][0].numel()
+    surest, one = gates.max(-1).argmax(), weights["up"][0].numel() + weights["down"][0].numel()
     words.tell(words=len(text), experts=since.EXPERTS, word=text[surest].strip("<>"),
                expert=gates[surest].argmax() + 1, share=gates[surest].max(), one=one, all=since.EXPERTS * one,
                used=len(set(gates.argmax(-1).tolist())), on=shares["balanced"].max(), off=shares["free"].max(),
@@ -231,9 +231,9 @@ def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, An
     beam, beam_log = since.beam(since.next_words, prompt, STEPS, int(amount) if how == "beam" else 1)[-1][0]
     best, best_share = since.best(since.next_words, prompt, STEPS)
     kept = since.top_p(given, amount) if how == "top_p" else since.top_k(given, int(amount))
-    return {"greedy_said": _said(greedy), "greedy_share": float(np.exp(log)), "beam_said": _said(beam),
-            "beam_share": float(np.exp(beam_log)), "best_said": _said(best), "best_share": best_share,
-            "amount": amount, "words": int(np.count_nonzero(kept)), "cut": 1 - given[kept > 0].sum(),
+    return {"greedy_said": _said(greedy), "greedy_share": np.exp(log), "beam_said": _said(beam),
+            "beam_share": np.exp(beam_log), "best_said": _said(best), "best_share": best_share,
+            "amount": amount, "words": np.count_nonzero(kept), "cut": 1 - given[kept > 0].sum(),
             "first": kept.max(), "before": given.max()}
 
 

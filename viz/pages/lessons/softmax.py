@@ -114,7 +114,7 @@ def _curves(page: PageContext, words: Section, row: Row) -> None:
 def _best(row: Row) -> dict[str, Any]:
     """Return the first key with the largest logit, in Markdown, and the number of keys exactly tied with it."""
     best = np.flatnonzero(row.allowed & (row.logits == row.logits[row.allowed].max()))
-    return {"name": escape_markdown(row.named(int(best[0]))), "tied": len(best)}
+    return {"name": escape_markdown(row.named(best[0])), "tied": len(best)}
 
 
 @section
@@ -185,7 +185,7 @@ def _slope(page: PageContext, words: Section, row: Row) -> None:
         if not draw_first(page, axes, alone=True):
             return
     norms = softmax.jacobian_norm(row.weights(GRID), GRID)
-    most, steepest = float(norms.max()), float(GRID[norms.argmax()])
+    most, steepest = norms.max(), GRID[norms.argmax()]
     highest = (0.0, ROOM * max(most, 1e-3))
     here = row.weights([temperature])[0]
     shown = [place for place in np.argsort(-here, kind="stable")[:LARGEST] if row.allowed[place]]
@@ -213,7 +213,7 @@ def _ends(page: PageContext, words: Section, row: Row) -> None:
         else:
             result = words("fine", top=found.max())
         rows.append([words("written", dtype=dtype.__name__), f"exp({power})", result])
-    top = float(row.weights([temperature]).max())
+    top = row.weights([temperature]).max()
     words.table([*rows, [words["ours"], "exp(0) = 1", words("fine", top=top)]], numbers=False)
     words.explain(softmax.naive_softmax, share=1 / best["tied"], uniform=1 / len(logits), keys=len(logits), **best)
 

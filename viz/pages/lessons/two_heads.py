@@ -65,7 +65,7 @@ def _break(page: PageContext, words: Section) -> None:
         revealed = words.lesson.predict()
     broken = turned["broken"] if revealed else "none"
     tokens, weights = _weights(page, broken)
-    after = float(weights[-1, copy + 1])
+    after = weights[-1, copy + 1]
     words.tell(answer=tokens[copy + 1], last=tokens[-1], weight=after, case=words["cases"][broken])
     with left:
         words.figure(matrix, np.where(np.tri(len(tokens), dtype=bool), weights, np.nan), tokens, tokens, height=310,
@@ -80,7 +80,7 @@ def _break(page: PageContext, words: Section) -> None:
     words.tell(sequences=SEQUENCES, **found.chances)
     with middle:
         words.figure(bars, [words["cases"][name] for name in BROKEN],
-                     {words["chance"]: np.array([found.chances[name] for name in BROKEN])},
+                     {words["chance"]: [found.chances[name] for name in BROKEN]},
                      axes=("", words["chance"]), y_range=(0, 1), height=220, kind="chances")
     words.explain(two_heads.sequence, two_heads.silenced)
 
@@ -91,7 +91,7 @@ def _questions(page: PageContext, words: Section) -> None:
     found = _asked(page)
     for column, name in zip(split(1, 1, 1), ("direct", "through", "copies"), strict=True):
         cells = getattr(found, name)
-        same, other = float(np.diag(cells).mean()), float(cells[~np.eye(len(cells), dtype=bool)].mean())
+        same, other = np.diag(cells).mean(), cells[~np.eye(len(cells), dtype=bool)].mean()
         words.tell(name=words["titles"][name], same=same, other=other, **{name: (same, other)})
         with column:
             words.figure(matrix, cells, CHARACTERS, CHARACTERS, height=330, angle=0, title=words["titles"][name],

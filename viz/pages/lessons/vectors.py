@@ -150,7 +150,7 @@ def _merges(page: PageContext, words: Section) -> None:
     with left:
         if order:
             axes = words["candidates" if following else "finished"], words["times"]
-            words.figure(bars, names, {words["times"]: np.array([counts[pair] for pair in order])}, axes=axes,
+            words.figure(bars, names, {words["times"]: [counts[pair] for pair in order]}, axes=axes,
                          height=320, angle=ASLANT)
         else:
             st.info(words["whole"])

@@ -336,7 +336,7 @@ def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice:
     questions = [replace(question, edits=frozenset({Silence(*head)})) for head in heads]
     shares = [float(answers.share[0]) for answers in page.ask_each(questions)]
     names = [words["base"], *(head_label(*head[1:]) for head in heads)]
-    figure(bars, names, {"P": np.array([share, *shares])},
+    figure(bars, names, {"P": [share, *shares]},
            axes=(words["x"], words("y", a=a, b=b)), y_range=(0, 1),
            key="coref-proof", alt=words("alt", a=a, b=b, n=len(heads)))
     st.markdown(silencing_claim(heads, share, shares))
