@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from clearhead.viz.style.text import strings
 from tests.browser.watch import PATIENCE
 
-PLOT = ".st-key-chart-atlas-map .clearhead-chart[data-drawn]"
+PLOT = ".st-key-chart-atlas-map .clearhead-chart[data-drawn] .plot"
 DOT = """([kind, place]) => {
   const chart = document.querySelector(kind), { x, y } = chart._fullData[0], { xaxis, yaxis } = chart._fullLayout;
   const { left, top } = chart.getBoundingClientRect();
