@@ -1,39 +1,8 @@
-"""Regression, memory, three scores and copiers compared with scipy, Bayes' rule and torch."""
-import numpy as np
+"""Three scores and copiers compared with torch."""
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import special
 
-from clearhead.model.lessons import kernels, recurrent, scores
-
-PLACES = st.lists(st.floats(-3, 3), min_size=2, max_size=9).map(np.array)
-
-
-@pytest.mark.parametrize(("name", "formula"),
-                         [("epanechnikov", lambda u: 0.75 * (1 - u**2)), ("triangular", lambda u: 1 - abs(u)),
-                          ("boxcar", lambda u: 0.5 + 0 * u)])
-def test_bounded_kernels_equal_textbook_formulas(name, formula):
-    keys, query, h = np.array([-2.0, -0.4, 0.1, 0.5, 1.3, 2.9]), 0.3, 1.4
-    u = (query - keys) / h
-    wanted = np.where(np.abs(u) < 1, formula(u), 0)
-    assert kernels.kernel_weights(np.array([[query]]), keys[:, None], h,
-                                  name)[0] == pytest.approx(wanted / wanted.sum(), abs=1e-15)
-    assert np.isnan(kernels.kernel_weights(np.array([[50.0]]), keys[:, None], h, name)).all()     # nobody within reach
-
-
-@given(PLACES, st.floats(-3, 3), st.floats(0.2, 5), st.sampled_from(kernels.LIFTS))
-def test_dot_products_equal_kernels_for_equal_keys(keys, query, h, how):
-    lifted, asked = kernels.lift(keys, how), kernels.lift(np.array([query]), how)
-    wanted = kernels.kernel_weights(asked, lifted, h)
-    plain = kernels.dot_product_weights(asked, lifted, h**2)
-    assert kernels.dot_product_weights(asked, lifted, h**2,
-                                       kernels.length_bias(lifted)) == pytest.approx(wanted, abs=1e-9)
-    if how == "circle":
-        assert plain == pytest.approx(wanted, abs=1e-9)
-    else:
-        assert plain[0] == pytest.approx(special.softmax(query * keys / h**2), abs=1e-9)
+from clearhead.model.lessons import recurrent, scores
 
 
 def test_scores_equal_torch():

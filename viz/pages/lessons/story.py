@@ -192,8 +192,8 @@ def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may
         line(answer, text), tuple(map(visible_token, answer.tokens.texts)), answer.tokens.ids,
         answer.embedded[:, :CELLS], answer.placed[:, :CELLS], answer.rows, opened, percent, looks_back(answer.rows),
         np.array([answer.lengths.attention, answer.lengths.feed_forward], np.float32).T,
-        answer.hidden[opened[0]], word.texts[:CANDIDATES], ids, tuple(float(word.logits[each]) for each in ids),
-        tuple(float(chances[each]) for each in ids),
+        answer.hidden[opened[0]], word.texts[:CANDIDATES], ids, tuple(word.logits[[*ids]].tolist()),
+        tuple(chances[[*ids]].tolist()),
         words("rest", n=len(chances) - len(ids), share=percent(rest)) if revealed else "",
         answer.card.d_model, words("again", first=word.texts[0]) if may_write and not ends else "",
         steps, words("alt", title=answer.card.title, text=text, **numbers))

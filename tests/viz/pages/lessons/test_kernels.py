@@ -15,13 +15,15 @@ DRAWN = tuple(np.round(np.linspace(1, 0, 17), 2).tolist())
 
 @pytest.mark.parametrize(("points", "kernel", "h", "k", "q", "keys", "pairs", "noise", "t"), [
     (POINTS.start, "gaussian", 0.1, 1, -3, "line", 2, 0.02, 0.1), (FAR, "boxcar", 0.1, 3, 0, "line", 8, 0.45, 100),
-    (POINTS.start, "triangular", 0.7, 5, 1.3, "circle", 3, 0.1, 2)])
+    (POINTS.start, "triangular", 0.7, 5, 1.3, "circle", 3, 0.1, 2),
+    (POINTS.start, "epanechnikov", 1.4, 2, 0.3, "circle", 5, 0.3, 6.3)])
 def test_weights_equal_kernel_shares_and_bayes_rule(points, kernel, h, k, q, keys, pairs, noise, t):
     found = shown("kernels", guess="a", guess_copy="a", drawn=DRAWN, p=points, kernel=kernel, h=h, k=k, q=q, keys=keys,
                   pairs=pairs, noise=noise, t=t).numbers
     x, y = np.array(points[::2]), np.array(points[1::2])
     u = np.abs(x - q) / h
-    raised = {"gaussian": np.exp(-u**2 / 2), "boxcar": (u < 1) * 1.0, "triangular": np.maximum(0, 1 - u)}[kernel]
+    raised = {"gaussian": np.exp(-u**2 / 2), "boxcar": (u < 1) * 1.0, "triangular": np.maximum(0, 1 - u),
+              "epanechnikov": np.maximum(0, 1 - u**2)}[kernel]
     near = y[np.argsort(np.abs(x - q), kind="stable")[:k]].mean()
     assert found["regression"]["near"] == pytest.approx(near)
     answer = f"{raised @ y / raised.sum():.3f}" if raised.sum() else "0/0"
