@@ -31,14 +31,20 @@ class Shown:
     words: list[str] = field(default_factory=list)                       # all Markdown, captions and labels on the page
 
 
-def _run(name: str, controls: dict, show: bool) -> None:
+def run_page(name: str, controls: dict, state: dict) -> None:
+    """Draw a page as the app does, with these controls and fields of the state: the script of an AppTest."""
     from clearhead.viz.app.page import PageContext, pages, with_controls
     from clearhead.viz.app.session import session
     from clearhead.viz.app.state import State
+    from clearhead.viz.widgets.fragment import errors_as_sentences
+    from clearhead.viz.widgets.picture import fit_question
 
     about, render = pages()[name]
-    session().state = with_controls(State(show=show), name, about, controls)
-    render(PageContext(name, about, {}))
+    session().state = with_controls(State(**state), name, about, controls)
+    page = PageContext(name, about, {})
+    fit_question(page)
+    with errors_as_sentences(page):
+        render(page)
 
 
 @contextmanager
@@ -90,7 +96,7 @@ def shown(name: str, show: bool = False, **controls: Any) -> Shown:
     """
     found = Shown()
     with _noted(found):
-        app = AppTest.from_function(_run, args=(name, controls, show), default_timeout=120).run()
+        app = AppTest.from_function(run_page, args=(name, controls, {"show": show}), default_timeout=120).run()
     assert not app.exception and not app.error, (app.exception, app.error)
     assert not found.unseen, found.unseen
     assert not found.confused, f"by their colours alone differ {'; '.join(found.confused)}"

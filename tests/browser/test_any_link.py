@@ -68,8 +68,3 @@ def test_any_link_draws_its_page(app, name):
             assert page.wrong == [] and not [refusal for refusal in UNREAD if refusal in page.words], page.query
             # beside texts of the page's own, none stand that could be left out
             assert (left_out in page.words) == (asks and not about.own_texts), page.query
-
-
-def test_unknown_model_names_the_nearest_ones(app):
-    page, = links.opened(app.address, {"model": "minilmm"}, name="heads")
-    assert "nearest by name are minilm" in page.words and not [key for key in page.ids if key.startswith("fetch")]

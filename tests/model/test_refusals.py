@@ -89,10 +89,6 @@ def refusals(asked: Callable[..., tuple[Any, Query]]) -> dict[str, Refusal]:
                                                        call(following, "llama")),
         "an explanation under edits": Refusal(call(explain, "llama", **silenced),
                                               ("remove the edits",), call(explain, "llama")),
-        "a pair for a model with a target": Refusal(call(record, "t5", text_b="a cat"), ("one text, not a pair",),
-                                                    call(record, "bert", text_b="a cat")),
-        "a target for a model without": Refusal(call(record, "bert", target="a cat"), ("no target side",),
-                                                call(record, "t5", target="a cat")),
     }
 
 

@@ -1,4 +1,5 @@
 """Create small models of many families with random weights and save them as folders, without network access."""
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
                 {**GROUPED, "sliding_window": 7, "num_local_experts": 2, "num_experts_per_tok": 1}),
     "t5": ("T5Config", "T5ForConditionalGeneration",
            {"vocab_size": 70, "d_model": 48, "d_kv": 8, "d_ff": 52, "num_layers": 2, "num_decoder_layers": 3,
-            "num_heads": 4, "pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 0}),
+            "num_heads": 4, "n_positions": 40, "pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 0}),
     "bart": ("BartConfig", "BartForConditionalGeneration", SIDES),
     "marian": ("MarianConfig", "MarianMTModel", {**SIDES, "decoder_start_token_id": 0, "decoder_vocab_size": 70}),
     "bloom": ("BloomConfig", "BloomForCausalLM", {"vocab_size": 70, "hidden_size": 48, "n_layer": 3, "n_head": 4}),
@@ -107,6 +108,18 @@ def save(folder: Path, name: str, **options) -> Path:
     """Save the family's small model with its tokenizer in a folder."""
     network(name, **options).save_pretrained(folder)
     tokenizer().save_pretrained(folder)
+    return folder
+
+
+def pooled(folder: Path, path: str = "1_Pooling", **settings: Any) -> Path:
+    """Let a folder's model return sentence vectors, by default the means of its states. path: of the pooling that its
+    list of modules names; settings: of the pooling in its first module."""
+    (folder / "1_Pooling").mkdir()
+    modules = [{"type": f"sentence_transformers.models.{name}", "path": place}
+               for name, place in (("Transformer", ""), ("Pooling", path))]
+    for name, content in (("1_Pooling/config.json", settings or {"pooling_mode_mean_tokens": True}),
+                          ("modules.json", modules)):
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
     return folder
 
 

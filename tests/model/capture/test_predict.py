@@ -1,5 +1,4 @@
 """Predictions are stored in the record and equal the model's own."""
-import json
 
 import numpy as np
 import pytest
@@ -82,12 +81,7 @@ def test_classifier_gives_its_labels(tmp_path, report):
     ({"pooling_mode": "cls"}, "2_Pooling", None),
     ({"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}, "1_Pooling", None)])
 def test_sentence_vector_is_pooled_below_any_head(tmp_path, report, pooled, path, vector):
-    folder = tiny.save(tmp_path / "mine", "bert")   # whose class predicts masks
-    (folder / "1_Pooling").mkdir()
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooled), encoding="utf-8")
-    modules = [{"type": f"sentence_transformers.models.{name}", "path": place}
-               for name, place in (("Transformer", ""), ("Pooling", path))]
-    (folder / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
+    folder = tiny.pooled(tiny.save(tmp_path / "mine", "bert"), path, **pooled)   # whose class predicts masks
     model = load.locate(str(folder)).open(report)
     record = ask(model, "the cat sat on")
     assert (record.verification.status == "verified") == (record.prediction is not None) == (vector is not None)

@@ -110,6 +110,7 @@ def fetch_and_write_down(log):
     fetching.fetch("owner/name", report)
 
 
+@pytest.mark.rest   # each process begins with an import of torch
 def test_two_processes_fetch_once(hub, home, report, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{hub.server_port}")   # for them
     logs = [tmp_path / "first.txt", tmp_path / "second.txt"]

@@ -67,7 +67,7 @@ def test_truncated_weights_are_refused_by_name(folder, report, keep):
 
 @pytest.mark.parametrize(("change", "said"), [
     ({"num_hidden_layers": 10**7}, "describes 10,000,000 layers, but its weights hold "),
-    ({"vocab_size": 4_000_000}, "where config.json says")])
+    ({"vocab_size": 400_000}, "where config.json says")])
 def test_configuration_larger_than_weights_is_not_built(folder, report, change, said):
     document = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps(document | change), encoding="utf-8")

@@ -11,17 +11,16 @@ from clearhead.model.studies import circuits, contributions, known_circuits
 from clearhead.model.studies.patching import PatchQuery
 from tests.model import tiny
 
-# post-LN, pre-LN, RMSNorm, rotary positions, grouped heads, a position's bias as T5 has, a soft cap, two sides, norms
-# of queries and keys, gates behind heads, layers without softmax attention
-FAMILIES = ("bert", "roberta", "distilbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian", "qwen3",
-            "qwen3_next", "laguna")
+# test_edits.py compares other families with plain torch; these have other blocks, windows, two sides, norms of queries
+# and keys, gates behind heads, layers without softmax attention
+FAMILIES = ("roberta", "distilbert", "mistral", "marian", "qwen3", "qwen3_next", "laguna")
 TEXT = "the animal didn ' t cross street because it was too tired"
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
 def asked(request, tmp_path_factory):
     folder = tiny.save(tmp_path_factory.mktemp("circuits") / request.param, request.param)
-    return sources.open_query(str(folder), TEXT, target="a cat" if request.param in ("t5", "bart", "marian") else None)
+    return sources.open_query(str(folder), TEXT, target="a cat" if request.param == "marian" else None)
 
 
 def test_parts_of_a_score_sum_to_it(asked):
@@ -95,6 +94,7 @@ def test_induction_circuit_is_found():
     assert silenced.value < 0.2 < 0.9 < silenced.chance
 
 
+@pytest.mark.rest   # as the page has it measured; test_edits.py compares paths with plain torch
 def test_paths_lead_from_previous_token_head_to_induction_head(monkeypatch):
     monkeypatch.setattr(known_circuits, "SEQUENCES", 8)
     asked = known_circuits.KnownCircuitsQuery("induction", sources.revision("induction"))

@@ -4,7 +4,6 @@ A study is a function of a `Case` that yields what was found and what is right. 
 meaning. `pytest -n 0 -s` prints the table.
 """
 import functools
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -107,7 +106,8 @@ class Models:
     def __init__(self, model: Any) -> None:
         self.model = model
         self.record = functools.cache(lambda query, _report: model.record(query, quiet))
-        self.trace = functools.cache(lambda query, _report, tokens=(): model.trace(query, quiet, tokens))
+        whole = functools.cache(lambda query: model.trace(query, quiet))
+        self.trace = lambda query, _report, _tokens=(): whole(query)
 
     def open(self, _asked: Any, _report: Any) -> Any:
         return self.model
@@ -336,11 +336,7 @@ def cases_of(family: Family, folder: Path) -> dict[str, Case]:
         tiny.drawn((configuration, family.architecture, sizes), 3, family.changes).save_pretrained(folder)
         tiny.tokenizer().save_pretrained(folder)
     if family.unembedded is None:
-        (folder / "1_Pooling").mkdir()
-        (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": true}', encoding="utf-8")
-        (folder / "modules.json").write_text(json.dumps(
-            [{"type": f"sentence_transformers.models.{each}", "path": place}
-             for each, place in (("Transformer", ""), ("Pooling", "1_Pooling"))]), encoding="utf-8")
+        tiny.pooled(folder)
     models = Models(load.locate(str(folder)).open(quiet))
     network, card = opened(folder, family.architecture), models.model.card
     target = "a cat sat on mat" if Kind.CROSS in family.attentions else None

@@ -116,13 +116,6 @@ def test_abandoned_training_is_removed(started):
     assert not first.folder.exists()
 
 
-def test_emergence_interval():
-    steps = (0, 10, 20, 30, 40)
-    assert processes.emergence_interval(steps, np.array([0, 0.6, 0.1, 0.7, 0.9])) == (20, 30)
-    assert processes.emergence_interval(steps, np.array([0, 0.1, 0.2, 0.3, 0.4])) is None
-    assert processes.emergence_interval(steps, np.array([0.5, 0.6, 0.7, 0.8, 0.9])) is None
-
-
 def test_shipped_film_has_an_induction_head():
     film = desk.film("induction")
     assert film.guessing == pytest.approx(np.log(66)) and len(film.step) == len(film.loss) == len(film.right)

@@ -11,28 +11,12 @@ from clearhead.model.core.query import UserError
 from clearhead.viz.app.page import Page, lessons, pages
 from clearhead.viz.app.session import session
 from clearhead.viz.widgets import figure
+from tests.lesson_pages import run_page
 
 TEXTS = ("the animal crossed the street because it was tired",
          "the cat chased the dog in the street because it was hungry")
 MODELS = ("minilm", "resolver-narrow")
 TURNED = {("softmax", "inside"): {"t": 2.0}}   # at T = 1 the model is what it was
-
-
-def _run(name: str, controls: dict, question: dict) -> None:
-    from dataclasses import replace
-
-    from clearhead.viz.app.page import PageContext, pages, with_controls
-    from clearhead.viz.app.session import session
-    from clearhead.viz.app.state import State
-    from clearhead.viz.widgets.fragment import errors_as_sentences
-    from clearhead.viz.widgets.picture import fit_question
-
-    about, render = pages()[name]
-    session().state = with_controls(replace(State(), **question), name, about, controls)
-    page = PageContext(name, about, {})
-    fit_question(page)
-    with errors_as_sentences(page):
-        render(page)
 
 
 def positions(page: Page) -> Iterator[dict[str, Any]]:
@@ -56,7 +40,7 @@ def questions(monkeypatch, name: str, controls: dict) -> list[bool]:
         raise UserError("No answer here.")
 
     monkeypatch.setattr(sources, "open_query", open_query)
-    AppTest.from_function(_run, args=(name, controls, {}), default_timeout=60).run()
+    AppTest.from_function(run_page, args=(name, controls, {}), default_timeout=60).run()
     return taken
 
 
@@ -69,7 +53,7 @@ def seen(monkeypatch, name: str, controls: dict, **question: str) -> list:
     """Return all words and charts of a lesson beside a sidebar's question."""
     charts: list = []
     monkeypatch.setattr(figure, "chart", lambda spec, *, key, alt="", **_: charts.append((key, spec, alt)))
-    app = AppTest.from_function(_run, args=(name, {"guess": "a"} | controls, question), default_timeout=120).run()
+    app = AppTest.from_function(run_page, args=(name, {"guess": "a"} | controls, question), default_timeout=120).run()
     assert not app.exception and not app.error, (app.exception, app.error)
     return [charts, *([each.value for each in app.get(kind)] for kind in ("markdown", "caption", "html"))]
 

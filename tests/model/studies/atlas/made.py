@@ -1,4 +1,6 @@
 """Create summaries of fabricated records, for tests that need no model."""
+from functools import cache
+
 from clearhead.model.core.query import Kind
 from clearhead.model.studies.atlas.measured import measure_text
 from clearhead.model.studies.atlas.summary import ReadText, Summary, Text, digest_of, merge, summarise
@@ -15,6 +17,7 @@ SAID = {"format": 1, "model": "fake", "revision": "0", "corpus": "c" * 64, "file
         "limit": None, "shard": 4, "versions": {}, "asked_kind": None}
 
 
+@cache
 def read(number: int, kind: Kind = Kind.SELF, text: str = "") -> ReadText:
     """Create a text of 4 to 9 tokens that is determined by its number. Equal texts have equal measurements."""
     text = text or f"text {number}"
