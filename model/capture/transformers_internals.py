@@ -11,6 +11,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from torch import Tensor, nn
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
@@ -201,7 +203,7 @@ def mended(processor: Any) -> Any:
         return processor
     made, cut = copy.copy(processor), pictures.patchify_image
     made.image_processor = pictures
-    pictures.patchify_image = lambda image, patch_size: torch.from_numpy(cut(image.numpy(), patch_size))
+    pictures.patchify_image = lambda image, patch_size: torch.as_tensor(cut(np.asarray(image), patch_size))
     return made
 
 

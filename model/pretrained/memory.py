@@ -160,12 +160,15 @@ class Given:
         from clearhead.model.pretrained.vision.prompt_model import Reader
 
         network, lent = self.network, partial(self.lend, self.module)
+        read: Callable[[], Reader] = partial(Reader.of, network, self.reader)
         if not accounting.has_attention(network):
             raise UserError(f"{self.title} has no attention to show; choose a Transformer.")
         if "prompt" in self.sides:
             try:
                 with lent():
-                    probe, _ = vision.prompt_probe(Reader(network, self.reader).marked(), lent)
+                    reader = read()
+                probe, _ = vision.prompt_probe(reader, lent)
+                read = lambda: reader
             except Unsupported:   # it is shown with text only
                 probe, _ = build.probe_of(network, lent)
         elif "image" in self.sides:
@@ -190,7 +193,7 @@ class Given:
                 opened = build.build_model(place, network, self.tokenizer, head, dtype, lent)
                 opened = replace(opened, reasons=opened.reasons + _left_out(opened))
             elif "prompt" in self.sides:
-                opened = vision.build_prompted(place, network, self.tokenizer, lambda: self.reader, dtype, lent)
+                opened = vision.build_prompted(place, network, self.tokenizer, read, dtype, lent)
             elif "text" in self.sides:
                 opened = vision.build_towers(place, network, (self.processor, self.tokenizer), dtype, self.lend)
             else:

@@ -9,7 +9,7 @@ import numpy as np
 
 from clearhead.model.capture.forward_pass import Unsupported, names_of
 from clearhead.model.capture.signature import settings_in
-from clearhead.model.capture.transformers_internals import ATTENTION, drawn_anew, mended
+from clearhead.model.capture.transformers_internals import ATTENTION, drawn_anew
 from clearhead.model.core.query import Progress, UserError, first_line
 from clearhead.model.core.record import Card
 from clearhead.model.core.torch_runs import seeded, stop_between_layers
@@ -42,7 +42,7 @@ from clearhead.model.pretrained.vision.picture_model import (
 from clearhead.model.pretrained.vision.prompt_model import PromptModel, Reader, open_reader
 
 if TYPE_CHECKING:
-    from transformers import BaseImageProcessor, ProcessorMixin
+    from transformers import BaseImageProcessor
 
     from clearhead.model.pretrained import Network, Tokenizer
     from clearhead.model.pretrained.load import ModelFiles
@@ -65,7 +65,7 @@ def open_folder(place: "ModelFiles", report: Progress) -> PretrainedModel | TwoT
     with blame(place.folder / "config.json", "the configuration of these weights"):
         if prompt:
             return build_prompted(place, network, open_tokenizer(tokenizer_folder(place.folders)),
-                                  lambda: open_reader(place.folder, network.config), dtype)
+                                  lambda: Reader.of(network, open_reader(place.folder, network.config)), dtype)
         processor = open_processor(place.folder)
         if network.config.model_type in TOWERS and hasattr(network, "text_model"):
             readers = processor, open_tokenizer(tokenizer_folder(place.folders))
@@ -150,10 +150,11 @@ def build_towers(place: "ModelFiles", network: "Network", readers: "tuple[BaseIm
 
 
 def build_prompted(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer",
-                   processor: "Callable[[], ProcessorMixin]", dtype: str = "float32",
+                   reader: Callable[[], Reader], dtype: str = "float32",
                    lent: "Lent | None" = None) -> PretrainedModel | TwoTowers:
     """Build the vision–language model of a network in evaluation mode, verified or at least reported: to read texts
-    with a picture, and alone, or only one of these. Raises UserError if it can be shown with neither."""
+    with a picture, and alone, or only one of these. reader: returns how it reads pictures. Raises UserError if it can
+    be shown with neither."""
     lent, alone = lent or partial(nullcontext, network), None
     head = "target" if network.config.is_encoder_decoder else "next" if network.can_generate() else "none"
     with suppress(UserError):   # else it does not run without a picture
@@ -161,7 +162,7 @@ def build_prompted(place: "ModelFiles", network: "Network", tokenizer: "Tokenize
                             head, dtype, lent)
     own = [settings.get(ATTENTION) for settings in settings_in(network)]
     try:
-        seeing = _build_seeing(place, network, processor(), head, dtype, lent)
+        seeing = _build_seeing(place, network, reader, head, dtype, lent)
     except UserError as error:
         if alone is None:
             raise
@@ -173,13 +174,14 @@ def build_prompted(place: "ModelFiles", network: "Network", tokenizer: "Tokenize
     return TwoTowers(seeing, alone) if alone and same else seeing
 
 
-def _build_seeing(place: "ModelFiles", network: "Network", processor: "ProcessorMixin", head: str, dtype: str,
+def _build_seeing(place: "ModelFiles", network: "Network", open_it: Callable[[], Reader], head: str, dtype: str,
                   lent: Lent) -> PromptModel:
     with _refused(place), lent():
-        reader = Reader(network, mended(processor)).marked()
+        reader = open_it()
         probe, lengths = prompt_probe(reader, lent)
-    whole = build_model(place, network, processor.tokenizer, head, dtype, lent, (probe, lengths),
-                        language_part(network))
+    with reader.last.kept():
+        whole = build_model(place, network, reader.processor.tokenizer, head, dtype, lent, (probe, lengths),
+                            language_part(network))
     own = {name: getattr(whole, name) for name in PretrainedModel.__dataclass_fields__}
     made = PromptModel(**own, reader=reader, follows={})
     return made if network.config.is_encoder_decoder else _continued(made, probe.tensors)
@@ -227,7 +229,8 @@ def untrained_twin(model: PretrainedModel | TwoTowers, place: "ModelFiles") -> P
     network = network.to(place.device, getattr(torch, place.dtype)).eval()
     place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None, unapplied=one.reasons)
     if isinstance(one, PromptModel):
-        return build_prompted(place, network, one.tokenizer, lambda: one.reader.processor, place.dtype)
+        return build_prompted(place, network, one.tokenizer, lambda: Reader.of(network, one.reader.processor),
+                              place.dtype)
     if isinstance(model, TwoTowers):
         return build_towers(place, network, (cast(PictureModel, model.picture).processor, model.tokenizer), place.dtype)
     if isinstance(model, PictureModel):

@@ -5,19 +5,19 @@ import itertools
 import math
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from clearhead.model.capture.calls import Enough
 from clearhead.model.capture.forward_pass import Unsupported
-from clearhead.model.core.memory import memory_free
 from clearhead.model.core.query import Box, Progress
 from clearhead.model.core.torch_runs import for_this_thread
 from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.replay import Elements, Held, Lost, Recorder, changed
+from clearhead.model.look.replay import Held, Lost, changed, nudged, share_of
 from clearhead.model.pretrained.build import language_part
+from clearhead.model.pretrained.vision.blocks import Blocks, Tower, blocks_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Read = Callable[[np.ndarray], "dict[str, Tensor]"]   # turns a picture, uint8 (height, width, 3), into arguments
 Forward = Callable[["dict[str, Tensor]"], object]
+PROGRESS = "measuring where the picture's tokens lie"
 LONGEST = 300    # longest time to measure, in seconds
 OUTSIDE = 0.05   # how far outside the picture a resized number may seem to lie
 OVERLAP = 0.2    # share of the smaller of two cuts of a picture up to which they lie side by side
@@ -159,78 +160,86 @@ def _lines(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return ranks, np.concatenate([[low[0] - half], (high[:-1] + low[1:]) / 2, [high[-1] + half]]).clip(0, 1)
 
 
-class _Tower(Recorder):
-    """Record the real pass of a vision tower."""
-
-    def check_size(self) -> None:
-        """Raise Unsupported if what is kept takes too much memory."""
-        if self.bytes > memory_free() / 4:
-            raise Unsupported(f"the attention of its vision tower takes {self.bytes / 1e9:.2g} GB")
-
-    def _multiply(self, args: tuple, options: dict, result: "Tensor") -> None:
-        from torch import nn
-
-        if not any(isinstance(each, nn.Parameter) for each in tensors_in((*args, *options.values()))):
-            super()._multiply(args, options, result)   # else a softmax over a vocabulary of its own, as in Ovis 2
-
-
 def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, int], report: Progress) -> Measured:
     """Return where the image tokens of pictures lie. forward: runs the network on tensors; read: returns those of a
     picture; size: its height and width. Raises Unsupported, with the reason, if this cannot be measured."""
-    import torch
-
     name, places = coordinates(read, *size)
     tensors = read(np.random.default_rng(0).integers(0, 256, (*size, 3), np.uint8))
+    say = lambda share: report(0.05 + 0.5 * share, PROGRESS)
+    say(0)
+    try:
+        blocks = Blocks(blocks_of(network), lambda share: say(share / 2))
+        return _measured(network, forward, tensors, name, places, blocks, say)
+    except Lost:   # its blocks mix tokens, or change tensors in place: its attention alone is replayed
+        try:
+            return _measured(network, forward, tensors, name, places, Blocks([], say), say)
+        except Lost as error:
+            raise Unsupported(str(error)) from error
+
+
+def _measured(network: "Network", forward: Forward, tensors: "dict[str, Tensor]", name: str, places: np.ndarray,
+              blocks: Blocks, report: Callable[[float], None]) -> Measured:
+    """Return where the image tokens lie. tensors: the arguments of a pass, with the picture's numbers as `name`;
+    places: from `coordinates`; blocks: those that are replayed as a whole; report: is told the share of the work that
+    is done. Raises Lost if a replay fails."""
+    import torch
+
     pixels, ids = tensors[name], tensors["input_ids"][0].tolist()
 
-    def held(mode: "Held | AbstractContextManager[None]", given: "Tensor") -> "Tensor":
+    def held(mode: Held, given: "Tensor") -> "Tensor":
         with mode:
             return embeddings(network, lambda: forward(tensors | {name: given}), tensors["input_ids"].shape[1])
 
-    real, start = _Tower([pixels]), time.perf_counter()
-    whole = held(real, pixels)
-    took = time.perf_counter() - start
+    real = Tower([pixels])
+    with blocks.recording(real):
+        whole = held(real, pixels)
     real.finish()
     crossed = whole.shape[1] != len(ids)
     ids = [*range(whole.shape[1])] if crossed else ids
-    noise = (held(nullcontext(), pixels) - whole).abs()
     if pixels.ndim < 4 or pixels.shape[-3] != 3:   # a list of patches
         patches = patches_of(np.expand_dims(places, -4), (1, pixels.shape[-1]))
     else:
         own = getattr(getattr(network.config, "vision_config", None), "patch_size", None) or 1
         _, step = real.strides.get(0, ("", (own, own) if isinstance(own, int) else own))
         patches = patches_of(places, step)
-    elements = Elements((len(patches.at),), torch.from_numpy(patches.numbers.reshape(pixels.shape)).to(pixels.device))
+    numbers = torch.from_numpy(patches.numbers.reshape(pixels.shape)).to(pixels.device)
+    other = nudged(pixels, numbers >= 0, max(share_of(pixels), share_of(whole)))
     digits = [_digits(int(each.max()) + 1) for each in patches.at.T]
-    passes = sum(map(len, digits)) + PROOFS
+    passes, done = sum(map(len, digits)) + PROOFS + 2, itertools.count()
+
+    def replayed(chosen: np.ndarray) -> "Tensor":
+        """Return the embeddings with these patches changed."""
+        report(0.5 + next(done) / passes / 2)
+        cells = torch.from_numpy(np.append(chosen, False)).to(pixels.device)[numbers]   # False for −1
+        with blocks.replaying():
+            return held(Held(real), torch.where(cells, other, pixels))
+
+    start, none = time.perf_counter(), np.zeros(len(patches.at), bool)
+    again = replayed(none)
+    took = time.perf_counter() - start
     if passes * took > LONGEST:
         raise Unsupported(f"it would take {passes} passes of {took:.2g} seconds")
-    done = itertools.count()
+    noise = (replayed(none) - again).abs()
 
     def moved(chosen: np.ndarray) -> np.ndarray:
         """Return which tokens change with these patches, bool (token)."""
-        report(0.05 + 0.5 * next(done) / passes, "measuring where the picture's tokens lie")
-        mode = Held(real, elements, torch.from_numpy(chosen).to(pixels.device))
-        return changed(held(mode, mode.input(pixels)), whole, noise).any(-1)[0].cpu().numpy()
+        return changed(replayed(chosen), whole, noise).any(-1)[0].cpu().numpy()
 
-    try:
-        if moved(np.zeros(len(patches.at), bool)).any():
-            raise Unsupported("a replay of its vision tower gives other embeddings")
-        found = [np.array([moved(each[at]) for each in groups])
-                 for groups, at in zip(digits, patches.at.T, strict=True)]
-        told = _told(patches, digits, found)
-        inside = ((told[:, None, :, 0] <= patches.at) & (patches.at < told[:, None, :, 1])).all(-1)   # (token, patch)
-        draw = np.random.default_rng(1)
-        for _ in range(PROOFS):
-            chosen = draw.random(len(patches.at)) < 0.5
-            told[(inside & chosen).any(1) != moved(chosen)] = 0
-    except Lost as error:
-        raise Unsupported(str(error)) from error
+    if changed(again, whole, noise).any():
+        raise Lost("a replay of its vision tower gives other embeddings")
+    found = [np.array([moved(each[at]) for each in groups]) for groups, at in zip(digits, patches.at.T, strict=True)]
+    told = _told(patches, digits, found)
+    inside = ((told[:, None, :, 0] <= patches.at) & (patches.at < told[:, None, :, 1])).all(-1)   # (token, patch)
+    draw = np.random.default_rng(1)
+    for _ in range(PROOFS):
+        chosen = draw.random(len(patches.at)) < 0.5
+        told[(inside & chosen).any(1) != moved(chosen)] = 0
     image = frozenset(ids if crossed else [ids[token] for token in np.flatnonzero(found[0].any(0))])
     placed = tuple(each for each, number in zip(_placed(patches, told), ids, strict=True) if number in image)
     lost = f"{placed.count(None)} of the {len(placed)} image tokens have no place in the picture."
-    none = "No image token has a place in the picture."
-    return Measured(image, placed, none if not any(placed) else lost if None in placed else "")
+    if not any(placed):
+        lost = "No image token has a place in the picture."
+    return Measured(image, placed, lost if None in placed or not placed else "")
 
 
 def _digits(count: int) -> np.ndarray:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clearhead.model.capture.forward_pass import Unsupported
-from clearhead.model.capture.transformers_internals import processor_class, processor_class_of
+from clearhead.model.capture.transformers_internals import mended, processor_class, processor_class_of
 from clearhead.model.core import pictures
 from clearhead.model.core.models import ModelInput
-from clearhead.model.core.query import Box, Progress, Query, UserError, first_line, with_arrays
+from clearhead.model.core.query import Box, Progress, Query, UserError, first_line, quiet, with_arrays
 from clearhead.model.core.tokens import PATCH, Tokens
 from clearhead.model.pretrained.files import blame, read_json
 from clearhead.model.pretrained.inputs import check_ids, framed, numbered, reading
@@ -24,6 +24,7 @@ from clearhead.model.pretrained.tokens import (
     open_tokenizer,
     readable,
 )
+from clearhead.model.pretrained.vision.blocks import LastPicture
 from clearhead.model.pretrained.vision.picture_model import FILES, open_processor
 from clearhead.model.pretrained.vision.places import Measured, embeddings, measure
 
@@ -58,6 +59,7 @@ class Reader(NamedTuple):
 
     network: "Network"
     processor: Any           # from transformers
+    last: LastPicture        # keeps what the vision tower returned
     mark: str = ""           # what stands for the picture in front of a text; "" if the processor puts it there
     states: int = 0          # what cross-attention reads of a picture; 0 where image tokens are part of the text
 
@@ -73,15 +75,18 @@ class Reader(NamedTuple):
         to = lambda each: each.to(self.network.device, self.network.dtype if each.is_floating_point() else each.dtype)
         return {name: to(each) for name, each in made.items() if isinstance(each, torch.Tensor) and name != "labels"}
 
-    def marked(self) -> "Reader":
-        """Return this reader with its mark, with which the network runs, and its number of states. Raises Unsupported
-        if there is no such mark."""
-        mark, failed = getattr(self.processor, "image_token", None) or "", None
-        for reader in (self._replace(mark=str(getattr(mark, "content", mark))), self):
+    @classmethod
+    def of(cls, network: "Network", processor: "ProcessorMixin") -> "Reader":
+        """Return the reader of a network with its processor, with a mark with which it runs. Raises Unsupported if
+        there is none."""
+        own, failed = cls(network, mended(processor), LastPicture(network)), None
+        mark = getattr(processor, "image_token", None) or ""
+        for reader in (own._replace(mark=str(getattr(mark, "content", mark))), own):
             try:
                 tensors = reader.probe()
                 count = tensors["input_ids"].shape[1]
-                rows = embeddings(self.network, functools.partial(self.network, **tensors), count).shape[1]
+                with own.last.kept():
+                    rows = embeddings(network, functools.partial(network, **tensors), count).shape[1]
             except Unsupported:   # it ran, but reads the picture in another way
                 return reader
             except Exception as error:   # whatever a network raises for a picture that its text has no place for
@@ -131,6 +136,16 @@ class PromptModel(PretrainedModel):
     def templated(self, messages: "Sequence[Mapping[str, Any]]") -> str:
         """Return messages with a picture as a text, up to the start of the answer."""
         return self.reader.turn(messages)
+
+    def call(self, *given: Any, **options: Any) -> Any:
+        """Return the network's output, like any model."""
+        with self.reader.last.kept():
+            return super().call(*given, **options)
+
+    def write(self, query: Query, most: int, report: Progress = quiet) -> tuple[int, ...]:
+        """Return the ids of the answer, like any model."""
+        with self.reader.last.kept():
+            return super().write(query, most, report)
 
     def read(self, query: Query, report: Progress) -> ModelInput:
         """Return the picture and the text. Raises UserError if either is missing or cannot be read."""
