@@ -332,8 +332,8 @@ def misplaced(network: "PreTrainedModel", forward: Callable[..., object], tensor
         sides = [_changes(each.transpose(1, 2).flatten(2)) for each in parts]
         for side, share in zip(("queries", "keys", "values"), sides, strict=True):
             mixed = slot.kind is Kind.CROSS and side != "queries" and not wiring.has(Kind.SELF)   # by its encoder
-            said = _misplaced(share, OWN[slot.kind in seen], mixed)
-            found.extend([said.format(f"the {side} of {slot.module}")] if said else ())
+            found.extend(f"row {row} of the {side} of {slot.module} does not stand for token {row}"
+                         for row in _misplaced(share, OWN[slot.kind in seen], mixed))
         seen.add(slot.kind)
         if sum(session.counts.values()) == len(wiring.slots):
             raise Enough
@@ -379,22 +379,17 @@ def _held(output: "Tensor", changes: "Tensor") -> "Tensor":
     return torch.where(moved, output[:1] * pattern, output[:1])
 
 
-def _misplaced(changes: "Tensor", least: float, mixed: bool) -> str:
-    """Return a clause on a row that does not stand for its token, by its changes (text, row), or "". least: least
-    change with its own token, as a share of its largest; mixed: whether attention that is not seen mixes the tokens."""
+def _misplaced(changes: "Tensor", least: float, mixed: bool) -> list[int]:
+    """Return the rows that do not stand for their tokens, by their changes (text, row). least: least change with a
+    row's own token, as a share of its largest; mixed: whether attention that is not seen mixes the tokens."""
     import torch
 
     share = changes[1:] / changes[1:].amax(0).clamp_min(SMALLEST)   # (token, row)
-    for row in (share.diagonal() < least).nonzero().flatten().tolist():
-        if share[:, row].any():
-            return f"row {row} of {{}} changes with token {int(share[:, row].argmax())} of the text, not with its own"
-        if least == OWN[0]:
-            return f"row {row} of {{}} changes with no token of the text"
-    tokens = torch.arange(len(share), device=share.device)[:, None]
-    rows = share.any(0).nonzero().flatten()
-    middles = ((tokens * share ** 2).sum(0) / (share ** 2).sum(0))[rows]   # of the tokens that each changes with
-    behind = (middles.diff() < APART).nonzero().flatten().tolist()
-    return f"row {int(rows[behind[0] + 1])} of {{}} does not follow the row before it" if behind and not mixed else ""
+    tokens, moves = torch.arange(len(share), device=share.device)[:, None], share.any(0)
+    wrong = (share.diagonal() < least) & (moves | (least == OWN[0]))
+    middles = (tokens * share ** 2).sum(0) / (share ** 2).sum(0)   # of the tokens that each row changes with
+    wrong[1:] |= (middles.diff() < APART) & moves[1:] & moves[:-1] & (not mixed)
+    return [int(row) for row in wrong.nonzero()]
 
 
 def _stacked(calls: list[Call], layers: list[Layer],

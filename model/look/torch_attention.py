@@ -122,51 +122,12 @@ def item_of(tensor: Tensor, batch: int) -> Tensor:
     return tensor[batch]
 
 
-@dataclass(eq=False)
-class Heads:
-    """The heads of one text, as computed by torch's function."""
-
-    parts: tuple[Tensor, Tensor, Tensor]          # query (head, q, d), key and value (head, k, d)
-    mask: Tensor | None                           # (1 or head, q, k), added to the scores
-    is_causal: bool                               # True if causality replaces a mask
-    dropout: float                                # probability of dropping a weight
-    project: Callable[[np.ndarray], np.ndarray]   # maps (head, row, d) to the function's output, (1, row, d_model)
-    output: Tensor                                # the function's output, (q, d_model)
-    batch: int                                    # number of texts in the batch
-
-
 def _arguments(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return all arguments of torch.nn.functional.multi_head_attention_forward by name; nn.MultiheadAttention calls
     it."""
     given = inspect.signature(functional.multi_head_attention_forward).bind(*args, **kwargs)
     given.apply_defaults()
     return given.arguments
-
-
-def heads_of(given: dict[str, Any], output: Tensor, batch: int) -> Heads:
-    """Compute the heads of text number `batch` from torch's arguments; queries are (q, batch, d_model) or (q, d_model).
-    Raises Unsupported if some keys are not tokens."""
-    if any(given.get(name) is not None for name in ("bias_k", "bias_v", "static_k", "static_v")) or given.get(
-            "add_zero_attn"):
-        raise Unsupported("it attends to keys that are not tokens: bias_k, add_zero_attn or static_k")
-    texts = given["query"].shape[1] if given["query"].ndim == 3 else 1
-    states = [item_of(part.transpose(0, 1), batch) if part.ndim == 3 else part
-              for part in (given["query"], given["key"], given["value"])]
-    count = given["num_heads"]
-    parts = [functional.linear(state, weight, bias).unflatten(-1, (count, -1)).transpose(0, 1)
-             for state, weight, bias in zip(states, *_projections(given), strict=True)]
-    causal = bool(given.get("is_causal")) and given.get("key_padding_mask") is None and not given["need_weights"]
-    mask = None if causal else _mask(given, texts, batch)
-    weight = as_numbers(given["out_proj_weight"])
-    bias = None if given["out_proj_bias"] is None else as_numbers(given["out_proj_bias"])
-
-    def project(mixed: np.ndarray) -> np.ndarray:
-        joined = mixed.swapaxes(0, 1).reshape(mixed.shape[1], -1) @ weight.T
-        return (joined if bias is None else joined + bias)[None]
-
-    dropout = given["dropout_p"] if given.get("training", True) else 0.0
-    whole = item_of(output.transpose(0, 1), batch) if output.ndim == 3 else output
-    return Heads((parts[0], parts[1], parts[2]), mask, causal, dropout, project, whole, texts)
 
 
 def _projections(given: dict[str, Any]) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]:
@@ -218,8 +179,6 @@ class Running:
     """A module whose forward is running."""
 
     name: str
-    rows: int | None              # size of the first axis of its input
-    module: nn.Module
     found: Attention | None = None   # the last attention call inside it
 
 
@@ -252,14 +211,12 @@ class Observer(TorchFunctionMode):
         """Track within the block which module is running."""
         with ExitStack() as hooks:
             for module in network.modules():
-                hooks.enter_context(module.register_forward_pre_hook(self._enter, with_kwargs=True))
+                hooks.enter_context(module.register_forward_pre_hook(self._enter))
                 hooks.enter_context(module.register_forward_hook(self._leave, always_call=True))
             yield hooks.enter_context(self)
 
-    def _enter(self, module: nn.Module, args: tuple, kwargs: dict) -> None:
-        first = next(tensors_in([*args, *kwargs.values()]), None)
-        rows = first.shape[0] if first is not None and first.ndim else None
-        self._stack.append(Running(self._names.get(id(module), type(module).__name__), rows, module))
+    def _enter(self, module: nn.Module, _args: tuple) -> None:
+        self._stack.append(Running(self._names.get(id(module), type(module).__name__)))
 
     def _leave(self, module: nn.Module, args: tuple, output: object) -> None:
         if not self._stack:
@@ -375,13 +332,31 @@ class Observer(TorchFunctionMode):
         return self._fused(output, query, key, value, added.masked_fill(~allowed, -torch.inf)[None], scale=scale)
 
     def _multi_head(self, result: tuple[Tensor, Tensor | None], given: dict[str, Any]) -> Attention:
-        """Record a call of torch.nn.functional.multi_head_attention_forward."""
+        """Record a call of torch.nn.functional.multi_head_attention_forward, whose queries are (q, batch, d_model) or
+        (q, d_model). Raises Unsupported if some keys are not tokens."""
+        if any(given.get(name) is not None for name in ("bias_k", "bias_v", "static_k", "static_v")) or given.get(
+                "add_zero_attn"):
+            raise Unsupported("it attends to keys that are not tokens: bias_k, add_zero_attn or static_k")
         same = given["query"].shape[0] == given["key"].shape[0] and self._sources.same(given["query"], given["key"])
-        heads = heads_of(given, result[0], self.batch)
-        call = self._make_call(heads.parts, heads.mask, heads.is_causal, None)
-        call.outputs = as_numbers(heads.output[torch.from_numpy(call.rows).to(heads.output.device)])[None]
-        return Attention(call.module, call, None, same, heads.batch, heads.output.dtype, heads.project,
-                         _drops(heads.dropout), *self._sides(self._labels_of(torch.arange(heads.batch)[:, None]), same),
+        batch = given["query"].shape[1] if given["query"].ndim == 3 else 1
+        own = lambda part: self._item(part.transpose(0, 1)) if part.ndim == 3 else part
+        query, key, value = (
+            functional.linear(own(given[name]), weight, bias).unflatten(-1, (given["num_heads"], -1)).transpose(0, 1)
+            for name, weight, bias in zip(("query", "key", "value"), *_projections(given), strict=True))
+        causal = bool(given.get("is_causal")) and given.get("key_padding_mask") is None and not given["need_weights"]
+        call = self._make_call((query, key, value), None if causal else _mask(given, batch, self.batch), causal, None)
+        weight, bias = as_numbers(given["out_proj_weight"]), given["out_proj_bias"]
+        bias = None if bias is None else as_numbers(bias)
+
+        def project(mixed: np.ndarray) -> np.ndarray:
+            joined = mixed.swapaxes(0, 1).reshape(mixed.shape[1], -1) @ weight.T
+            return (joined if bias is None else joined + bias)[None]
+
+        output = own(result[0])
+        call.outputs = as_numbers(output[torch.from_numpy(call.rows).to(output.device)])[None]
+        dropout = given["dropout_p"] if given.get("training", True) else 0.0
+        return Attention(call.module, call, None, same, batch, output.dtype, project, _drops(dropout),
+                         *self._sides(self._labels_of(torch.arange(batch)[:, None]), same),
                          behind=self._sources.of(given["key"]).calls)
 
     def _mask_axes(self, mask: Tensor, query: Tensor) -> Tensor:
