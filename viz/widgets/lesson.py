@@ -280,8 +280,13 @@ class Section(Texts):
     def __init__(self, lesson: Lesson, name: str, among: Mapping[str, Texts] | None = None) -> None:
         """Read the texts of this name: those of the lesson, or one of several, such as the steps of a section."""
         super().__init__((among or lesson.prose)[name])
-        self.lesson, self.page, self.name, self.facts = lesson, lesson.page, name, lesson.page.controls
+        self.lesson, self.page, self.name, self.told = lesson, lesson.page, name, dict[str, object]()
         self.arrays: dict[str, np.ndarray] = {}   # the matrices drawn, by the key of their figure
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What may be filled into the texts. The controls are read anew, because a fragment may run alone."""
+        return self.page.controls | self.told
 
     def __call__(self, name: str, /, **fields: object) -> str:
         """Return a text with the section's facts and these filled in."""
@@ -355,7 +360,7 @@ class Section(Texts):
 
     def tell(self, **facts: object) -> None:
         """Add facts, which the section's texts may name: {found.mean:.2f} is a field of the fact `found`."""
-        self.facts |= facts
+        self.told |= facts
 
     def hidden(self, control: str = "guess") -> bool:
         """While this control's question is unanswered, draw a placeholder for what would answer it, and return true."""

@@ -1,7 +1,5 @@
 """A lesson on dividing by √d_k: random queries and keys, three small models trained with and without the division, and
 a trained head."""
-from typing import Any
-
 import numpy as np
 import streamlit as st
 
@@ -54,7 +52,7 @@ def _rows(page: PageContext) -> tuple[int, int, str]:
     return page["keys"], page["seed"], page["draw"]
 
 
-def _told(page: PageContext) -> dict[str, Any]:
+def _told(page: PageContext) -> dict[str, object]:
     """Return the ranges of the numbers at the chosen width over several draws, and how many draws and rows."""
     found = sqrt_dk.ranges_at(page["dk"], *_rows(page))
     return {"ranges": {name: " to ".join(dict.fromkeys(f"{end:.2g}" for end in pair)) for name, pair in found.items()},
