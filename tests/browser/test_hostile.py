@@ -1,7 +1,6 @@
 """Scripts in a text and in every parameter of a link never run (files: tests/viz/test_nothing_runs.py)."""
 from urllib.parse import quote
 
-import pytest
 from playwright.sync_api import expect
 
 from clearhead.viz.style.text import strings
@@ -34,16 +33,3 @@ def test_hostile_link_runs_nothing(watch):
     expect(seen.main.locator("[data-testid=stAlert]")).to_be_visible(timeout=PATIENCE)
     nothing_ran(seen)
     seen.fine()
-
-
-@pytest.mark.rest
-def test_hostile_text_survives_menu_navigation(watch):
-    seen, few = opened(watch), quote(" it ".join(RUNS[:3]))
-    for query, follower in (("compare?versus=text&other=", "corpus"), ("pronouns?correct=", "grammar")):
-        seen.page.goto(f"{seen.address}/{query}{quote(RUNS[0])}&model=scratch&text={few}")
-        for name in (query.split("?")[0], follower):
-            if name == follower:
-                seen.follow_menu(name)
-            expect(seen.main.get_by_role("heading", name=strings(name)["question"])).to_be_visible(timeout=PATIENCE)
-            nothing_ran(seen)
-    assert seen.wrong == []

@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import expect
 
 from clearhead.viz.components.files import PLOTLY, version
-from clearhead.viz.style.text import strings
 from tests import links
 from tests.conftest import ROOT, Server
 from tests.uploads import Visitor, npz, png, visited
@@ -33,32 +32,6 @@ def strangers(tmp_path_factory):
     server.stop()
 
 
-def test_strangers_see_heads_within_limits(browser, strangers, tmp_path):
-    page, wrong = browser.new_page(), []
-    page.on("console", lambda message: wrong.append(message.text) if "Content Security Policy" in message.text
-            else None)
-    try:
-        page.goto(f"{strangers.address}/?layer=3&head=1")
-        page.wait_for_selector(".st-key-head", timeout=PATIENCE)
-        field = page.locator("[data-testid=stSidebar] textarea").first
-        field.fill("word " * 100)
-        field.press("Control+Enter")
-        alert = page.locator("[data-testid=stMain] [data-testid=stAlert]")
-        alert.wait_for(timeout=PATIENCE)
-        said = alert.inner_text()
-        assert "500 characters" in said and "300" in said
-        page.get_by_text(strings("frame")["more"], exact=True).click()
-        place = page.locator("[data-testid=stSidebar] [data-testid=stFileUploader]")
-        expect(place).to_contain_text("32MB")
-        with (tmp_path / "large.npz").open("wb") as large:
-            large.truncate(33 * 2**20)
-        place.locator("input").set_input_files(tmp_path / "large.npz")
-        expect(place).to_contain_text(re.compile("File must be 32.0MB or smaller"), timeout=PATIENCE)
-        assert page.locator("[data-testid=stException]").count() == 0 and wrong == []
-    finally:
-        page.close()
-
-
 @pytest.mark.parametrize("params, sentence", [({"model": model}, "its catalogue|name is empty") for model in AROUND]
                          + [({"model": "gpt2"}, "downloads nothing"),
                             ({"text": "word " * 100}, "500 characters.* 300")], ids=str)
@@ -66,12 +39,6 @@ def test_links_of_strangers_are_limited(strangers, params, sentence):
     page, = links.opened(strangers.address, params)
     assert re.search(sentence, page.words), page.words
     assert "root:" not in page.words and "fetch" not in page.ids and "head" not in page.bodies
-
-
-def test_unknown_words_are_refused(strangers):
-    page, = links.opened(strangers.address, {"model": "induction", "text": "A sentence."}, name="heads")
-    assert page.wrong == [] and "does not know" in page.words and "head" not in page.bodies
-    assert "model-minilm" in page.ids
 
 
 def test_lesson_draws_under_the_path(browser, strangers):

@@ -41,13 +41,17 @@ def files(tmp_path_factory):
 
 
 def coref(*arguments):
-    return CliRunner().invoke(main, ["coref", "--model", "minilm", *map(str, arguments)])
-
-
-def test_json_has_everything_and_agrees_with_itself(files):
-    ran = coref("--cases", files / "one.csv", "--json")
+    ran = CliRunner().invoke(main, ["coref", "--model", "minilm", "--json", *map(str, arguments)])
     assert ran.exit_code == 0, ran.output
-    found = json.loads(ran.output)
+    return json.loads(ran.output)
+
+
+@pytest.fixture(scope="module")
+def found(files):
+    return coref("--cases", files / "two.csv")
+
+
+def test_json_has_everything_and_agrees_with_itself(found):
     assert found["n"] == 20 and found["pairs"] == 10 and len(found["heads"]) == 72 and found["later"] is None
     assert set(found["baselines"]) == {"chance", "nearest", "first", "received"} and found["baselines"]["first"] == 0.5
     head = max(found["heads"], key=lambda each: (each["accuracy"]["value"], each["mass"]))
@@ -59,11 +63,10 @@ def test_json_has_everything_and_agrees_with_itself(files):
     assert "does not predict words" in found["answers"]["reason"]
 
 
-def test_select_on_scores_one_head_of_the_other_file(files):
-    both = json.loads(coref("--cases", files / "one.csv", "--select-on", files / "two.csv", "--json").output)
-    other = json.loads(coref("--cases", files / "two.csv", "--json").output)
+def test_select_on_scores_one_head_of_the_other_file(files, found):
+    both = coref("--cases", files / "one.csv", "--select-on", files / "two.csv")
     (chosen,) = both["held_out"]["chosen"]
-    assert all(chosen[name] == other["best"][name] for name in ("kind", "layer", "head"))
+    assert all(chosen[name] == found["best"][name] for name in ("kind", "layer", "head"))
     same = next(head for head in both["heads"] if (head["layer"], head["head"]) == (chosen["layer"], chosen["head"]))
     assert both["held_out"]["accuracy"] == same["accuracy"]
 

@@ -76,7 +76,9 @@ def end_with_workers(server: subprocess.Popen) -> None:
     server.communicate(timeout=60)
 
 
-@pytest.mark.parametrize("before", ["", "import clearhead.model.core.limits"], ids=["in force", "read too early"])
+@pytest.mark.parametrize("before", [
+    pytest.param("", id="in force"),
+    pytest.param("import clearhead.model.core.limits", id="read too early", marks=pytest.mark.rest)])
 def test_every_worker_has_the_limits_or_serves_nobody(tmp_path, before):
     (tmp_path / "worker.py").write_text(WORKER.format(before=before), encoding="utf-8")
     clean = {name: value for name, value in os.environ.items() if name not in {*DEFAULTS, QUIET}}

@@ -100,6 +100,7 @@ def add_some_from(folder) -> None:
     add_some(store(folder))
 
 
+@pytest.mark.rest   # two processes
 def test_simultaneous_additions_lose_nothing(folder):
     ours = store(folder)
     ours.change(NAME, add)
