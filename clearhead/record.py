@@ -91,10 +91,10 @@ class Record:
 
     @property
     def boxes(self) -> tuple[Box | None, ...]:
-        """For each token of `tokens` its rectangle in the picture, left, top, right and bottom as fractions of the
-        picture's width and height, or None if it has no place in it. If only cross-attention reads the picture, these
-        are of `keys("cross")`. For a vision–language model, the picture is the one that was given; for other models,
-        what they made of it, cropped and resized."""
+        """The rectangle of each of `tokens` in the picture (left, top, right and bottom as fractions of the picture's
+        width and height), or None if the token has no place in it. If only cross-attention reads the picture, the
+        rectangles are those of `keys("cross")`. For a vision–language model, the picture is the one that was given;
+        for other models, the cropped and resized one that they read."""
         first = self.data.maps[0].queries
         return next((each.keys.boxes for each in self.data.maps if each.keys.boxes), (None,) * len(first))
 

@@ -62,7 +62,7 @@ def main(python: str, notebook: bool, versions: tuple[str, ...]) -> None:
             (room / "work" / name).write_text("MINE = 1\n", encoding="utf-8")
         plain = {name: text for name, text in os.environ.items() if not name.startswith(("CLEARHEAD", "HF_", "PYTHON"))}
         home = {name: str(room / "home") for name in ("HOME", "USERPROFILE", "XDG_CACHE_HOME", "HF_HOME")}
-        home["PATH"] = os.pathsep.join((str(inside.parent), os.environ["PATH"]))   # of the notebook's `pip`
+        home["PATH"] = os.pathsep.join((str(inside.parent), os.environ["PATH"]))   # where the notebook finds `pip`
         ran = run(inside, "-B", "-c", SESSION, cwd=room / "work", env=plain | home, capture_output=True)
         assert not ran.stderr, ran.stderr
         assert {each.name for each in room.glob("work/*")} == {"model.py", "viz.py"}

@@ -19,7 +19,7 @@ class TooMuch(BaseException):
 
 
 class Enough(BaseException):
-    """Raised to end a pass of which the rest is not wanted."""
+    """Raised to end a pass once what is wanted has been read. A BaseException, like TooMuch."""
 
 
 class Unfollowed(Exception):

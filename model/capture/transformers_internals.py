@@ -25,7 +25,7 @@ HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
                   ("MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES", "label"))
 
 
-# classes that mix the tokens of (text, token, d) in other ways than attention
+# names of classes that mix tokens, (text, token, d), without softmax attention
 MIXER = re.compile("(Mixer|MambaLayer|DeltaAttention|DeltaNet|LightningAttention|RecurrentBlock|ShortConv|"
                    "ShortConvolution)$")
 
@@ -62,7 +62,7 @@ def eager_attention(module: object) -> "Callable[..., tuple[Tensor, Tensor]] | N
 
 
 def mixers(network: "nn.Module") -> "list[nn.Module]":
-    """Return the modules of a model of transformers that mix tokens in other ways than attention."""
+    """Return the modules of a model of transformers that mix tokens without softmax attention."""
     return [each for each in network.modules()
             if type(each).__module__.startswith("transformers.models.") and MIXER.search(type(each).__name__)]
 
@@ -89,7 +89,7 @@ def mamba_beside(network: "nn.Module") -> dict[str, tuple[str, float, float]]:
 
 
 def gate_behind(network: "nn.Module", attention: str) -> "Tensor | None":
-    """Return the factor that the layer of a module of attention multiplies its output with, or None (Mllama)."""
+    """Return the factor by which a layer multiplies the output of this attention module (Mllama), or None."""
     gate = getattr(network.get_submodule(attention.rpartition(".")[0]), "cross_attn_attn_gate", None)
     return None if gate is None else gate.detach().tanh()
 
@@ -194,8 +194,8 @@ def processor_class(name: str) -> "type[ProcessorMixin]":
 
 
 def mended(processor: Any) -> Any:
-    """Return a processor of texts and pictures, that of Fuyu with Pillow for pictures as one that runs: it gives
-    tensors to its own function that cuts arrays into patches (in transformers 5.23)."""
+    """Return the processor of a vision–language model, with a defect of Fuyu's repaired: in transformers 5.23, its
+    version for Pillow passes tensors to its own function that cuts NumPy arrays into patches, and fails."""
     import torch
 
     pictures: Any = copy.copy(getattr(processor, "image_processor", None))

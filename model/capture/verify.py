@@ -220,14 +220,14 @@ MIXERS = {"mamba": "mamba", "linear attention": "delta|lightning|linear_?att", "
 
 
 def _mixer(block: "nn.Module") -> str:
-    """Return what a layer without softmax attention of a kind is, by the names and classes of its modules."""
+    """Return what a layer has instead of its stack's softmax attention, by the names and classes of its modules."""
     names = " ".join(f"{name} {type(module).__name__}" for name, module in block.named_modules()).lower()
     return next((kind for kind, said in MIXERS.items() if re.search(said, names)), "other")
 
 
 def _others(network: "PreTrainedModel",
             slots: Collection[forward_pass.Slot]) -> dict[Kind, tuple[tuple[int, str], ...]]:
-    """Return the layers without softmax attention of a kind in its stack, (number, what it is)."""
+    """Return, for each kind of attention, the layers of its stack without it, (number, what the layer is instead)."""
     from torch import nn
 
     stacks: dict[tuple[str, Kind], list[forward_pass.Slot]] = {}
@@ -302,20 +302,21 @@ def _compare(layer: Layer, weights: np.ndarray, rounding: float) -> tuple[float,
 
 
 SHORT = 5         # tokens of the text whose rows are measured; one fewer on the target side
-BLIND = 1e-5      # share by which rounding may change a row, and this many times the rounding of 16 bits:
-COARSE = 4
-OWN = 0.25, 0.01  # least change with a row's own token, as a share of its largest: in the first layer, in all others
-APART = 0.02      # least distance, in tokens, between the middles of what two rows change with
+BLIND = 1e-5      # a smaller relative change of a row may be rounding
+COARSE = 4        # and so may, with 16 bits, a change of up to this many times their rounding
+OWN = 0.25, 0.01  # smallest change of a row with its own token, relative to its largest: first layer, other layers
+APART = 0.02      # smallest distance in tokens between the centres of the tokens with which neighbouring rows change
 
 
 def misplaced(network: "PreTrainedModel", forward: Callable[..., object], tensors: "Mapping[str, Tensor]",
               wiring: Wiring, part: str = "") -> str:
-    """Return a clause on the first row of queries, keys or values that does not stand for the token at its position, or
-    "" if all do. Models that mix neighbouring tokens before attention pass if each row changes with its own token.
+    """Return a clause about the first row of queries, keys or values that does not stand for the token at its position,
+    or "" if all do. Models that mix neighbouring tokens before attention pass if each row changes with its own token.
 
-    forward(**tensors) runs the network; tensors: those of the probe, each (1, token). In one pass over copies of a
-    short text, another token differs in each copy. Attention and other mixers return what they return for the first
-    copy, with a change in the rows whose queries or inputs changed, so that they mix nothing.
+    forward(**tensors) runs the network; tensors: those of the probe, each (1, token). The network runs once, on a batch
+    of copies of a short text: the first is unchanged, and each of the others differs in one token. So that changes do
+    not spread between tokens, attention and other mixers return their output for the first copy, altered only in the
+    rows whose queries or inputs changed.
     """
     import torch
 
@@ -331,7 +332,8 @@ def misplaced(network: "PreTrainedModel", forward: Callable[..., object], tensor
     def read(slot: forward_pass.Slot, parts: "tuple[Tensor, ...]", output: "Tensor") -> "Tensor":
         sides = [_changes(each.transpose(1, 2).flatten(2)) for each in parts]
         for side, share in zip(("queries", "keys", "values"), sides, strict=True):
-            mixed = slot.kind is Kind.CROSS and side != "queries" and not wiring.has(Kind.SELF)   # by its encoder
+            # an encoder that is not captured has mixed them
+            mixed = slot.kind is Kind.CROSS and side != "queries" and not wiring.has(Kind.SELF)
             found.extend(f"row {row} of the {side} of {slot.module} does not stand for token {row}"
                          for row in _misplaced(share, OWN[slot.kind in seen], mixed))
         seen.add(slot.kind)
@@ -360,8 +362,8 @@ def misplaced(network: "PreTrainedModel", forward: Callable[..., object], tensor
 
 
 def _changes(rows: "Tensor") -> "Tensor":
-    """Return how much each row of (text, row, d) differs from that of the first text, as a share of its numbers' size,
-    (text, row); 0 where rounding explains it."""
+    """Return the relative change of each row of (text, row, d) from the first text, (text, row): the root mean square
+    over d, each number relative to the largest of its column. It is 0 where it may be rounding."""
     import torch
 
     size = rows[0].abs().amax(0).clamp_min(SMALLEST)
@@ -370,8 +372,8 @@ def _changes(rows: "Tensor") -> "Tensor":
 
 
 def _held(output: "Tensor", changes: "Tensor") -> "Tensor":
-    """Return the output for the first text, (text, row, …), with other numbers in rows that changed, whose direction is
-    another, as norms undo a change in size."""
+    """Return the output for the first text, repeated for every text, (text, row, …), with rows that changed turned in
+    another direction, because a norm would undo a change in length."""
     import torch
 
     pattern = torch.linspace(0.5, 1.5, output.shape[-1], device=output.device).to(output.dtype)
@@ -380,14 +382,15 @@ def _held(output: "Tensor", changes: "Tensor") -> "Tensor":
 
 
 def _misplaced(changes: "Tensor", least: float, mixed: bool) -> list[int]:
-    """Return the rows that do not stand for their tokens, by their changes (text, row). least: least change with a
-    row's own token, as a share of its largest; mixed: whether attention that is not seen mixes the tokens."""
+    """Return the rows that do not stand for their tokens. changes: (text, row); least: smallest change of a row with
+    its own token, relative to its largest; mixed: whether attention that is not captured has mixed the tokens
+    before."""
     import torch
 
     share = changes[1:] / changes[1:].amax(0).clamp_min(SMALLEST)   # (token, row)
     tokens, moves = torch.arange(len(share), device=share.device)[:, None], share.any(0)
     wrong = (share.diagonal() < least) & (moves | (least == OWN[0]))
-    middles = (tokens * share ** 2).sum(0) / (share ** 2).sum(0)   # of the tokens that each row changes with
+    middles = (tokens * share ** 2).sum(0) / (share ** 2).sum(0)   # of the tokens with which each row changes
     wrong[1:] |= (middles.diff() < APART) & moves[1:] & moves[:-1] & (not mixed)
     return [int(row) for row in wrong.nonzero()]
 

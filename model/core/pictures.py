@@ -273,7 +273,7 @@ def _read(content: bytes, digest: str, name: str, licence: str, source: str) -> 
 
 
 def as_png(pixels: np.ndarray) -> bytes:
-    """Return the file of a picture, uint8 (row, column) or (row, column, 3)."""
+    """Return a PNG file of a picture, uint8 (row, column) or (row, column, 3)."""
     from PIL import Image
 
     target = io.BytesIO()

@@ -64,7 +64,7 @@ def question(number: int, side: str) -> Asked:
 
 
 def query(number: int, side: str, hidden: Iterable[int] = ()) -> Query:
-    """Return the query of this question, with the patches of some cells hidden."""
+    """Return the query of `question(number, side)`, with the patches of these cells hidden."""
     return Query(MODEL, locate(MODEL).revision, question(number, side).question, edits=hide(hidden),
                  image=pictures.examples()[MODEL][number].sha256)
 
@@ -78,7 +78,7 @@ def hide(cells: Iterable[int]) -> frozenset[Edit]:
 class Role:
     """How often the largest weight on a patch lies on the patch of the digit with this role."""
 
-    heads: tuple[float, ...]     # of each head
+    heads: tuple[float, ...]     # for each head
     weights: tuple[float, ...]   # each head's mean weight on that patch
     best: HeldOut                # of the head that was best on the other half of the pictures
     fixed: MeanInterval          # of the best fixed offset between the tokens, chosen on the other half
@@ -90,8 +90,8 @@ class PictureHeads:
 
     heads: tuple[HeadId, ...]
     roles: dict[str, Role]         # by ROLES
-    chance: float                  # how often a random digit of the picture has a role
-    hidden: dict[str, float]       # how often the answer changes if this digit is hidden: ROLES, or another one
+    chance: float                  # probability that a random digit of the picture has a given role
+    hidden: dict[str, float]       # how often hiding a digit changes the answer, by ROLES and "other"
     plain: float                   # accuracy on the same questions
     silenced: tuple[float, ...]    # with each head's output set to 0
 
@@ -142,7 +142,7 @@ class PictureHeadsQuery(ModelQuestion):
 
 def accuracies(scores: Mapping[str, float]) -> dict[str, tuple[MeanInterval, float]]:
     """Return the share of held-out questions that the model answers, and that of the best answers without a picture, by
-    kind of question. scores: as measured after its training."""
+    kind of question. scores: those measured after training."""
     numbers = np.arange(HELD_OUT)
     right = np.stack([numbers < round(scores[f"{kind}_test"] * HELD_OUT) for kind in ASKED], 1)
     return {kind: (found, scores[f"{kind}_blind"])

@@ -156,7 +156,7 @@ def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | No
     if any(any(side.side.about) for group in groups for side in group[1:]):
         notes.append("A row called *about* depends on several positions of the input, counted from 0.")
     if any(each.call is None and (each.sees_nothing != each.sees_nothing.all(0)).any() for each, _ in shown):
-        notes.append("A row of a head is empty where this head does not attend from its position.")
+        notes.append("A head's row is empty if the head does not attend from that position.")
     if measured.reason:
         notes.append(f"Which position of the input each row is was not measured: {measured.reason}.")
     return Arranged(tuple(maps), shown, tuple(notes))

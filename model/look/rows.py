@@ -76,8 +76,9 @@ def of_heads(labels: Tensor) -> Tensor:
 
 
 def with_all_rows(weights: Tensor, queries: Tensor) -> tuple[Tensor, Tensor]:
-    """Return weights (head, row, key) and what their rows depend on, (head, row), where each head has the rows of all
-    heads, those of others empty, if heads attend from different elements, as in Informer."""
+    """Give each head the rows of all heads, if heads attend from different elements (Informer); the added rows are 0.
+    Return weights (head, row, key) and the element that each row depends on, (head, row); both are unchanged if this
+    does not apply."""
     every, places = queries.unique(return_inverse=True)
     if bool((of_heads(queries) != DIFFERENT).all()) or bool((queries < 0).any()) or any(
             len(each.unique()) < len(each) for each in queries):
@@ -192,7 +193,7 @@ def measure(network: nn.Module, args: tuple, options: dict[str, Any], run: Pass,
             longest: float | None = None) -> Rows:
     """Measure what the rows of all attention in a call of the network depend on. run: calls a function so that the
     network and its inputs stay as they were; first: whether to measure only the first attention, where passes end;
-    longest: seconds not to exceed."""
+    longest: most seconds that this may take, by default LONGEST."""
     rows = Rows()
     try:
         _Measuring(network, args, options, run, rows, first, longest or LONGEST).measure()
@@ -369,7 +370,7 @@ class _Measuring:
                     if not members.any() or (not known[row].all() and (wanted < 0 or wanted & ~seen)):
                         continue   # it may depend on others too
                     own = tuple((first + members.nonzero().flatten()).tolist())
-                    if len(own) == 1:   # a key that was hidden behind queries that moved with it
+                    if len(own) == 1:   # the passes before could not tell its change from that of the queries
                         joined[row] = own[0]
                         continue
                     if own not in self.rows.several:

@@ -51,7 +51,7 @@ PROBE, PROBE_TARGET = 24, 13   # tokens; different lengths identify the two side
 SAME, ROUNDINGS = 1e-3, 16
 SEED = 2017   # seed of an untrained twin's weights
 ADAPTED = "the configuration of this adapter"
-LONGEST = 3.0    # seconds to measure the rows of a model that cannot be captured
+LONGEST = 3.0    # most seconds for measuring the rows of a model that cannot be captured
 PERMUTED = frozenset({"xlnet"})  # decoders that attend to later tokens by design if no permutation is passed
 SHARED = 100        # maximum number of layers that may share weights
 COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # types whose stored and computed precision are the same
@@ -170,7 +170,7 @@ class Examined(NamedTuple):
     # None if the model cannot be captured; it is then shown with its reported weights
     wiring: verify.Wiring | None
     looks_ahead: bool              # for reported weights: whether tokens attend to later ones
-    numbered: bool                 # for reported weights: whether rows and columns are not known to be the tokens
+    numbered: bool                 # for reported weights: whether rows may not be the tokens and are numbered
     reasons: tuple[str, ...]       # clauses on why attention is reported but not verified
     shapes: list[memory.Shape]     # one per attention layer
 
@@ -186,7 +186,7 @@ def examine(place: "ModelFiles", network: "Network", head: str, forward: "Probe"
     try:
         wiring = verify.wire(network, forward, lengths, part)
         reasons = wiring.reasons
-        if alone and not reasons:   # the places of patches are measured apart
+        if alone and not reasons:   # models that read pictures are measured in vision/places.py
             moved = verify.misplaced(network, forward, forward.tensors, wiring)
     except Unsupported as error:
         reasons = (str(error),)
@@ -198,7 +198,7 @@ def examine(place: "ModelFiles", network: "Network", head: str, forward: "Probe"
         wiring, looks_ahead = None, _report(place, network, head, (*reasons, *([moved] if moved else ())), forward,
                                             lengths)
         moved = moved or (_moved(network, forward) if alone else "")
-        reasons += (f"{moved}, so that its rows and columns are numbered",) if moved else ()
+        reasons += (f"{moved}, so rows and columns are numbered",) if moved else ()
         shapes = _shapes_of(network)
     causal = not looks_ahead if wiring is None else wiring.has(Kind.CAUSAL)
     reasons += place.unapplied + accounting.follows_is_causal(network.config, causal)
@@ -206,8 +206,8 @@ def examine(place: "ModelFiles", network: "Network", head: str, forward: "Probe"
 
 
 def _moved(network: "Network", forward: "Probe") -> str:
-    """Return a clause on a row of a network that cannot be captured and depends on one token, at another position; ""
-    if there is none, or if measuring takes too long."""
+    """Return a clause about a row of attention that depends on a single token at another position, in a network that
+    cannot be captured; "" if there is none, or if measuring takes too long."""
     from clearhead.model.look import rows
 
     short = {name: each[:, :verify.SHORT - name.startswith("decoder")] for name, each in forward.tensors.items()}

@@ -133,7 +133,7 @@ class PretrainedModel(NetworkModel):
 
     pooling: Pooling | None   # None unless the model's answer is a sentence vector
     looks_ahead: bool                 # for reported weights: whether tokens attend to later ones
-    numbered: bool                    # for reported weights: whether rows and columns are not known to be the tokens
+    numbered: bool                    # for reported weights: whether rows may not be the tokens and are numbered
     # gives what runs in a pass: the network, or a program's module around it
     lent: "Callable[[], AbstractContextManager[Network]]"
 

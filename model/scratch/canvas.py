@@ -118,7 +118,8 @@ class Drawing:
 
 
 def draw_cells(rng: random.Random, split: str, cells: int, counts: Sequence[int]) -> tuple[int, ...]:
-    """Draw one of these numbers of cells. Of all sets of cells, 8 in 10 are in train, 1 in validation and 1 in test."""
+    """Draw a set of cells of this split, of one of these sizes. Of 10 sets, 8 are in train, 1 is in validation and 1 in
+    test."""
     while True:
         drawn = tuple(rng.sample(range(cells), rng.choice(counts)))
         if split_of(repr(sorted(drawn))) == split:
@@ -126,7 +127,7 @@ def draw_cells(rng: random.Random, split: str, cells: int, counts: Sequence[int]
 
 
 def draw_digits(rng: random.Random, split: str, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Draw different digits, which are augmented in training. Return their numbers and variants."""
+    """Draw different digits, augmented in the split train. Return their numbers and variants."""
     known = digits(split)
     numbers = tuple(int(rng.choice(known.of(label))) for label in rng.sample(range(CLASSES), count))
     return numbers, tuple(rng.randrange(VARIANTS) if split == "train" else 0 for _ in numbers)

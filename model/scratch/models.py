@@ -120,8 +120,8 @@ def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
     return model.eval(), metadata
 
 
-RESIZED = ("The picture was made grey and brought to {side} × {side} pixels; the model expects {expected}, and what it "
-           "says of any other picture means nothing.")
+RESIZED = ("The picture was converted to grey and resized to {side} × {side} pixels. The model expects {expected}; its "
+           "answers about other pictures mean nothing.")
 CANVAS = "a canvas of that size, dark digits on white paper with a dot under one of them"
 SCENE = "a picture of that size with dark digits on white paper"
 Result = TypeVar("Result")

@@ -176,7 +176,7 @@ class Writes:
     bias: float                 # biases of all projections, norms and the unembedding
     others: float               # layers without softmax attention, with the embedding if they come first
     kind: Kind                  # of the attention of `heads`
-    counts: dict[tuple[Kind, int], int]   # heads by kind and layer; beyond them, the arrays hold 0
+    counts: dict[tuple[Kind, int], int]   # heads by kind and layer; the arrays are padded with 0
 
     def __repr__(self) -> str:
         most = self.frame().iloc[0]

@@ -205,7 +205,7 @@ def explained_answer(opened: OpenModel, query: Query, at: int | None, words: tup
         raise UserError("Only the answer of a pass without edits can be explained; remove the edits.")
     asked = opened.tokens(query)
     if asked.picture is not None and "input_ids" in asked.tensors:
-        raise UserError("The answer to a text with a picture is not explained by removing tokens; leave the picture "
+        raise UserError("The answer to a text with a picture cannot be explained by removing tokens; leave the picture "
                         "out, or hide a part of it on the page Heads.")
     if "input_ids" not in asked.tensors or opened.task == "none" or (opened.task == "label" and not opened.ours):
         raise UserError(f"{title} has no answer to a text to explain, neither a word nor a sentence vector; choose "

@@ -42,7 +42,7 @@ class UnknownWords(UserError):
 
 
 def unknown_words(record: AttentionRecord) -> list[str]:
-    """Return the words of a record's text that its model does not know, without those that it wrote itself."""
+    """Return the words of a record's text that its model does not know, except in what it wrote itself."""
     return list(dict.fromkeys(text for each in record.maps for side in (each.queries, each.keys)
                               for text, lacks in zip(side.texts[:answer_start(record, each)], side.unknown) if lacks))
 

@@ -89,7 +89,7 @@ def image_of(record: AttentionRecord, view: View, label: str = "") -> Image:
     if view.hide_sinks and sinks:
         notes.append(PAPER("sinks_left_out", list=", ".join(patches.texts[sink] for sink in sinks)))
     texts, boxes, numbers, row = [*patches.texts], patches.boxes, values.numbers, view.token
-    if attention_map.kind.base is Kind.CROSS:   # whose rows are of no key
+    if attention_map.kind.base is Kind.CROSS:   # its rows are not among the keys
         boxes, numbers = (np.concatenate([each, np.full_like(each[:1], np.nan)]) for each in (boxes, numbers))
         row = len(texts)
     texts[row:row + 1] = [row_name(record, attention_map, view.token)]

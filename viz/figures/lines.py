@@ -23,9 +23,9 @@ from clearhead.viz.figures.base import (
 from clearhead.viz.figures.drawing import FigureSpec, Markup, plain
 from clearhead.viz.style import theme as colours
 
-NAMED = 12        # up to this many integers on the x axis, the ticks are among them
-TICKS = 6         # of these, at most this many are labelled
-FEW_DECADES = 30  # up to this ratio, a logarithmic axis has plain numbers as ticks; plotly would write 0.5 as a small 5
+NAMED = 12        # up to this many integers on the x axis, only these can be ticks
+TICKS = 6         # at most this many of them
+FEW_DECADES = 30  # up to this ratio of its ends, a logarithmic axis has plain numbers; plotly would write 0.5 as 5
 ROUND = [number * 10.0**power for power in range(-9, 10) for number in (1, 2, 5)]
 
 

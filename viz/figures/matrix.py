@@ -121,8 +121,8 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str | int] | None = N
 
 
 def _strike(figure: FigureSpec, theme: str, shares: np.ndarray) -> None:
-    """Strike through negative cells, so that they can be told apart without colour. shares: of the bound (row, column).
-    """
+    """Strike through negative cells, so that they can be told apart without colour. shares: numbers divided by the
+    bound, (row, column)."""
     for cells, ink in (((shares <= -colours.STRUCK) & (shares >= -0.5), colours.INK), (shares < -0.5, colours.PAPER)):
         path = "".join(f"M{x - 0.25},{y + 0.25}L{x + 0.25},{y - 0.25}" for y, x in np.argwhere(cells))
         if path:

@@ -13,7 +13,7 @@ The page:
     @section                                            # the heading and lead of the section [curves]
     def _curves(page, words):                           # draws everything that its controls change
         words.slider("t")                               # labelled words["t"]
-        words.tell(top=..., found=...)                  # facts that fill the section's texts, as do the controls
+        words.tell(top=..., found=...)                  # more facts for the section's texts
         words.figure(lines, ...)                        # described by words["alt"], axes words["axes"]
         words.explain(softmax_rows, lines)              # what to notice, and the source of these functions
 
@@ -278,7 +278,7 @@ class Section(Texts):
     axes_KIND."""
 
     def __init__(self, lesson: Lesson, name: str, among: Mapping[str, Texts] | None = None) -> None:
-        """Read the texts of this name: those of the lesson, or one of several, such as the steps of a section."""
+        """Read the section of this name: one of the lesson's, or one of `among`, such as a section's steps."""
         super().__init__((among or lesson.prose)[name])
         self.lesson, self.page, self.name, self.told = lesson, lesson.page, name, dict[str, object]()
         self.arrays: dict[str, np.ndarray] = {}   # the matrices drawn, by the key of their figure
@@ -359,7 +359,7 @@ class Section(Texts):
                 button_setting(self.page, self["presets"][name], f"{control}-{name}", **{control: value})
 
     def tell(self, **facts: object) -> None:
-        """Add facts, which the section's texts may name: {found.mean:.2f} is a field of the fact `found`."""
+        """Add facts, which the section's texts may name: {found.mean:.2f} formats a field of the fact `found`."""
         self.told |= facts
 
     def hidden(self, control: str = "guess") -> bool:

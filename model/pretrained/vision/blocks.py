@@ -1,5 +1,5 @@
-"""Spend less time on vision towers, which take most of a pass over a picture: keep what they return for the last one,
-and replay their blocks when few of its numbers changed."""
+"""Save time in vision towers, which take most of a pass over a picture: keep their output for the last picture, and
+replay their blocks instead of running them when a few of its numbers change."""
 import copy
 import threading
 from collections import Counter
@@ -31,7 +31,7 @@ class Tower(Recorder):
         return func(*args, **kwargs or {}) if self.paused else super().__torch_function__(func, types, args, kwargs)
 
     def check_size(self) -> None:
-        """Raise Unsupported if what is kept takes too much memory."""
+        """Raise Unsupported if the recorded tensors take too much memory."""
         if self.bytes > memory_free() / 4:
             raise Unsupported(f"the attention of its vision tower takes {self.bytes / 1e9:.2g} GB")
 
@@ -39,19 +39,19 @@ class Tower(Recorder):
         from torch import nn
 
         if not any(isinstance(each, nn.Parameter) for each in tensors_in((*args, *options.values()))):
-            super()._multiply(args, options, result)   # else a softmax over a vocabulary of its own, as in Ovis 2
+            super()._multiply(args, options, result)   # with one, it is a visual vocabulary (Ovis 2)
 
 
 class Block(NamedTuple):
     """One call of a block in the recorded pass."""
 
-    given: "Tensor"          # its states, (…, row, d)
+    given: "Tensor"          # the states that it changes, (…, row, d)
     others: "list[Tensor]"   # the other tensors that it read
     result: Any              # its new states, alone or first of several values
 
 
 def blocks_of(network: "Network") -> "list[nn.Module]":
-    """Return the modules that are listed outside the language model of a network."""
+    """Return the modules in the module lists of a network, except those of its language model."""
     from torch import nn
 
     own = {*network.get_submodule(language_part(network)).modules()}
@@ -59,7 +59,7 @@ def blocks_of(network: "Network") -> "list[nn.Module]":
             if each not in own]
 
 
-_CALLING = threading.RLock()   # for modules whose calls are handled here
+_CALLING = threading.RLock()   # held while calls of modules are handled here
 
 
 @contextmanager
@@ -95,7 +95,7 @@ class LastPicture:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Let the towers return in the passes inside what they returned for the same picture."""
+        """In the passes inside, let the towers return their kept output if they read the same picture again."""
         with _instead(self.towers, self._run):
             yield
 
@@ -117,19 +117,19 @@ class LastPicture:
 
 
 class Blocks:
-    """The blocks of a vision tower. Replayed, each returns what it returned in the recorded pass, with a small change
-    in the rows whose states changed."""
+    """The blocks of a vision tower. When replayed, each returns its output of the recorded pass, with a small change in
+    the rows whose states changed."""
 
     def __init__(self, modules: "list[nn.Module]", report: Callable[[float], None]) -> None:
-        self.modules, self.report = modules, report   # told the share of the recorded pass
+        self.modules, self.report = modules, report   # report is told which share of the pass is recorded
         self.calls: dict[nn.Module, list[Block | None]] = {}   # None for a module that is no block
         self.counts: Counter[nn.Module] = Counter()
         self.moved: tuple[Tensor | None, Any] = None, None   # what a replayed block made, and which rows moved
 
     @contextmanager
     def recording(self, tower: Tower) -> Iterator[None]:
-        """Record the pass inside. Raises Lost in it if a block moves or mixes the rows of its states in another way
-        than by attention."""
+        """Record the pass inside, which raises Lost if a block moves rows of its states or mixes them without
+        attention."""
         with _instead(self.modules, partial(self._record, tower)):
             yield
 
@@ -162,7 +162,7 @@ class Blocks:
         self.report(len(self.calls) / len(self.modules))
         self.calls.setdefault(module, []).append(None if given is None else Block(given, others, result))
         if given is None:
-            return own(*args, **options)   # again, with its attention and the blocks in it recorded
+            return own(*args, **options)   # again, to record its attention and the blocks in it
         tower.bytes += given.numel() * given.element_size()
         tower.check_size()
         return result
@@ -175,8 +175,8 @@ class Blocks:
             return own(*args, **options)
         given, others = _states(args, options, block.result)
         if given is None or len(others) != len(block.others):
-            raise Lost("a block of its vision tower reads something else")
-        # most often, the states are what the block before made
+            raise Lost("a block of its vision tower reads other tensors than before")
+        # usually the states are the output of the block before
         moved = self.moved[1] if given is self.moved[0] else changed(given, block.given, None).any(-1)
         if any(bool(changed(*pair, None).any()) for pair in zip(others, block.others, strict=True)):
             moved = moved | True

@@ -51,9 +51,9 @@ class Measured(NamedTuple):
 
 
 def embeddings(network: "Network", forward: Callable[[], object], count: int) -> "Tensor":
-    """Return the embeddings of `count` tokens, (1, token, d), that the network hands to its language model in a pass,
-    which ends there; or else what the layers of this read beside their own states, (1, another number of rows, d).
-    Raises Unsupported if there is neither."""
+    """Run the network until it calls its language model, and return the embeddings of `count` tokens that it passes,
+    (1, token, d), or else the states of the picture that cross-attention reads, (1, another number of rows, d). Raises
+    Unsupported if it passes neither."""
     import torch
 
     def read(_module: object, arguments: tuple, options: dict[str, Any]) -> None:
@@ -76,7 +76,8 @@ def embeddings(network: "Network", forward: Callable[[], object], count: int) ->
                 hooks.enter_context(module.register_forward_pre_hook(for_this_thread(read), with_kwargs=True))
         forward()
     if not found:
-        raise Unsupported("it does not hand its picture to a language model as embeddings of tokens or as states")
+        raise Unsupported("it passes its picture to a language model neither as embeddings of tokens nor as states for "
+                          "cross-attention")
     return found[0]
 
 

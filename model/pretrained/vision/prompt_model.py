@@ -61,7 +61,7 @@ class Reader(NamedTuple):
     processor: Any           # from transformers
     last: LastPicture        # keeps what the vision tower returned
     mark: str = ""           # what stands for the picture in front of a text; "" if the processor puts it there
-    states: int = 0          # what cross-attention reads of a picture; 0 where image tokens are part of the text
+    states: int = 0          # states of a picture that cross-attention reads; 0 if image tokens are in the text
 
     def tensors(self, pixels: np.ndarray, text: str) -> "dict[str, Tensor]":
         """Return the network's arguments for a picture, uint8 (height, width, 3), and a text, which the picture's mark
@@ -77,8 +77,8 @@ class Reader(NamedTuple):
 
     @classmethod
     def of(cls, network: "Network", processor: "ProcessorMixin") -> "Reader":
-        """Return the reader of a network with its processor, with a mark with which it runs. Raises Unsupported if
-        there is none."""
+        """Return the reader of a network with its processor, a mark with which the network runs, and its number of
+        states. Raises Unsupported if it runs with no mark."""
         own, failed = cls(network, mended(processor), LastPicture(network)), None
         mark = getattr(processor, "image_token", None) or ""
         for reader in (own._replace(mark=str(getattr(mark, "content", mark))), own):
@@ -236,7 +236,7 @@ def _with_ids(tensors: "dict[str, Tensor]", ids: Sequence[int], places: list[int
 
 
 def _states(count: int) -> Tokens:
-    """Return what cross-attention reads of a picture, as tokens without a place."""
+    """Return the states of a picture that cross-attention reads, as tokens without a place."""
     return Tokens(tuple(f"{PATCH} {number}" for number in range(count)), tuple(range(count)), (True,) * count,
                   ((0, 0),) * count, (-1,) * count, (-1,) * count, (False,) * count)
 

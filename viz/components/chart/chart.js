@@ -1,6 +1,6 @@
 // A plotly chart that is updated in place, with its tools. Streamlit's own chart is removed and rebuilt at several
 // times the cost, and separate buttons would be redrawn whenever the page reruns. If the page's style enlarges its
-// content, the chart is enlarged by a transform instead, because plotly would misplace the pointer in CSS zoom. While
+// content, the chart is enlarged by a transform instead, because plotly misplaces the pointer under CSS zoom. While
 // presenting (--present) it takes a share of the window.
 import { mountOnce, styles } from "../js/lifecycle.js";
 import { button, div, heightFor, node, zoomOf } from "../js/shared.js";

@@ -11,7 +11,7 @@ export function chart(figure) {
   const plot = div(live, "plot"), plotly = globalThis.Plotly;
   const { data, layout } = JSON.parse(figure.querySelector("script.body").textContent);
   plotly.newPlot(plot, data, { ...layout, autosize: true }, CONFIG).then(() => fits(figure, (height, zoom) => {
-    // not CSS zoom, in which plotly misplaces the pointer
+    // not CSS zoom, under which plotly misplaces the pointer
     plot.style.cssText = `transform: scale(${zoom}); width: ${100 / zoom}%;`;
     live.style.height = height ? `${height * zoom}px` : "";
     plotly.react(plot, data, { ...layout, autosize: true, height: height ?? layout.height }, CONFIG);

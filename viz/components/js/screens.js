@@ -20,7 +20,7 @@ const GIVEN_UP = [[0.45, 1], [0.45, 0.85], [0.3, 0.85], [0.3, 0.76], [0.25, 0.64
 const ASKED = [[0.55, 1], [0.55, 0.7], [0.25, 0.64]];   // beside a question, whose answers are what is too high
 const WHOLE = 1.01;             // height of what hangs over at most: a margin
 const LINE = 26;                // height of the bottom line in pixels
-const IDLE = "[class*='st-key-idle-']";   // a section that shows nothing until it is started, or switches only
+const IDLE = "[class*='st-key-idle-']";   // in a section that shows nothing until it is started, or only switches
 const PARTS = "[data-testid=stElementContainer]";
 
 /**

@@ -66,7 +66,7 @@ def _toy(page: PageContext, words: Section) -> None:
     with right:
         words.choice("toy", "names")
         shown, beside = split() if revealed else (st.container(), st.container())
-        # hidden while presenting, once answered
+        # while presenting, hidden once the question is answered
         with shown, st.container(key="aside-toy") if revealed else nullcontext():
             words.figure(matrix, np.where(weights > 0, weights, np.nan), height=310,
                          style=CellStyle(ruler=False))
@@ -156,7 +156,7 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
         words.figure(lines, wanted[pairs][order], [Line(words["kept"], drawn[pairs][order], 0, "dots"),
                                                    Line(words["equal"], wanted[pairs][order], None, "dash")],
                      height=300, kind="kept")
-        if not page.present:   # leaves the map its room
+        if not page.present:   # the map needs the room
             words.table([[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"] for each in near])
     words.explain(information.divergences, information.classical, information.least_stress, information.stress)
 

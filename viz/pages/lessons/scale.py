@@ -53,7 +53,7 @@ def _rows(page: PageContext) -> tuple[int, int, str]:
 
 
 def _told(page: PageContext) -> dict[str, object]:
-    """Return the ranges of the numbers at the chosen width over several draws, and how many draws and rows."""
+    """Return the range of each number over several draws at the chosen width, and the number of draws and rows."""
     found = sqrt_dk.ranges_at(page["dk"], *_rows(page))
     return {"ranges": {name: " to ".join(dict.fromkeys(f"{end:.2g}" for end in pair)) for name, pair in found.items()},
             "compared": sqrt_dk.COMPARED, "rows": sqrt_dk.draws(page["keys"])}

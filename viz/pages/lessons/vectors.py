@@ -142,7 +142,7 @@ def _merges(page: PageContext, words: Section) -> None:
     counts, following = vectors.pair_counts(learnt.words, learnt.pairs[:done]), learnt.pairs[done:done + 1]
     order = [*following, *(pair for pair, _ in counts.most_common(PAIRS + 1) if pair not in following)][:PAIRS]
     names = list(map(_named, order))
-    words.tell(now=learnt.lengths[done], before=learnt.lengths[0], all=every,
+    words.tell(done=done, now=learnt.lengths[done], before=learnt.lengths[0], all=every,
                vocabulary=256 + done, pair=names[0] if names else "",
                times=counts[order[0]] if order else 0,
                last=escape_markdown(_named(learnt.pairs[done - 1])) if done else words["nothing_yet"])

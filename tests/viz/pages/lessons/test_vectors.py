@@ -23,6 +23,7 @@ def test_pieces_and_merges_are_counted_by_the_library(turned):
     assert ("merges" in found) == bool(vectors.merges(where["book"]).pairs)
     if where["done"] == 512 and where["book"]:
         assert found["merges"]["now"] == len(made.encode(where["book"]).tokens)
+        assert found["merges"]["done"] == found["merges"]["all"]
     if where["done"] == 0:
         assert found["merges"]["now"] == found["merges"]["before"] == len(where["book"].encode())
 

@@ -1,4 +1,4 @@
-"""The ten steps of a real head. Each function tells the numbers of one step and draws its figure."""
+"""The ten steps of a real head. Each function adds the numbers of one step to its facts and draws its figure."""
 from typing import cast
 
 import numpy as np
