@@ -232,7 +232,7 @@ def test_gated_cross_attention_reads_the_picture():
     assert {(row.map, row.layer) for row in parts.frame().itertuples()} == {("causal", 0), ("cross", 1), ("causal", 2)}
     drawn = image_of(written.data, View(Kind.CROSS, 1, 2, token=5))
     assert drawn.focus == 68 and drawn.patches.texts[:68] == written.keys("cross")
-    with pytest.raises(UserError, match="not explained by removing tokens"):
+    with pytest.raises(UserError, match="cannot be explained by removing tokens"):
         ask(AttributionQuery(written.data.query))
 
 
