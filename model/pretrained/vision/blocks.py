@@ -179,7 +179,7 @@ class Blocks:
         # usually the states are the output of the block before
         moved = self.moved[1] if given is self.moved[0] else changed(given, block.given, None).any(-1)
         if any(bool(changed(*pair, None).any()) for pair in zip(others, block.others, strict=True)):
-            moved = moved | True
+            raise Lost("a block of its vision tower reads more than its states of the picture")   # as a resampler does
         first = _first(block.result)
         made = first.clone()
         rows = made[moved]
