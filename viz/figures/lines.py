@@ -25,7 +25,7 @@ from clearhead.viz.style import theme as colours
 
 NAMED = 12        # up to this many integers on the x axis, only these can be ticks
 TICKS = 6         # at most this many of them
-FEW_DECADES = 30  # up to this ratio of its ends, a logarithmic axis has plain numbers; plotly would write 0.5 as 5
+SHORT_LOG = 30    # up to this ratio of its ends, a logarithmic axis has plain numbers; plotly would write 0.5 as 5
 ROUND = [number * 10.0**power for power in range(-9, 10) for number in (1, 2, 5)]
 
 
@@ -76,7 +76,7 @@ def _log_ticks(drawn: Sequence[Line], y_range: tuple[float, float] | None) -> di
     seen = np.concatenate([part[part > 0] for part in parts])
     low, high = y_range or (seen.min(initial=np.inf), seen.max(initial=0))
     ticks = [number for number in ROUND if low <= number <= high]
-    if len(ticks) < 2 or high / low > FEW_DECADES:
+    if len(ticks) < 2 or high / low > SHORT_LOG:
         return {"dtick": 1 if y_range is not None and high / low > 1e3 else None}
     return {"tickvals": ticks, "ticktext": [f"{number:g}" for number in ticks]}
 

@@ -296,10 +296,11 @@ def _text_plan(shown: DisplayedHead, view: View, paper: Paper) -> PicturePlan:
     if row is None:
         raise UserError("The text lens shows the weights of one token, but none is in focus; choose a token that is "
                         "shown.")
-    weights, names = shown.weights[row], labels(shown.columns, 22)
+    room = paper.wide if math.isfinite(paper.wide) else COLUMN
+    # a token is at most as wide as a line
+    weights, names = shown.weights[row], labels(shown.columns, 22, wide=(room - 2 * PAD) / LABELS)
     spots = _flow([(letters.width(names.texts[place], SIZE), unit.joined)
-                   for place, unit in enumerate(shown.columns)],
-                  paper.wide if math.isfinite(paper.wide) else COLUMN)
+                   for place, unit in enumerate(shown.columns)], room)
     colours = theme.ramp()[np.round(255 * theme.strength(weights, view.scale)).astype(int)]
     outlined = shown.column_of(view.pair[1]) if view.pair and shown.row_of(view.pair[0]) == row else None
 

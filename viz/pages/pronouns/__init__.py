@@ -14,9 +14,6 @@ from clearhead.model.core.record import AttentionMap
 from clearhead.model.core.statistics import accuracy_intervals, max_statistic_null
 from clearhead.model.core.view import View
 from clearhead.model.studies.coreference import (
-    Answers as Answers,
-)
-from clearhead.model.studies.coreference import (
     AnswersQuery,
     Case,
     CoreferenceReport,

@@ -123,7 +123,7 @@ def outside(figure) -> list[str]:
 
 @pytest.mark.parametrize("heads", [(), ((0, 1),), tuple(itertools.product((0, 1), range(5)))], ids=len)
 @pytest.mark.parametrize("lens", LENSES)
-@pytest.mark.parametrize("texts, width", [(WORDS, 40), (LONG, 40), (("a", "b") * 150, 40), (LONG, 174)],
+@pytest.mark.parametrize("texts, width", [(WORDS, 40), (("x" * 23,) * 20, 40), (("a", "b") * 150, 40), (LONG, 174)],
                          ids=["few", "long", "many", "wide"])
 def test_figure_for_a_paper_fits_its_column_and_its_page(heads, lens, texts, width):
     layout, made, view = Layout(heads, width, title=True), record(texts), View(lens=lens, token=0)
