@@ -396,7 +396,7 @@ def _find_matrix(what: str, linears: list[ModuleCall], wanted: np.ndarray,
             made = layout(call.output).swapaxes(0, 1)
             if close(made, wanted) if exact else _turn(made, wanted):
                 return call, layout
-    raise Unfollowed(f"no single matrix produces its {what}")
+    raise Unfollowed(f"no matrix was found that produces its {what}")
 
 
 def _turn(made: np.ndarray, wanted: np.ndarray) -> float | None:

@@ -102,7 +102,8 @@ def hide(name):
 @pytest.mark.parametrize(("plant", "named"), [
     (lambda network, patch: network.model.layers[0].input_layernorm.register_forward_hook(
         lambda module, arguments, output: output * 1.5 + 1), "its input_layernorm normalises in an unknown way"),
-    (hide("v_proj"), "no single matrix produces its values"), (hide("q_proj"), "no single matrix produces its queries"),
+    (hide("v_proj"), "no matrix was found that produces its values"),
+    (hide("q_proj"), "no matrix was found that produces its queries"),
     (hide("o_proj"), "no matrix takes its heads' outputs as input"),
     (lambda network, patch: patch.setattr(trace, "LARGEST", 1000), "MB; choose a shorter text")])
 def test_untraceable_module_is_named(tmp_path, report, monkeypatch, plant, named):
