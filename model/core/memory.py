@@ -70,9 +70,10 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
+    advice = f"shorten the text to {low:,} tokens" if low else "choose a smaller model"
     raise UserError(f"{n:,} tokens would take about {plan.bytes_for(n) / 1e9:,.1f} GB and "
                     f"{plan.operations_for(n) / speed:,.0f} s with {title}, but {room / 1e9:,.1f} GB are free "
-                    f"(limit {LIMITS.longest_wait:,.0f} s); shorten the text to {low:,} tokens.")
+                    f"(limit {LIMITS.longest_wait:,.0f} s); {advice}.")
 
 
 def count_parameters(network: "nn.Module") -> int:

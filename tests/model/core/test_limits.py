@@ -36,6 +36,9 @@ def test_longest_text_that_fits_is_told(room, speed, quadratic, monkeypatch):
     for n in (most + 1, 3 * most, 3 * most + 1):
         with pytest.raises(UserError, match=rf"\(limit 600 s\); shorten the text to {most:,} tokens\.$"):
             memory.refuse_what_does_not_fit(plan, n, "it")
+    monkeypatch.setattr(memory, "memory_free", lambda: 1)
+    with pytest.raises(UserError, match=r"; choose a smaller model\.$"):
+        memory.refuse_what_does_not_fit(plan, 3 * most, "it")
     small = replace(plan, parameters=1000, width=48, shapes=())   # so small that nothing is measured
     monkeypatch.setattr(memory, "memory_free", None)
     memory.refuse_what_does_not_fit(small, 100, "it")
