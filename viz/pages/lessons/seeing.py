@@ -33,7 +33,7 @@ from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_ro
 from clearhead.viz.widgets.measured import measured_line
 from clearhead.viz.widgets.picture import patch_strip
 
-HIGH = {False: 360, True: 230}   # height of a picture in pixels, by whether the page is presented
+HIGH = {False: 325, True: 230}   # height of a picture in pixels, by whether the page is presented
 PAGE = Page("nothing", controls=(*QUESTIONS, counted("picture", SCENES), Choice("side", SIDES[0], SIDES),
                                  Choice("hide", ROLES[0], (*ROLES, "other", "nothing"))))
 
