@@ -74,11 +74,9 @@ class TwoHeads:
 def question(attention: AttentionTrace, head: int, looking: np.ndarray, looked_at: np.ndarray) -> np.ndarray:
     """Compute a head's QK circuit x W_Q (y W_K)ᵀ for query vectors x and key vectors y, (query, key)."""
     query, key = (getattr(attention, name).weight[head] for name in ("query", "key"))
-    scores = looking @ query @ (looked_at @ key).T
-    return scores
+    return looking @ query @ (looked_at @ key).T
 
 
 def written(attention: AttentionTrace, head: int, looked_at: np.ndarray) -> np.ndarray:
     """Compute a head's OV circuit y W_V W_O for attended vectors y, (key, d_model)."""
-    vectors = looked_at @ attention.value.weight[head] @ attention.w_output[head]
-    return vectors
+    return looked_at @ attention.value.weight[head] @ attention.w_output[head]

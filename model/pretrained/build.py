@@ -195,8 +195,7 @@ def examine(place: "ModelFiles", network: "Network", head: str, forward: "Probe"
                         f"or download them again, or choose another model.") from error
     shapes = [] if wiring is None else list(wiring.shapes.values())
     if reasons or moved:
-        wiring, looks_ahead = None, _report(place, network, head, (*reasons, *([moved] if moved else ())), forward,
-                                            lengths)
+        wiring, looks_ahead = None, _report(place, network, head, reasons or (moved,), forward, lengths)
         moved = moved or (_moved(network, forward) if alone else "")
         reasons += (f"{moved}, so rows and columns are numbered",) if moved else ()
         shapes = _shapes_of(network)

@@ -40,8 +40,7 @@ def tapped(model: Transformer, forward: Callable[[], Result], tap: Tap) -> Resul
     """Run forward(), a pass over several texts of equal length, and call `tap` in each attention layer (see
     `model.capture.forward_pass.Session.tap`)."""
     session = forward_pass.Session(hook_names(model), {(slot.module, 0): slot for slot in slots(model.config)}, tap=tap)
-    found = forward_pass.run(session, forward)
-    return found
+    return forward_pass.run(session, forward)
 
 
 def row_weights(model: Transformer, inputs: Iterable[Tensor],

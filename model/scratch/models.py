@@ -257,8 +257,7 @@ class ScratchModel(NetworkModel):
         """Return logits (row, token, vocabulary), or the encoder's output if an encoder–decoder has no target."""
         given = [tensors[name] for name in ("input_ids", "pixel_values", "decoder_input_ids") if name in tensors]
         both = self.network.config.encoder_layers and self.network.config.decoder_layers
-        output = self.network.encode(*given) if both and len(given) == 1 else self.network(*given)
-        return output
+        return self.network.encode(*given) if both and len(given) == 1 else self.network(*given)
 
     def outputs(self, output: Tensor) -> Tensor:
         """Return the logits themselves."""

@@ -115,8 +115,7 @@ def _recorded(model: str, text: str) -> Story:
     """Return the shipped answer for a model that is not on this disk."""
     known = desk.shipped(ShippedStoryQuery(model, "", text))
     assert known is not None   # of the default sentence
-    answer = known.answer
-    return answer
+    return known.answer
 
 
 def _on_event(page: PageContext, event: Event) -> None:
