@@ -71,3 +71,11 @@ def test_shift_matrix_looks_some_steps_away(width, steps):
     assert positions.compare_rows(table, np.eye(width)) == pytest.approx(cosines(table, table), abs=1e-12)
     if width > 2 and 20 <= 25 + steps < 50:
         assert square[25].argmax() == 25 + steps
+
+
+def test_each_distance_has_the_mean_and_ends_of_its_cells():
+    square, found = np.random.default_rng(2).random((5, 5)), []
+    for distance in range(-4, 5):
+        cells = [square[row, row + distance] for row in range(5) if 0 <= row + distance < 5]
+        found.append([np.mean(cells), min(cells), max(cells)])
+    assert np.transpose(positions.by_distance(square)) == pytest.approx(np.array(found))

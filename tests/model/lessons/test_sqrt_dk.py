@@ -78,3 +78,10 @@ def test_output_of_unit_values_is_the_root_of_the_summed_squares():
         weights = special.softmax(dots / divisor, -1)
         assert found[f"spread_{which}"] == pytest.approx(dots.std() / divisor)
         assert found[f"output_{which}"] == pytest.approx(np.sqrt((weights**2).sum(-1).mean()), rel=0.05)
+
+
+def test_dots_have_variance_d_k():
+    """Footnote 4 of the paper. 1,000 rows: the variance's own error is about √(2/1000) of it."""
+    _, _, dots = sqrt_dk.rows_of(64, 41, 1)
+    assert dots.size == 1000 * 41
+    assert dots.mean() == pytest.approx(0, abs=0.3) and dots.var() == pytest.approx(64, rel=0.15)
