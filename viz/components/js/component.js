@@ -13,7 +13,7 @@ import { header } from "./messages.js";
  * @returns {View} update: receives each later message
  */
 
-/** @type {Map<string, {view?: View, state?: Uint8Array}>} */
+/** @type {Map<string, {view?: View, state?: {data: Uint8Array}}>} */
 export const channels = new Map();
 
 function channelOf(bytes) {
@@ -36,7 +36,7 @@ function begin(mount, parent, { data }) {
     if (view) return view.update(call.data);
     const channel = channelOf(data);
     view = channel.view = mount(parent, data, (event) => trigger("event", event));
-    if (channel.state) view.update(channel.state);
+    if (channel.state) view.update(channel.state.data);
   };
   const end = () => {
     view.destroy();
@@ -61,8 +61,8 @@ export async function component(name) {
  * @returns {() => void} the clean-up function
  */
 export const state = ({ data }) => {
-  const channel = channelOf(data);
-  channel.state = data;
+  const channel = channelOf(data), own = { data };   // Streamlit may send one message twice, and end the first call last
+  channel.state = own;
   channel.view?.update(data);
-  return () => leave(data, "state", data);   // the next message may have arrived
+  return () => leave(data, "state", own);
 };

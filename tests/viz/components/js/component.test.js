@@ -22,7 +22,7 @@ async function comes(...order) {
   seen.length = 0;
   for (const part of order) {
     const before = ends[part];
-    ends[part] = (part === "body" ? draw : state)({ data: BYTES[part].slice(), parentElement, setTriggerValue });
+    ends[part] = (part === "body" ? draw : state)({ data: BYTES[part], parentElement, setTriggerValue });
     if (part === "state") before?.();
   }
   const found = [...seen], css = parentElement.querySelector("style").textContent;
@@ -39,6 +39,7 @@ export async function messagesMayComeInAnyOrder() {
   equal(await comes("body", "state"), [mount, update]);
   equal(await comes("body", "state", "state"), [mount, update, update]);
   equal(await comes("state", "body", "body"), [mount, update, again]);
+  equal(await comes("state", "state", "body"), [mount, update], "the first call's end does not remove the second's message");
 }
 
 export async function eventGoesToTheCurrentListener() {
