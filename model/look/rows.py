@@ -19,7 +19,6 @@ from clearhead.model.capture.transformers_internals import mixers
 from clearhead.model.core.query import UserError, first_line
 from clearhead.model.look.inputs import tensors_in
 from clearhead.model.look.replay import (
-    GROUPS,
     Elements,
     Held,
     Lost,
@@ -219,8 +218,9 @@ class _Measuring:
         self.real = self._record()
         if not self.real.sites:
             return
+        first = time.perf_counter() - start
         again = self._record()
-        took = (time.perf_counter() - start) / 2
+        took = min(first, time.perf_counter() - start - first)   # the first may also load libraries
         if again.sites.keys() != self.real.sites.keys():
             raise Lost("two passes attend in different ways")
         self.real.sites = {site: each._replace(noise=noise_of(each, again.sites[site]))
@@ -251,7 +251,7 @@ class _Measuring:
             else:   # it only takes part in decisions, such as which patches are left out
                 deciding.append(labels)
         self._join(found)
-        if (self.rows.passes + len(found) * GROUPS) * took <= self.longest:
+        if (self.rows.passes + sum(len(elements.groups()) for _, elements, _ in found)) * took <= self.longest:
             for (first, _, _), measured in zip(self.rows.elements, found, strict=True):
                 self._spread(first, *measured)
         for site, sides in self.rows.sites.items():
