@@ -71,7 +71,7 @@ def _those(texts: Sequence[Sequence[str]], mask: np.ndarray) -> list[list[str]]:
 WRITTEN = 12     # up to this many cells per side, numbers are written
 RULER = 80       # width in pixels of the colour bar with its numbers
 NAMED = 24       # up to this many cells per side, tooltips show names and positions
-STRUCK = 40      # up to this many cells per side, negative cells are struck through
+MOST_STRUCK = 40   # up to this many cells per side, negative cells are struck through
 
 
 @frozen
@@ -103,7 +103,7 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str | int] | None = N
     limit = 1.0 if style.kind == "weights" else style.bound or float(largest) or 1.0
     lowest, stops = (-limit, signed_scale(theme)) if style.kind == "signed" else (0, weight_scale(theme))
     named, written = max(numbers.shape) <= NAMED, _written(numbers, style.digits)
-    if style.kind == "signed" and not written and max(numbers.shape) <= STRUCK:
+    if style.kind == "signed" and not written and max(numbers.shape) <= MOST_STRUCK:
         _strike(figure, theme, numbers / limit)
     add_cells(figure, numbers, written, span=(lowest, limit), stops=stops,
               customdata=_cell_names(rows, columns) if named else None, name=title or "matrix", showscale=style.ruler,
