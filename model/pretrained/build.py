@@ -251,11 +251,11 @@ def probe_of(network: "Network", lent: "Lent | None" = None) -> tuple[Probe, tup
     return Probe(lent or partial(nullcontext, network), tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
 
 
-def close(one: "Tensor", other: "Tensor") -> bool:
+def close(one: "Tensor", other: "Tensor", same: float = SAME, roundings: float = ROUNDINGS) -> bool:
     """Return whether two outputs are equal up to rounding in their dtype."""
     import torch
 
-    share = max(SAME, ROUNDINGS * torch.finfo(one.dtype).eps)
+    share = max(same, roundings * torch.finfo(one.dtype).eps)
     return one.shape == other.shape and torch.allclose(other, one, rtol=0, atol=share * float(one.abs().max()))
 
 

@@ -290,6 +290,25 @@ def test_captions_differ_and_follow_training():
         assert found.weights().shape == after.weights().shape and after.verified
 
 
+class Settings:
+    """What a hook of a program may read."""
+
+    by = 1.0
+
+
+def test_changes_that_only_a_pass_shows_are_noticed(monkeypatch):
+    network, probe = tiny.network("llama"), torch.nn.Linear(48, 48)
+    network.model.layers[0].register_forward_hook(lambda module, given, output: output + Settings.by * probe(output))
+    opened = clearhead.open(network, tiny.tokenizer())
+    for change in (lambda: probe.weight.data.mul_(3), lambda: monkeypatch.setattr(Settings, "by", 2.0),
+                   lambda: monkeypatch.setattr(type(network.model.layers[0].mlp), "forward", lambda self, x: x / 2)):
+        before = opened(TEXT)
+        change()
+        after = opened(TEXT)
+        np.testing.assert_allclose(after.weights(), eager(network)[0], atol=1e-5)
+        assert after.verified and after.data.card.revision != before.data.card.revision
+
+
 def test_interrupted_pass_leaves_the_model_usable():
     network = tiny.network("llama").train()
     opened, before = clearhead.open(network, tiny.tokenizer()), state(network)
