@@ -98,7 +98,13 @@ def matching(opened: OpenModel, weights: HeadWeights) -> np.ndarray:
 
 
 def _embedding(opened: OpenModel) -> np.ndarray:
-    return np.asarray(opened.network.get_input_embeddings().weight.detach().double().cpu().numpy())
+    """Return the vectors of all tokens, adapters of the table included, float64 (token, d)."""
+    import torch
+
+    table = opened.network.get_input_embeddings()
+    with torch.no_grad():
+        found = table(torch.arange(len(table.weight), device=table.weight.device))
+    return np.asarray(found.double().cpu().numpy())
 
 
 def leaning(matrix: np.ndarray) -> float:

@@ -309,6 +309,15 @@ def test_changes_that_only_a_pass_shows_are_noticed(monkeypatch):
         assert after.verified and after.data.card.revision != before.data.card.revision
 
 
+def test_circuits_use_the_embeddings_that_a_pass_uses():
+    torch.manual_seed(0)
+    network = peft.get_peft_model(tiny.network("llama"), peft.LoraConfig(
+        r=2, lora_alpha=40, target_modules=["embed_tokens"], init_lora_weights=False))
+    adapted = clearhead.open(network, tiny.tokenizer()).circuits().frame()
+    merged = clearhead.open(network.merge_and_unload(), tiny.tokenizer()).circuits().frame()
+    np.testing.assert_allclose(adapted, merged, atol=1e-5)
+
+
 def test_interrupted_pass_leaves_the_model_usable():
     network = tiny.network("llama").train()
     opened, before = clearhead.open(network, tiny.tokenizer()), state(network)
