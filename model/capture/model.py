@@ -121,13 +121,17 @@ class NetworkModel:
 
     def prediction(self, query: Query, asked: ModelInput, output: Any) -> Prediction | None:
         """Return the best CANDIDATES words or classes at the positions where the model answers, or None if it predicts
-        nothing."""
+        nothing but a number. The probabilities of classes are those of transformers' own text-classification pipeline:
+        classes that do not exclude each other, or a single one, have a sigmoid each."""
         logits, positions = (None, []) if self.task == "none" else self.answered(asked, output)
-        if logits is None or not positions:
+        classes = self.network.config if self.task == "label" and not self.ours else None
+        if logits is None or not positions or getattr(classes, "problem_type", None) == "regression":
             return None
         logits, name = logits.float(), self.vocabulary.name
         normaliser, best = logits.logsumexp(-1), logits.topk(min(CANDIDATES, logits.shape[-1]))
         ids, chances = best.indices.tolist(), (best.values - normaliser[:, None]).exp().tolist()
+        if classes and (classes.num_labels == 1 or classes.problem_type == "multi_label_classification"):
+            normaliser, chances = logits[0, :0], best.values.double().sigmoid().tolist()
         return Prediction(self.task, tuple(positions), tuple(map(tuple, ids)),
                           tuple(tuple(map(name, row)) for row in ids), tuple(map(tuple, chances)),
                           tuple(normaliser.tolist()))

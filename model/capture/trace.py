@@ -245,7 +245,8 @@ def _pool(vector: np.ndarray, read: np.ndarray) -> np.ndarray | None:
 
 def _logits_of(said: Prediction) -> np.ndarray:
     """Return the logits of the candidates at the last position that has an answer, float64 (candidate)."""
-    return np.log(np.maximum(said.probabilities[-1], 1e-30)) + said.log_normaliser[-1]
+    chances = np.clip(said.probabilities[-1], 1e-30, None)
+    return np.log(chances) + (said.log_normaliser[-1] if said.log_normaliser else -np.log1p(-chances))
 
 
 def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarray,

@@ -391,7 +391,8 @@ class Prediction:
     ids: tuple[tuple[int, ...], ...] = ()               # (p, candidate), best first
     texts: tuple[tuple[str, ...], ...] = ()             # (p, candidate), the ids as text
     probabilities: tuple[tuple[float, ...], ...] = ()   # (p, candidate), 0 to 1
-    log_normaliser: tuple[float, ...] = ()              # (p), in nats: log Σ exp(logit) over the whole vocabulary
+    # (p), in nats: log Σ exp(logit) over the whole vocabulary; () if each class has a sigmoid of its own
+    log_normaliser: tuple[float, ...] = ()
     vector: np.ndarray | None = None                    # float32 (d_model), for models whose answer is a vector
     vectors: np.ndarray | None = None                   # float32 (token, d_model), for vision models
     # (p, candidate), −1 to 1: cosines of a picture with texts, from which the probabilities are computed

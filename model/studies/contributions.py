@@ -269,6 +269,10 @@ class LensQuery:
         name_of = models.open(self.query, report).vocabulary.name
         if trace.unembedding is None:
             raise UserError(NO_LOGITS)
+        record = models.record(self.query, report)
+        if record.prediction is not None and record.prediction.ids and not record.prediction.log_normaliser:
+            raise UserError(f"The classes of {record.card.title} do not exclude each other, so their probabilities are "
+                            f"no distribution, which the lens shows; split a class's logit with writes instead.")
         kind = trace.blocks[-1].kind
         blocks = [block for block in trace.blocks if block.kind is kind]
         ends = [] if trace.ending is None else [trace.ending]
@@ -278,7 +282,7 @@ class LensQuery:
         best = np.argsort(-logits, axis=-1, kind="stable")[:, :LENS_TOKENS]
         final = chances[-1]
         ratio = np.log2(np.maximum(final, 1e-300)) - np.log2(np.maximum(chances, 1e-300))
-        others = [number for number, _ in models.record(self.query, report)[kind].others]
+        others = [number for number, _ in record[kind].others]
         layers = (-1, *(block.index for block in blocks), *[max(others, default=0)] * len(ends))
         return Lens(layers, tuple(map(tuple, best.tolist())),
                     tuple(tuple(name_of(number) for number in row) for row in best.tolist()),

@@ -61,17 +61,21 @@ def change(before: Prediction, after: Prediction) -> float:
     if before.kind == "target":   # compare generated texts up to the first difference
         same = takewhile(lambda place: before.ids[place][0] == after.ids[place][0], places[:-1])
         places = [0, *(place + 1 for place in same)]
-    return float(np.mean([_divergence(_candidates(before, place), _candidates(after, place)) for place in places]))
+    return float(np.mean([_divergence(_candidates(before, place), _candidates(after, place), not before.log_normaliser)
+                          for place in places]))
 
 
 def _candidates(prediction: Prediction, place: int) -> dict[int, float]:
     return dict(zip(prediction.ids[place], prediction.probabilities[place], strict=True))
 
 
-def _divergence(p: dict[int, float], q: dict[int, float]) -> float:
+def _divergence(p: dict[int, float], q: dict[int, float], alone: bool) -> float:
     """Compute the Jensen–Shannon divergence in bits over the candidates in both answers plus the remainder. Records
-    only keep the top twenty candidates, so this is a lower bound."""
+    only keep the top twenty candidates, so this is a lower bound. alone: whether each candidate has a probability of
+    its own; the divergence is then the mean over candidates, each of which is true or not."""
     shared = [answer for answer in p if answer in q]
     rows = np.array([[each[answer] for answer in shared] for each in (p, q)]).reshape(2, len(shared))
+    if alone:
+        return float(jensen_shannon(*np.stack([rows, 1 - rows], -1)).mean())
     rows = np.concatenate([rows, np.clip(1 - rows.sum(1, keepdims=True), 0, None)], 1)
     return float(jensen_shannon(*rows))

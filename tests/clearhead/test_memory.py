@@ -318,6 +318,20 @@ def test_circuits_use_the_embeddings_that_a_pass_uses():
     np.testing.assert_allclose(adapted, merged, atol=1e-5)
 
 
+@pytest.mark.parametrize("settings", [{"num_labels": 3, "problem_type": "multi_label_classification"},
+                                      {"num_labels": 1}, {"num_labels": 2, "problem_type": "regression"}])
+def test_classes_that_do_not_exclude_each_other_have_sigmoids(settings):
+    network = tiny.drawn(("BertConfig", "BertForSequenceClassification", tiny.BASE), 3, settings)
+    record, (_, logits) = clearhead.open(network, tiny.tokenizer())(TEXT), eager(network)
+    if "regression" in settings.values():   # numbers are no answer in words
+        assert record.prediction is None
+        return
+    np.testing.assert_allclose(record.prediction.probabilities[0], np.sort(1 / (1 + np.exp(-logits)))[::-1], atol=1e-6)
+    assert record.writes(0).difference == pytest.approx(logits[0], abs=1e-5) and abs(record.writes(0).rest) < 1e-5
+    with pytest.raises(clearhead.Error, match="no distribution"):
+        record.lens()
+
+
 def test_interrupted_pass_leaves_the_model_usable():
     network = tiny.network("llama").train()
     opened, before = clearhead.open(network, tiny.tokenizer()), state(network)

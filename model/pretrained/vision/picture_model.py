@@ -114,7 +114,7 @@ class TextComparison:
         order = torch.argsort(logits, descending=True, stable=True).tolist()
         pick = lambda numbers: (tuple(float(numbers[place]) for place in order),)
         return Prediction("label", (0,), (tuple(order),), (tuple(texts[place] for place in order),),
-                          pick(probabilities), (normaliser,), cosines=pick(cosines))
+                          pick(probabilities), () if self.by_itself else (normaliser,), cosines=pick(cosines))
 
     def _logits(self, cosines: "Tensor") -> "Tensor":
         logits = cosines * self.network.logit_scale.exp().cpu()

@@ -108,6 +108,9 @@ def test_change_is_the_divergence(seed):
     p, q = np.random.default_rng(seed).dirichlet(np.full(30, 0.5), 2)
     true = jensenshannon(p, q, base=2)**2
     assert change(answer([p]), answer([q])) == pytest.approx(true, abs=1e-9)
+    alone = [replace(answer([each]), log_normaliser=()) for each in (p, q)]   # each class has a sigmoid of its own
+    assert change(*alone) == pytest.approx(np.mean([jensenshannon([one, 1 - one], [other, 1 - other], base=2)**2
+                                                    for one, other in zip(p, q, strict=True)]), abs=1e-9)
     best = [np.argsort(-each)[:20] for each in (p, q)]
     listed = change(*(answer([each[order]], [tuple(map(int, order))])
                       for each, order in zip((p, q), best, strict=True)))
