@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clearhead.model.capture import forward_pass, trace, verify
+from clearhead.model.capture.transformers_internals import mixers
 from clearhead.model.core import memory
 from clearhead.model.core.models import ModelInput, Pass, PassAnswer, Vocabulary, check_lengths
 from clearhead.model.core.query import (
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 SIGNED = ("Each head of this model is a pair whose second softmax is subtracted. Weights can be negative: they then "
           "rank last, thumbnails show their size, and measures that need weights from 0 (entropy, distance, fits, "
           "rollout and flow) are left out.")
+HIDDEN = ("Layers that mix tokens without softmax attention, such as Mamba or convolutions, still read the tokens that "
+          "the edit takes from attention.")
 
 
 @with_arrays
@@ -200,6 +203,8 @@ class NetworkModel:
                 report(0.92, "checking the picture")
                 maps, verification = self._captured(session, asked, self.wiring)
             notes = asked.notes + (SIGNED,) * any(each.signed for each in maps)
+            if any(isinstance(edit, Hide | Window) for edit in query.edits) and mixers(self.network):
+                notes += (HIDDEN,)
             return AttentionRecord(query, self.card, maps, verification, self.prediction(query, asked, output),
                                    asked.omitted, notes, asked.picture, written=asked.written)
 

@@ -203,7 +203,9 @@ def test_edited_sparse_attention_remains_sparse(edit):
 
 def test_share_of_attention_beside_a_mamba_path_equals_eager_code():
     """Falcon-H1 adds both, each times a number of its configuration."""
-    _, record = read("falcon_h1")
+    model, record = read("falcon_h1")
+    hidden = model.record(replace(record.query, edits=frozenset({Hide("source", 2)})), quiet)
+    assert not record.notes and "still read" in hidden.notes[0]
     network, parts = families_models.build("falcon_h1", "eager"), []
     for block in network.model.layers:
         for module, factor in ((block.self_attn, block.attn_out_multiplier), (block.mamba, block.ssm_out_multiplier)):
