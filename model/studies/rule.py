@@ -53,7 +53,15 @@ from clearhead.model.core.statistics import (
 from clearhead.model.core.tokens import is_whole, spoken
 from clearhead.model.studies.coreference import map_of, occurrences
 from clearhead.model.studies.corpus import rows, texts
-from clearhead.model.studies.syntax import SUFFIX, Sentence, pieces_of, read_treebank, spans_of, word_weights
+from clearhead.model.studies.syntax import (
+    SUFFIX,
+    Sentence,
+    looked_at,
+    pieces_of,
+    read_treebank,
+    spans_of,
+    word_weights,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -195,7 +203,8 @@ def _marked(case: RuleCase, find: tuple[Side, Side] | int, number: int) -> Marke
         if not isinstance(given, str) or not given.strip():
             raise UserError(f"Case {number} has no text; give a string, or a mapping with the key text.")
         text, words = given, tuple(word_spans(given))
-        unit = str(case.get("frame") or case.get("document") or "") if isinstance(case, Mapping) else ""
+        units = [case.get("frame"), case.get("document")] if isinstance(case, Mapping) else []
+        unit = next((str(each) for each in units if each not in (None, "")), "")   # 0 is one, too
     if is_whole(find):
         find = ("word", find)   # type: ignore[assignment]
     if not isinstance(find, tuple | list) or len(find) != 2 or is_whole(find[0]):
@@ -271,7 +280,7 @@ def _cell(text: str, words: tuple[Span, ...], value: Any, number: int) -> set[in
     if isinstance(value, str) and (found := SPAN.fullmatch(value)):
         value = (int(found[1]), int(found[2]))
     names = [*value] if isinstance(value, list | tuple) else [value] if value else []
-    if len(names) == 2 and all(isinstance(each, int) for each in names):
+    if len(names) == 2 and all(map(is_whole, names)):
         return _over(words, [(names[0], names[1])])
     places = set()
     for name in names:
@@ -297,7 +306,7 @@ class _Tests:
     heads: tuple[HeadId, ...]
     right: np.ndarray               # whether the head is correct, bool (pair, head)
     weight: np.ndarray              # weight on the target words, float64 (pair, head)
-    looked: np.ndarray              # index of the word with the largest weight or -1, int16 (word, head)
+    looked: np.ndarray              # what `looked_at` returns, (word, head)
     places: np.ndarray              # index of the source word, (pair)
     wanted: list[tuple[int, ...]]   # indices of the target words, (pair)
     words: int
@@ -313,7 +322,7 @@ def tests_of(record: AttentionRecord, sentence: Marked) -> _Tests:
     tested = [(place, tuple(each for each in wanted if may[place, each])) for place, wanted in sentence.pairs]
     kept = [(place, wanted) for place, wanted in tested if wanted]
     places = np.array([place for place, _ in kept], np.int64)
-    looked = np.where((weights >= 0).any(-1), weights.argmax(-1), -1).T.astype(np.int16)
+    looked = looked_at(weights).T
     right = np.array([np.isin(looked[place], wanted) for place, wanted in kept], bool)
     mass = [np.maximum(weights[:, place, list(wanted)], 0).sum(-1) for place, wanted in kept]
     return _Tests(head_ids(attention), right.reshape(len(kept), len(weights)),

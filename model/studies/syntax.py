@@ -280,12 +280,21 @@ def choices_of(read: Iterable[tuple[AttentionRecord, Sentence, int]]) -> Choices
 
 def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the word that gets each head's largest weight from each word, int16 (head, word), or NOTHING if all are
-    masked, and whether the mask allows attention from word to word, bool (word, word). pieces: bool (word, token)."""
+    masked or several have it, and whether the mask allows attention from word to word, bool (word, word). pieces: bool
+    (word, token)."""
     looked, anyone = [], np.zeros((len(pieces), len(pieces)), bool)
     for weights in word_weights(attention_map, pieces):
-        looked.append(np.where(weights.max(-1) < 0, NOTHING, weights.argmax(-1)).astype(np.int16))
+        looked.append(looked_at(weights))
         anyone |= (weights >= 0).any(0)
     return np.concatenate(looked), anyone
+
+
+def looked_at(weights: np.ndarray) -> np.ndarray:
+    """Return the word with the largest of these weights (…, from word, to word), or NOTHING if there is none or if
+    several have it, as in a head without queries, int16 (…, from word)."""
+    most = weights.max(-1)
+    alone = (weights == most[..., None]).sum(-1) == 1
+    return np.where((most >= 0) & alone, weights.argmax(-1), NOTHING).astype(np.int16)
 
 
 def word_weights(attention_map: AttentionMap, pieces: np.ndarray) -> Iterator[np.ndarray]:

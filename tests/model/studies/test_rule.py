@@ -9,6 +9,7 @@ from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.core.query import UserError
 from clearhead.model.studies import rule, syntax
+from clearhead.model.studies.syntax import looked_at
 from tests.model import tiny
 
 TEXTS = ["the animal was too tired", "a cat sat on mat", "because it was wide the cat sat", "two in garden sat"]
@@ -41,6 +42,10 @@ def test_accuracy_of_a_rule(model):
     np.testing.assert_allclose(report.weight, expected[..., 1].mean(0), rtol=1e-5)
     assert report.frame().accuracy.is_monotonic_decreasing
     assert len(report.frame()) == 12
+
+
+def test_equal_weights_look_at_no_word():
+    assert looked_at(np.float32([[[-1, 0.5, 0.5], [0.2, -1, 0.8], [-1, -1, -1]]])).tolist() == [[-1, 2, -1]]
 
 
 def test_offset_is_the_best_baseline_of_itself():
@@ -78,7 +83,8 @@ def test_rule_with_too_many_pairs_is_refused_in_advance():
 def test_marks_in_the_cases_select_words_or_spans():
     cases = [{"text": "Old friends never really meet.", "verb": "meet", "subject": (4, 11)},
              {"text": "She sings and he sings.", "verb": ["sings"], "subject": "he"},
-             {"text": "The cat sat.", "verb": (8, 11), "subject": (3, 8)}]   # the span ends where the verb begins
+             {"text": "The cat sat.", "verb": (8, 11),
+              "subject": tuple(np.array([3, 8]))}]   # the span ends where the verb begins
     first, second, third = rule.mark(cases, ("verb", "subject"))
     assert third.pairs == ((2, (1,)),) and rule.mark(cases, ("subject", "verb"))[2].pairs == ((1, (2,)),)
     assert first.pairs == ((4, (1,)),)
@@ -137,7 +143,7 @@ def test_null_keeps_the_pairs_of_a_sentence_and_of_a_document_together():
 
 
 def test_equal_sentences_and_frames_are_one_unit(model):
-    cases = [{"text": text, "frame": frame} for frame in ("a", "b") for text in TEXTS]
+    cases = [{"text": text, "frame": frame} for frame in (0, 1) for text in TEXTS]
     for given, units in ((TEXTS * 5, 4), (cases, 2), ([{"text": text} for text in TEXTS * 2], 4)):
         marked = rule.mark(given, (["sat", "was"], -1))
         report = desk.ask(rule.RuleQuery(model, sources.revision(model), marked)).result()

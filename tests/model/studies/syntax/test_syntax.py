@@ -53,12 +53,12 @@ def head_map(rows, allowed, *, count=5):
 
 def test_pieces_are_summed_and_averaged():
     rows = [[1, 0, 0, 0, 0],
-            [.5, .1, .1, .1, .2],      # a: b has .1 + .1, c .2: the earlier one
+            [.5, .1, .1, .1, .2],      # a: b has .1 + .1, c .2: neither
             [.5, .3, .05, .05, .1],    # b: a (.3 + 0) / 2 = .15, c (.1 + .25) / 2 = .175
             [.5, 0, .125, .125, .25],
             [0, .3, .2, .2, .3]]       # c: b .4 against a .3; itself does not count
     looked, may = syntax.looked_at_most(head_map(rows, Full()), PIECES)
-    assert looked.tolist() == [[1, 2, 1, NOTHING]]
+    assert looked.tolist() == [[NOTHING, 2, 1, NOTHING]]
     assert may.tolist() == [[False, True, True, False], [True, False, True, False], [True, True, False, False],
                             [False] * 4]
 
