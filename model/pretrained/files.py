@@ -25,7 +25,7 @@ ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetens
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm", ".py")
 # paths of the text files in a model's folder that may change its answers, or what is said about them; all are fetched
 INSIDE = ("1_Pooling", "additional_chat_templates")   # subfolders that are read
-TEXTS = rf"(({'|'.join(INSIDE)})/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|py)"
+TEXTS = rf"(({'|'.join(INSIDE)})/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|py|codes|tiktoken|tokenizer)"
 # of these, the ones that never do: the note of where the folder came from, legal texts, and logs of a training
 IGNORED = re.compile(rf"{re.escape(catalogue.MARK)}|trainer_state\.json|\w+_results\.json|"
                      r"(readme|licen[cs]e|notice|requirements)[^/]*", re.IGNORECASE)

@@ -100,8 +100,8 @@ def continuation(tokenizer: "Tokenizer", before: Sequence[int], numbers: Sequenc
 
 LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 # every tokenizer has one of these, except byte and character tokenizers (ByT5, CANINE)
-VOCABULARIES = ("tokenizer.json", "vocab*", "merges.txt", "*.model", "*.spm", "*.tiktoken", "*.codes", "dict*.txt",
-                "tekken*")
+VOCABULARIES = ("tokenizer.json", "vocab*", "merges.txt", "*.model", "*.spm", "*.tiktoken", "*.codes", "*.tokenizer",
+                "dict*.txt", "tekken*")
 
 
 def tokenizer_folder(folders: tuple[Path, ...]) -> Path:

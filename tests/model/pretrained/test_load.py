@@ -3,7 +3,9 @@ import json
 import shutil
 
 import pytest
+import transformers
 from safetensors.torch import load_file, save_file
+from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
 from clearhead.model import sources
 from clearhead.model.ask import desk
@@ -43,6 +45,13 @@ def test_revision_follows_every_file_that_may_be_read_and_no_other(tmp_path):
         (tmp_path / name).write_bytes(b"other")
         changes[name] = len({before, with_it, files.fingerprint(tmp_path)})
     assert changes == dict.fromkeys(READ, 3) | dict.fromkeys(NEVER_READ, 1)
+
+
+def test_revision_follows_the_vocabulary_of_every_tokenizer_of_transformers():
+    classes = [getattr(transformers, name, None) for name in filter(None, {*TOKENIZER_MAPPING_NAMES.values()})]
+    names = {name for each in classes for name in getattr(each, "vocab_files_names", {}).values()}
+    assert {"vocab.txt", "bpe.codes"} <= names
+    assert {name for name in names if not files.READ.fullmatch(name) or files.IGNORED.fullmatch(name)} == set()
 
 
 def test_revision_does_not_depend_on_folder_or_on_fetching(folder, tmp_path):
