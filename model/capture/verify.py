@@ -469,14 +469,14 @@ def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring, edits: 
 
 
 def _replaced_error(layer: Layer, edit: Silence | Patch, patched: "Mapping[Patch, Tensor]") -> float:
-    """Return the largest difference of a replaced head from what the edit puts there, relative to the layer's largest
+    """Return the largest difference of a replaced head from what the edit puts there, relative to the head's largest
     value: 0, the mean of weights · value over the rows, or the output in the other pass."""
     wanted: np.ndarray | float = 0.0
     if isinstance(edit, Patch):
         wanted = patched[edit][:layer.shape[1]].float().numpy()
     elif edit.mode == "mean":
         wanted = replace(layer, replaced_heads=(), replaced=None).output(edit.head).mean(0)
-    size = max(np.abs(layer.value).max(), SMALLEST)
+    size = max(np.abs(layer.value[layer.group(edit.head)]).max(), np.abs(wanted).max(), SMALLEST)
     return float(np.abs(layer.output(edit.head) - wanted).max() / size)
 
 

@@ -80,6 +80,9 @@ def test_edit_that_was_not_applied_is_refused():
     layers = [call.layer(n) for n, call in enumerate(calls)]
     assert check_answer(calls, layers, wired).status == "verified"
     assert check_answer(calls, layers, wired, [Silence(Kind.SELF, 1, 2)]).status == "refused"
+    for call in calls:   # beside a much larger head
+        call.value[0], call.outputs[0] = call.value[0] * 1e5, call.outputs[0] * 1e5
+    assert check_answer(calls, layers, wired, [Silence(Kind.SELF, 1, 2)]).status == "refused"
 
 
 @pytest.mark.parametrize("part", ["head", "row", "dimension"])
