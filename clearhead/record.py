@@ -12,7 +12,7 @@ from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.models import OpenModel
 from clearhead.model.core.query import Box, HeadId, Item, Kind, UserError, frozen, quoted
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Verification
-from clearhead.model.core.tokens import number_of
+from clearhead.model.core.tokens import is_whole, number_of
 from clearhead.model.core.view import View, checked_view
 from clearhead.model.studies import circuits
 from clearhead.model.studies.contributions import CosineQuery, Lens, LensQuery, Writes, WritesQuery
@@ -139,8 +139,8 @@ class Record:
         logits, such as one that returns a sentence vector."""
         opened = self._behind("logits")
         if opened.task in ("vector", "none"):
-            raise UserError(f"{self.model} predicts no tokens, so it has no logits; its answer is in "
-                            f"record.prediction.")
+            answer = "has no answer" if self.prediction is None else "answers with record.prediction"
+            raise UserError(f"{self.model} predicts no tokens or classes of a text, so it has no logits; it {answer}.")
         done = opened.run(opened.tokens(self.data.query), self.data.query.edits, every=True)
         return np.asarray(done.outputs()[0].detach().float().numpy())
 
@@ -382,8 +382,7 @@ def listed(name: str, given: Iterable[Item], example: str) -> list[Item]:
 
 def head_of(head: object) -> HeadId:
     """Return a (layer, head) pair of whole numbers. Raises UserError for anything else."""
-    if not isinstance(head, tuple | list) or len(head) != 2 or not all(
-            isinstance(each, int | np.integer) and not isinstance(each, bool) for each in head):
+    if not isinstance(head, tuple | list) or len(head) != 2 or not all(map(is_whole, head)):
         raise UserError(f"{head!r} is not a head; give its layer and number, such as (3, 1).")
     return int(head[0]), int(head[1])
 

@@ -2,7 +2,6 @@
 import operator
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import TypeGuard
 
@@ -24,8 +23,12 @@ def name_of(wanted: object) -> object:
 
 
 def is_whole(number: object) -> TypeGuard[int]:
-    """Return whether this is a whole number of Python or numpy; a bool or a float is not."""
-    return hasattr(number, "__index__") and not isinstance(number, bool)
+    """Return whether this is a whole number of Python, numpy or torch; a bool or a float is not."""
+    try:
+        operator.index(number)   # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return not isinstance(number.item() if hasattr(number, "item") else number, bool)
 
 
 def spoken(text: str) -> str:
@@ -38,19 +41,21 @@ def number_of(wanted: object) -> int | None:
     any other text. Raises UserError for anything else."""
     if isinstance(wanted, str):
         return int(wanted[1:]) if re.fullmatch(r"@-?\d{1,9}", wanted, re.ASCII) else None
-    if not isinstance(wanted, bool):
-        with suppress(TypeError):
-            return operator.index(wanted)   # type: ignore[arg-type]
+    if is_whole(wanted):
+        return operator.index(wanted)
     raise UserError(f"A token is named by its text or by a whole number, such as \"it\" or 3, not by "
                     f"{quoted(repr(wanted))[1:-1]}.")
 
 
 def special_ids(tokenizer: object) -> frozenset[int]:
     """Return the ids of a Hugging Face tokenizer's special tokens, such as [SEP], </s> or <|im_start|>, which count as
-    special even when typed. Tokens that replace words, [UNK] and [MASK], are excluded."""
+    special even when typed. Tokens that replace words, [UNK] and [MASK], are excluded, unless they also begin or end a
+    text, as GPT-2's <|endoftext|> does."""
     added = getattr(tokenizer, "added_tokens_decoder", {})
     marks = {*getattr(tokenizer, "all_special_ids", ()), *(number for number, each in added.items() if each.special)}
-    return frozenset(marks - {getattr(tokenizer, name, None) for name in ("unk_token_id", "mask_token_id")})
+    words, ends = ({getattr(tokenizer, f"{name}_token_id", None) for name in names}
+                   for names in (("unk", "mask"), ("bos", "eos", "cls", "sep")))
+    return frozenset(marks - (words - ends))
 
 
 @frozen

@@ -292,13 +292,18 @@ def generate(network: "Network", tokenizer: "Tokenizer | Unnamed", question: Mod
         return []
     ends, after = _ends(network, tokenizer), question.tensors["input_ids"].shape[1]
     greedy: dict[str, object] = {"do_sample": False, "num_beams": 1, "max_new_tokens": most, "max_length": None,
-                                 "use_cache": _same_depth(network.config)}
+                                 "return_dict_in_generate": False, "use_cache": _same_depth(network.config),
+                                 "tokenizer": tokenizer}
     if ends:
         greedy["eos_token_id"] = ends
     if network.config.is_encoder_decoder:
         greedy, after = greedy | {"decoder_start_token_id": _start_token(network, tokenizer)}, 1
-    with torch.no_grad():
-        made = network.generate(**question.tensors, **greedy, stopping_criteria=StoppingCriteriaList([Watch()]))[0]
+    try:
+        with torch.no_grad():
+            made = network.generate(**question.tensors, **greedy, stopping_criteria=StoppingCriteriaList([Watch()]))[0]
+    except ValueError as error:
+        raise UserError(f"transformers does not generate with the settings of this model's generation_config "
+                        f"({in_one_line(error)}); change them.") from error
     written = made.tolist()   # by some networks of pictures and texts, without the prompt
     repeats = network.config.is_encoder_decoder or written[:after] == question.tensors["input_ids"][0].tolist()
     return written[after:] if repeats else written
@@ -330,7 +335,7 @@ def _pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, 
     segments, raws = encoded.sequence_ids(), _vocabulary_strings(tokenizer, ids)
     unknown, marks = tokenizer.unk_token_id, special_ids(tokenizer)
     return [Piece(number, raw, tuple(span), -1 if special or segment is None else segment,
-                  bool(special) or number in marks, number == unknown and not special)
+                  bool(special) or number in marks, number == unknown and not special and number not in marks)
             for number, raw, span, special, segment in zip(ids, raws, encoded["offset_mapping"], added, segments,
                                                            strict=True)]
 
@@ -346,7 +351,7 @@ def _slow_pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[
         spans.update(zip(members, align(text, [raws[i] for i in members]), strict=True))
     sides, marks = {i: 0 if order < first else 1 for order, i in enumerate(own)}, special_ids(tokenizer)
     return [Piece(number, raws[i], spans[i], sides.get(i, -1), i not in sides or number in marks,
-                  number == tokenizer.unk_token_id and i in sides)
+                  number == tokenizer.unk_token_id and i in sides and number not in marks)
             for i, number in enumerate(ids)]
 
 

@@ -42,7 +42,7 @@ from clearhead.model.pretrained.inputs import (
     tokenize_query,
     with_target,
 )
-from clearhead.model.pretrained.tokens import bytes_by_sign, continuation, visible
+from clearhead.model.pretrained.tokens import BYTE, bytes_by_sign, continuation, visible
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -120,6 +120,8 @@ def text_of(tokenizer: "Tokenizer", number: int) -> str:
 def bytes_in_hex(raw: str) -> str:
     """Return the bytes of an incomplete character in hexadecimal, such as ‹E8 8B›."""
     known = bytes_by_sign()
+    if byte := BYTE.fullmatch(raw):   # of a SentencePiece vocabulary
+        return f"‹{byte[1].upper()}›"
     if not all(character in known for character in raw):
         return visible(raw)
     values = [known[character] for character in raw]

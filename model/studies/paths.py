@@ -35,6 +35,7 @@ from clearhead.model.core.query import (
     frozen,
     head_label,
     quiet,
+    quoted,
     with_arrays,
 )
 from clearhead.model.core.record import AttentionRecord, tensor_of
@@ -77,6 +78,8 @@ class PathsQuery:
         heads, receiver = head_ids(records[0][kind]), self.receiver
         earlier = tuple(head for head in heads if receiver is None or head[0] < receiver[0])
         senders = self.senders or earlier
+        if not {*self.reads} <= {*READS}:
+            raise UserError(f"reads= takes some of {', '.join(READS)}, not {quoted(', '.join(map(str, self.reads)))}.")
         if receiver not in (None, *heads) or not senders or not {*senders} <= {*earlier}:
             raise UserError(f"There is no such path in {opened.card.title}; choose heads from {head_label(*heads[0])} "
                             f"to {head_label(*heads[-1])}, and a receiver in a later layer than the sender.")

@@ -75,6 +75,15 @@ def test_typed_special_token_is_special(opened):
     assert text[slice(*tokens.spans[3])] == "[SEP]"
 
 
+def test_mark_that_is_also_the_unknown_token_is_special():
+    byte = Tokenizer(models.BPE({sign: number for number, sign in enumerate(pre_tokenizers.ByteLevel.alphabet())}, []))
+    byte.pre_tokenizer, byte.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    end = "<|endoftext|>"   # as in GPT-2
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=byte, unk_token=end, bos_token=end, eos_token=end)
+    tokens = read(tiny.network("gpt2", vocab_size=257), f"{end}a", tokenizer=tokenizer).source
+    assert tokens.texts == (end, "a") and tokens.special == (True, False) and not any(tokens.unknown)
+
+
 WRITTEN = "The 猫 é e\u0301 👍🏽 naïve 🇫🇷 👨‍👩‍👧 नमस्ते 한 \u1112\u1161\u11ab 1️⃣ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 שָׁלוֹם می‌خواهم didn't x₁₂"
 
 
@@ -153,4 +162,4 @@ def test_chat_template_is_special():
 
 
 def test_half_a_character_is_shown_as_bytes():
-    assert bytes_in_hex("Ġè") == "␣‹E8›" and bytes_in_hex("ĭ") == "‹8B›"
+    assert bytes_in_hex("Ġè") == "␣‹E8›" and bytes_in_hex("ĭ") == bytes_in_hex("<0x8B>") == "‹8B›"
