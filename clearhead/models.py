@@ -23,6 +23,7 @@ from clearhead.model.core.query import (
     quoted,
 )
 from clearhead.model.core.record import Card
+from clearhead.model.core.tokens import is_whole
 from clearhead.model.look import look as module
 from clearhead.model.pretrained.inputs import templated
 from clearhead.model.studies.mechanisms import Mechanisms, MechanismsQuery
@@ -107,15 +108,15 @@ class Model:
         """Generate up to `tokens` tokens greedily, and return the record of the prompt and these tokens, an end token
         included. For an encoder–decoder, it is the record of the text and the generated target.
 
-        The ids are those of transformers' own `generate(do_sample=False)` with the model's generation settings. The
-        record uses exactly these ids; the answer is not tokenized again. `Record.answer` is the answer as a string. A
-        model writes without edits; to edit, read the same tokens again: m(ids=record.ids, silence=…), or for an
-        encoder–decoder m(text, target=record.answer, silence=…). image: a picture, for vision–language models.
+        The ids are those of transformers' own `generate(do_sample=False, num_beams=1)` with the model's generation
+        settings. The record uses exactly these ids; the answer is not tokenized again. `Record.answer` is the answer as
+        a string. A model writes without edits; to edit, read the same tokens again: m(ids=record.ids, silence=…), or
+        for an encoder–decoder m(text, target=record.answer, silence=…). image: a picture, for vision–language models.
         """
-        if not isinstance(tokens, int) or tokens < 1:
+        if not is_whole(tokens) or tokens < 1:
             raise UserError(f"tokens is {tokens!r} but must be a whole number from 1; choose how many to write.")
         query = self._asked(text, image=None if image is None else _kept(image), ids=ids, chat=chat)
-        return Record(ask(replace(query, continuation=ask(ContinuationQuery(query, tokens)))), self)
+        return Record(ask(replace(query, continuation=ask(ContinuationQuery(query, index(tokens))))), self)
 
     def __call__(self, text: str = "", text_b: str | None = None, *, target: str | None = None,  # noqa: PLR0913
                  image: "str | Path | bytes | Image | None" = None, ids: Ids | None = None, chat: Chat | None = None,
@@ -171,6 +172,8 @@ class Model:
         return self._each(items("texts", texts, '["One text.", "Another."]'), options)
 
     def _each(self, texts: Iterable[str], options: dict[str, Any]) -> Iterator[Record]:
+        # every text needs what a generator gives once
+        options = {name: [*each] if isinstance(each, Iterator) else each for name, each in options.items()}
         for text in texts:
             try:
                 yield self(text, **options)
@@ -187,11 +190,9 @@ class Model:
 
 def _number(given: object) -> int:
     """Return a token id. Raises UserError for anything but a whole number."""
-    try:
-        return index(given)   # type: ignore[arg-type]
-    except TypeError:
-        raise UserError(f"ids= takes the ids of one text, such as [15496, 995], not "
-                        f"{quoted(repr(given))[1:-1]}.") from None
+    if not is_whole(given):
+        raise UserError(f"ids= takes the ids of one text, such as [15496, 995], not {quoted(repr(given))[1:-1]}.")
+    return index(given)
 
 
 def _kept(image: "str | Path | bytes | Image") -> str:

@@ -142,7 +142,11 @@ def test_patch_takes_the_other_records_output(opened, record):
     lambda opened, record: clearhead.score(opened, {"text": "a cat sat", "verb": "sat"}, 1),
     lambda opened, record: record.paths(record, "cat", "mat", reads="key"),
     lambda opened, record: record.why(1, 0, query="3", key=0),
-    *(lambda opened, record, token=token: record.writes(token) for token in (None, True, 1.5, -1, 70, "4", ["cat"])),
+    lambda opened, record: record.paths(record, "cat", "mat", receiver=(2, 0), reads=("keys",)),
+    lambda opened, record: opened(TEXT, hide=torch.tensor([False, True])), lambda opened, record: opened(ids=[True]),
+    lambda opened, record: opened.generate(TEXT, tokens=True),
+    *(lambda opened, record, token=token: record.writes(token) for token in (
+        None, True, np.True_, torch.tensor(True), 1.5, -1, 70, "4", ["cat"])),
     *(lambda opened, record, token=token: record.lens(token) for token in (None, 1.0, "3", -99)),
     *(lambda opened, record, token=token: opened(TEXT, hide=[token]) for token in (None, False, 2.0, "3", "absent")),
     *(lambda opened, record, image=image: opened(image=image) for image in ("absent.png", b"none", 3)),
@@ -302,10 +306,12 @@ def test_ended_command_leaves_no_server(tmp_path):
 def written_by(network, text, **options):
     """The ids of transformers' own greedy generation. transformers 5.23 has no cache for the tiny T5."""
     asked = tiny.tokenizer()(text, return_tensors="pt", return_token_type_ids=False)
-    return tuple(network.generate(**asked, do_sample=False, max_new_tokens=7, use_cache=False, **options)[0].tolist())
+    return tuple(network.generate(**asked, do_sample=False, max_new_tokens=7, use_cache=False,
+                                  return_dict_in_generate=False, **options)[0].tolist())
 
 
-@pytest.mark.parametrize("settings", [{}, {"repetition_penalty": 30.0}, {"eos_token_id": [5, 9, 30]}])
+@pytest.mark.parametrize("settings", [{"return_dict_in_generate": True}, {"repetition_penalty": 30.0},
+                                      {"eos_token_id": [5, 9, 30]}])
 @pytest.mark.parametrize("family", ["gpt2", "llama", "t5", "bart"])
 def test_generation_is_transformers_own_and_its_record_the_pass_over_its_ids(family, settings, tmp_path):
     network = tiny.network(family)

@@ -42,7 +42,7 @@ def reference(folder, texts):
 def test_each_keeps_one_record_and_leaves_the_cache_as_it_was(model):
     kept = model("a cat was tired")
     before, seen = set(MODELS.cache._answers), []
-    for record in model.each((text for text in TEXTS), silence=[(1, 0)]):
+    for record in model.each((text for text in TEXTS), silence=iter([(1, 0)])):
         assert [each() for each in seen] == [None] * len(seen)
         assert not record.output(1, 0).any()
         record.writes("cat", "mat")
