@@ -182,6 +182,13 @@ def test_layer_whose_attention_is_not_seen_is_named():
     assert record.verification.status == "reported" and "layer 1 does not run" in record.verification.reasons[0]
 
 
+def test_tokens_that_are_never_predicted_leave_a_model_comparable():
+    network = tiny.network("bart")
+    network.final_logits_bias[0, 3] = -torch.inf
+    record = clearhead.open(network, tiny.tokenizer())(TEXT, target="a cat")
+    assert record.verified and record.logits[0, 3] == -np.inf and 3 not in record.prediction.ids[0]
+
+
 def random(network):
     network.model.norm.register_forward_hook(lambda module, given, output: output + torch.rand(1))
     return network
