@@ -111,14 +111,14 @@ class Model:
         The ids are those of transformers' own `generate(do_sample=False, num_beams=1)` with the model's generation
         settings. The record uses exactly these ids; the answer is not tokenized again. `Record.answer` is the answer as
         a string. A model writes without edits; to edit, read the same tokens again: m(ids=record.ids, silence=…), or
-        for an encoder–decoder m(text, target=record.answer, silence=…). image: a picture, for vision–language models.
+        for an encoder–decoder m(text, target=record, silence=…). image: a picture, for vision–language models.
         """
         if not is_whole(tokens) or tokens < 1:
             raise UserError(f"tokens is {tokens!r} but must be a whole number from 1; choose how many to write.")
         query = self._asked(text, image=None if image is None else _kept(image), ids=ids, chat=chat)
         return Record(ask(replace(query, continuation=ask(ContinuationQuery(query, index(tokens))))), self)
 
-    def __call__(self, text: str = "", text_b: str | None = None, *, target: str | None = None,  # noqa: PLR0913
+    def __call__(self, text: str = "", text_b: str | None = None, *, target: str | Record | None = None,  # noqa: PLR0913
                  image: "str | Path | bytes | Image | None" = None, ids: Ids | None = None, chat: Chat | None = None,
                  silence: Iterable[HeadId] | Mapping[HeadId, str] = (), temper: Mapping[HeadId, float] | None = None,
                  hide: Iterable[Token] | Token = (), window: tuple[int, int] | None = None,
@@ -127,8 +127,9 @@ class Model:
 
         ids: token ids in place of a text, read exactly as they are, without further special tokens. chat: messages in
         place of a text, such as [{"role": "user", "content": "Hi"}], in the model's chat template up to the start of
-        the answer. image: a picture, for models that read pictures: its path, the bytes of its file, or a PIL image. A
-        vision–language model reads it in front of the text, or in the first message of the user.
+        the answer. target: also a record from `generate`, for exactly the tokens that were written there. image: a
+        picture, for models that read pictures: its path, the bytes of its file, or a PIL image. A vision–language model
+        reads it in front of the text, or in the first message of the user.
 
         silence: heads whose output is set to 0, or {head: "mean"} for its mean over all positions. temper: {head: T},
         temperatures that divide the head's scores before the softmax. hide: source tokens to mask for all queries.
@@ -138,7 +139,10 @@ class Model:
         anything the model cannot do.
         """
         picture = None if image is None else _kept(image)
-        plain = self._asked(text, text_b, target, picture, ids, chat)
+        written: tuple[int, ...] = ()
+        if isinstance(target, Record):
+            target, written = target.data.asked.target, target.data.asked.continuation
+        plain = replace(self._asked(text, text_b, target, picture, ids, chat), continuation=written)
         try:   # only around the arguments, so that an error of the model is not reported as theirs
             modes = silence if isinstance(silence, Mapping) else {}
             silenced = [(*head_of(head), modes.get(head, "zero")) for head in silence]

@@ -319,7 +319,8 @@ def test_generation_is_transformers_own_and_its_record_the_pass_over_its_ids(fam
         setattr(network.generation_config, name, setting)
     network.save_pretrained(tmp_path)
     tiny.tokenizer().save_pretrained(tmp_path)
-    record = clearhead.open(str(tmp_path)).generate("a cat and the garden", tokens=7)
+    opened = clearhead.open(str(tmp_path))
+    record = opened.generate("a cat and the garden", tokens=7)
     ids = written_by(network, "a cat and the garden")
     both = family in ("t5", "bart")
     assert record.data.maps[-1].queries.ids == ids and record.verified and record.text == "a cat and the garden"
@@ -335,6 +336,9 @@ def test_generation_is_transformers_own_and_its_record_the_pass_over_its_ids(fam
     np.testing.assert_allclose(record.logits, made.logits[0], atol=1e-4)
     loaded = clearhead.load(record.save(tmp_path / "r.safetensors"))
     assert loaded.answer == record.answer and loaded.data.asked == record.data.query
+    for written in (record, loaded):
+        again = opened(record.text, target=written, temper={(0, 1): 2.0}, map=record.maps[-1])
+        assert again.data.maps[-1].queries == record.data.maps[-1].queries and again.verified
     assert clearhead.open(network, tiny.tokenizer()).generate("a cat and the garden", tokens=7).data.maps[
         -1].queries.ids == ids
 
