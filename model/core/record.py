@@ -454,7 +454,7 @@ class Verification:
 
 @frozen
 class Omission:
-    """The end of a text that exceeded the model's maximum length."""
+    """The end of a text that exceeded the model's maximum length, or its start if the tokenizer truncates there."""
 
     count: int   # tokens left out
     text: str    # their text

@@ -367,6 +367,8 @@ def numbered(tokenizer: "Tokenizer", before: Sequence[int], ids: tuple[int, ...]
 
 
 def _omitted_text(pieces: list[Piece], texts: tuple[str, ...]) -> str:
-    """Return the rest of each text after its last piece."""
-    ends = [max((piece.span[1] for piece in pieces if piece.text == side), default=0) for side in range(len(texts))]
-    return " … ".join(rest for text, end in zip(texts, ends, strict=True) if (rest := text[end:].strip()))
+    """Return the rest of each text after its last piece or, if the tokenizer truncates on the left, before its first
+    one."""
+    spans = [[piece.span for piece in pieces if piece.text == side] or [(0, 0)] for side in range(len(texts))]
+    rests = (text[max(own)[1]:].strip() or text[:min(own)[0]].strip() for text, own in zip(texts, spans, strict=True))
+    return " … ".join(filter(None, rests))

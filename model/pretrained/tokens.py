@@ -25,13 +25,15 @@ REACH = 12  # maximum number of characters skipped before a piece, such as contr
 
 
 def align(text: str, raws: Sequence[str]) -> list[Span]:
-    """Align the pieces of a SentencePiece or Moses vocabulary with the text, in order. Return the span of each, empty
-    if it is not found."""
+    """Align the pieces of a SentencePiece, Moses or byte vocabulary with the text, in order. Return the span of each,
+    empty if it is not found."""
     spans, cursor, waiting = [], 0, b""
     for raw in raws:
-        byte = BYTE.fullmatch(raw)
-        if byte:
-            waiting += bytes([int(byte.group(1), 16)])
+        byte, here = BYTE.fullmatch(raw), text[cursor:cursor + 1]
+        # ByT5 names each byte by a character
+        more = bytes([int(byte.group(1), 16)]) if byte else raw.encode("latin-1", "ignore")[:len(raw) == 1]
+        if byte or (more and raw != here and here.encode().startswith(waiting + more)):
+            waiting += more
             spans.append((cursor, min(cursor + 1, len(text))))
             if _complete(waiting):
                 cursor, waiting = min(cursor + 1, len(text)), b""

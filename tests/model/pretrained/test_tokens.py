@@ -63,7 +63,8 @@ def test_sentencepiece_pieces_are_found_in_the_text():
 
 
 def test_byte_fallback_gives_all_bytes_the_character():
-    assert align("苹a", ["<0xE8>", "<0x8B>", "<0xB9>", "a"]) == [(0, 1), (0, 1), (0, 1), (1, 2)]
+    for raws in (["<0xE8>", "<0x8B>", "<0xB9>"], [*"è\x8b¹"]):   # of SentencePiece and of ByT5
+        assert align("苹a", [*raws, "a"]) == [(0, 1), (0, 1), (0, 1), (1, 2)]
 
 
 def test_typed_special_token_is_special(opened):
@@ -129,6 +130,9 @@ def test_long_text_is_cut(encoder):
     found = read(encoder, limit=6)
     assert len(ids(found)) == 6 and found.omitted.count == len(ids(read(encoder))) - 6
     assert TEXT.endswith(found.omitted.text) and found.omitted.text == "t cross the street"
+    tokenizer = tiny.tokenizer()
+    tokenizer.truncation_side = "left"
+    assert read(encoder, limit=6, tokenizer=tokenizer).omitted.text == "the cat didn'"
 
 
 def test_surrogates_are_replaced(encoder):
