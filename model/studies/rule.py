@@ -204,7 +204,8 @@ def _marked(case: RuleCase, find: tuple[Side, Side] | int, number: int) -> Marke
             raise UserError(f"Case {number} has no text; give a string, or a mapping with the key text.")
         text, words = given, tuple(word_spans(given))
         units = [case.get("frame"), case.get("document")] if isinstance(case, Mapping) else []
-        unit = next((str(each) for each in units if each not in (None, "")), "")   # 0 is one, too
+        # 0 names a frame, and NaN, which is no number of itself, an empty cell
+        unit = next((str(each) for each in units if each not in (None, "") and each == each), "")
     if is_whole(find):
         find = ("word", find)   # type: ignore[assignment]
     if not isinstance(find, tuple | list) or len(find) != 2 or is_whole(find[0]):

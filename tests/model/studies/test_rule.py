@@ -144,7 +144,7 @@ def test_null_keeps_the_pairs_of_a_sentence_and_of_a_document_together():
 
 def test_equal_sentences_and_frames_are_one_unit(model):
     cases = [{"text": text, "frame": frame} for frame in (0, 1) for text in TEXTS]
-    for given, units in ((TEXTS * 5, 4), (cases, 2), ([{"text": text} for text in TEXTS * 2], 4)):
+    for given, units in ((TEXTS * 5, 4), (cases, 2), ([{"text": text, "frame": np.nan} for text in TEXTS * 2], 4)):
         marked = rule.mark(given, (["sat", "was"], -1))
         report = desk.ask(rule.RuleQuery(model, sources.revision(model), marked)).result()
         assert report.units == units and np.isnan(report.frame()["low"]).all() and np.isnan(report.null.p_value)
