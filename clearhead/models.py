@@ -141,7 +141,7 @@ class Model:
         picture = None if image is None else _kept(image)
         written: tuple[int, ...] = ()
         if isinstance(target, Record):
-            target, written = target.data.asked.target, target.data.asked.continuation
+            written, target = target.data.asked.continuation, target.data.asked.target
         plain = replace(self._asked(text, text_b, target, picture, ids, chat), continuation=written)
         try:   # only around the arguments, so that an error of the model is not reported as theirs
             modes = silence if isinstance(silence, Mapping) else {}
