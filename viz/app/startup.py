@@ -11,7 +11,15 @@ import streamlit as st
 
 from clearhead.model.core.files import app_folder
 from clearhead.model.core.query import UserError
-from clearhead.viz.app.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, say_why, take_turns
+from clearhead.viz.app.streamlit_patch import (
+    ask_no_stranger,
+    hear_out,
+    keep_order,
+    open_browser,
+    say_why,
+    take_turns,
+    tell_repeated,
+)
 from clearhead.viz.components.files import routes
 
 log = logging.getLogger("clearhead")
@@ -42,6 +50,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     keep_order()
     hear_out()
     take_turns()
+    tell_repeated()
     ask_no_stranger()
     say_why()
     threading.Thread(target=start, name="clearhead-start", daemon=True).start()

@@ -1,6 +1,6 @@
 """All uses of Streamlit's private API.
 
-These are: fixes for three faults, two in the messages to a browser and one in those from it; whether a run answers the
+These are: fixes for four faults, two in the messages to a browser and two in those from it; whether a run answers the
 browser's Back button; the return types of st.container and st.Page; and opening a browser on the user's own machine.
 Those that only a public server needs are in viz/server/streamlit_limits.py.
 """
@@ -103,6 +103,29 @@ def take_turns() -> None:
               **named: object) -> None:
         begin(shared, state, *given, **named)
         object.__setattr__(shared, "_lock", locks.setdefault(id(state), threading.RLock()))
+
+
+SENT = "clearhead-sent"   # in a session's state: the browser's last values, by widget
+
+
+def tell_repeated() -> None:
+    """Call no callback for a value that a browser only repeats.
+
+    A browser sends the values of all widgets with each event. Until it has drawn a value that the app wrote, such as a
+    text that a click replaced, it repeats the former one. Streamlit 1.67 takes that for a change by the reader, whose
+    callback reverts the click. An event has one cause: if a button or another value explains it, a value that differs
+    from the app's but not from the browser's last one is repeated.
+    """
+    @replaces(SessionState, "_call_callbacks")
+    def called(call: Callable[..., object], state: SessionState, **given: object) -> None:
+        sent = {each.id: each for each in state._current_interaction_widget_states.widgets}
+        before, changed = state._old_state.get(SENT, {}), [*filter(state._widget_changed, sent)]
+        repeated = [widget for widget in changed if before.get(widget) == sent[widget]
+                    and "trigger" not in str(sent[widget].WhichOneof("value"))]
+        if len(repeated) < len(changed):
+            state._old_state.update({widget: state._new_widget_state[widget] for widget in repeated})
+        state._old_state[SENT] = sent
+        call(state, **given)
 
 
 def went_back() -> bool:

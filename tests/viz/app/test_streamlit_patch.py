@@ -19,7 +19,7 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.safe_session_state import SafeSessionState
-from streamlit.runtime.state.session_state import SessionState
+from streamlit.runtime.state.session_state import SessionState, WStates
 from streamlit.web.server import server_util
 
 from clearhead.model.core.query import UserError
@@ -121,6 +121,31 @@ def test_click_is_handled_with_any_other_changes(monkeypatch):
     streamlit_patch.take_turns()
     streamlit_patch.take_turns()
     assert is_heard(monkeypatch)
+
+
+def undone(monkeypatch) -> list[list[str]]:
+    """Return the widgets whose callbacks are called for each event: a button that replaces a text, the same before the
+    browser has drawn the new text, and the former text, typed."""
+    state, called = SessionState(), []
+    shared = SafeSessionState(state, lambda: None)
+    for widget, made, kind in (("text", str, "string_value"), ("button", bool, "trigger_value")):
+        shared.register_widget(WidgetMetadata(widget, lambda value, made=made: made(value or ""), made, kind,
+                                              callback=lambda: None), widget)
+    monkeypatch.setattr(WStates, "call_callback", lambda states, widget: called[-1].append(widget))
+    for pressed in (True, True, False):
+        called.append([])
+        shared.on_script_will_rerun(WidgetStates(widgets=[WidgetState(id="text", string_value="former"),
+                                                          WidgetState(id="button", trigger_value=pressed)]))
+        shared["text"] = "new"
+    return called
+
+
+def test_click_is_not_undone_by_a_text_that_it_replaced(monkeypatch):
+    monkeypatch.setattr(SessionState, "_call_callbacks", inspect.unwrap(SessionState._call_callbacks))
+    assert undone(monkeypatch)[1] == ["text", "button"], "Streamlit knows it by itself: tell_repeated is needed no more"
+    streamlit_patch.tell_repeated()
+    streamlit_patch.tell_repeated()
+    assert undone(monkeypatch) == [["text", "button"], ["button"], ["text"]]
 
 
 def test_foreign_origin_sends_no_request_out(monkeypatch):
