@@ -14,6 +14,8 @@ from clearhead.viz.app.page import PageContext, lessons, page_after, pages
 from clearhead.viz.app.page_controls import Switch
 from clearhead.viz.app.session import Session
 from clearhead.viz.app.state import PRESENTING, QUESTION, VIEW
+from clearhead.viz.components.component import Selection
+from clearhead.viz.pages.heads import explorer
 from clearhead.viz.style.text import menu, page_titles, strings
 from clearhead.viz.widgets.cards import PICTURES
 
@@ -116,6 +118,15 @@ def test_looking_at_the_view_changes_nothing(heads_page):
     before = vars(heads_page.visitor) | {}
     heads_page.view()
     assert vars(heads_page.visitor) == before and heads_page.address == {}
+
+
+def test_token_keeps_a_head_that_was_chosen_since_the_strip_was_drawn(heads_page, monkeypatch):
+    strips = []
+    monkeypatch.setattr(explorer, "token_strip", lambda tokens, on_event, **look: strips.append(on_event))
+    explorer.sentence(heads_page, *explorer.displayed(heads_page), False)
+    heads_page.set(head=(1, 4))
+    strips[0](Selection(3))
+    assert (heads_page.state.view.head_id, heads_page.state.view.token) == ((1, 4), 3)
 
 
 def test_set_changes_all_fields_at_once(heads_page):

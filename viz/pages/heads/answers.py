@@ -16,6 +16,7 @@ from clearhead.model.core.view import View
 from clearhead.model.studies.predictions import ContinuationQuery, NextWordQuery, distribution
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.session import Kept, session
+from clearhead.viz.app.state import complete_view
 from clearhead.viz.components.from_record import patch_name, row_name
 from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.style.format import format_share, format_weight, head_label, token_label
@@ -66,15 +67,20 @@ def words(page: PageContext, record: AttentionRecord, view: View) -> None:
     here = own[0] if view.token in tokens.of_picture else view.token
     # the last token of the prompt and the first of the answer are one row
     focus = max((place for place, row in enumerate(rows) if row == here), default=None)
-    choose, patch = chosen(page, view), view.pair and view.pair[1]
+    choose = chosen(page, record)
     token_strip(replace(tokens.only(shown), texts=texts), focus=focus, pairs=False, key="strip",
-                on_event=lambda event: choose(None if event.token is None else rows[event.token], patch))
+                on_event=lambda event: choose(row=None if event.token is None else rows[event.token]))
 
 
-def chosen(page: PageContext, view: View) -> Callable[[int | None, int | None], None]:
-    """Return the handler that puts a row and a patch into focus; None for neither."""
-    return lambda row, patch: page.set(head=view.head_id, token=row, pair=None if row is None or patch is None
-                                       else (row, patch))
+def chosen(page: PageContext, record: AttentionRecord) -> Callable[..., None]:
+    """Return choose(row=…) or choose(patch=…), which puts one into focus beside the other's last choice; None for
+    neither."""
+    def choose(**new: int | None) -> None:
+        view = complete_view(page.state, record)
+        row, patch = ({"row": view.token, "patch": view.pair and view.pair[1]} | new).values()
+        page.set(head=view.head_id, token=row, pair=None if row is None or patch is None else (row, patch))
+
+    return choose
 
 
 def claims(record: AttentionRecord, view: View) -> list[str]:

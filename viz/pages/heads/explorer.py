@@ -77,16 +77,23 @@ OPACITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 def displayed(page: PageContext) -> tuple[AttentionRecord, View]:
     """Return the page's record and the complete view. With the control `written`, the rows of a translator are named by
     the word that they write, and the pronoun is in focus."""
-    record, state = page.record(), page.state
+    record = page.record()
     if page["written"] and Kind.CROSS in record.kinds:
-        from clearhead.model.studies.predictions import pronoun_of, rows_by_produced_token
+        from clearhead.model.studies.predictions import rows_by_produced_token
 
         record = replace(record, maps=tuple(each if each.kind is Kind.SELF else rows_by_produced_token(
             record, each.kind) for each in record.maps))
-        view = complete_view(state, record)
-        if "token" not in state.user_set and view.kind is not Kind.SELF:
-            state = state.with_view(token=pronoun_of(record[view.kind].queries))
-    return record, complete_view(state, record)
+    return record, view_of(page, record)
+
+
+def view_of(page: PageContext, record: AttentionRecord) -> View:
+    """Return the complete view of a displayed record. In a callback it includes clicks after the record was drawn."""
+    state, view = page.state, complete_view(page.state, record)
+    if page["written"] and Kind.CROSS in record.kinds and "token" not in state.user_set and view.kind is not Kind.SELF:
+        from clearhead.model.studies.predictions import pronoun_of
+
+        return complete_view(state.with_view(token=pronoun_of(record[view.kind].queries)), record)
+    return view
 
 
 def of_picture(record: AttentionRecord, view: View) -> bool:
@@ -128,12 +135,12 @@ def sentence(page: PageContext, record: AttentionRecord, view: View, hidden: boo
     chosen = "token" in page.state.user_set and page.state.view.token is not None
     token_strip(queries, focus=view.token, pair=None if cross or hidden else view.pair, pairs=not (cross or hidden),
                 chosen=bool(chosen or view.pair or hidden), key="strip",
-                on_event=lambda event: page.set(head=view.head_id, token=event.token,
-                                                pair=view.pair if cross or hidden else event.pair))
+                on_event=lambda event: page.set(head=(now := view_of(page, record)).head_id, token=event.token,
+                                                pair=now.pair if cross or hidden else event.pair))
     if cross and not hidden:
         token_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
                     on_event=lambda event: page.set(pair=None if event.token is None
-                                                    else (view.token, event.token)))
+                                                    else (view_of(page, record).token, event.token)))
 
 
 def grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
@@ -220,14 +227,14 @@ def open_head(page: PageContext, record: AttentionRecord, view: View, measures: 
         export_menu(page, record, view)
     if view.lens == "picture":
         image = replace(image_of(record, view, picture_name(record.query.image)), opacity=page["opacity"])
-        choose = answers.chosen(page, view)
+        choose = answers.chosen(page, record)
         picture_view(image, height=PICTURE, key="head-picture", on_event=lambda event: choose(
-            view.token, event.token) if record[view.kind].keys.of_picture else page.set(token=event.token))
+            patch=event.token) if record[view.kind].keys.of_picture else page.set(token=event.token))
         return image
     guess = marked_cells(page, record, view)
     shown = head_of(record, replace(view, pair=None) if guess else view)
     head_view(shown, height=PICTURE, guess=guess, why_scale=why, key="head",
-              on_event=lambda event: page.set(head=view.head_id, token=event.token, pair=event.pair))
+              on_event=lambda event: page.set(head=view_of(page, record).head_id, token=event.token, pair=event.pair))
     return shown
 
 
