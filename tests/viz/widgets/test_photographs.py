@@ -1,6 +1,11 @@
 """What is photographed for an entry, and what is not accepted or handed over twice."""
+import json
+from contextlib import nullcontext
 from urllib.parse import urlencode
 
+import pytest
+
+from clearhead.model.core.query import UserError, quiet
 from clearhead.viz.export.handout import photograph
 from clearhead.viz.export.handout.files import Handout, make_words
 from clearhead.viz.export.handout.page import page
@@ -34,6 +39,16 @@ def test_texts_are_handed_over_once_to_the_browser_with_the_token(monkeypatch):
     monkeypatch.setitem(photograph._expected, "token", {"short": "text"})
     assert photograph.expected("other") is None
     assert photograph.expected("token") == {"short": "text"} and photograph.expected("token") is None
+
+
+@pytest.mark.parametrize(("shows", "accepted"), [("10,3", True), ("10,4", False)])
+def test_photograph_of_an_answer_needs_its_tokens(monkeypatch, shows, accepted):
+    stated = dict(screen_of(entry("heads", model="picture-questions", continuation=shows)).shows) | {"failed": False}
+    for name, fake in {"_page": lambda *given: nullcontext(lambda *given, **more: None), "_value": lambda *given: None,
+                       "_drawn": lambda *given: json.dumps(stated), "_taken": lambda call: (b"", "")}.items():
+        monkeypatch.setattr(photograph, name, fake)
+    with nullcontext() if accepted else pytest.raises(UserError):
+        photograph.photograph(screen_of(entry("heads", model="picture-questions", continuation="10,3")), quiet)
 
 
 def test_page_shows_a_photograph_or_why_there_is_none():
