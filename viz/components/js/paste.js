@@ -1,11 +1,8 @@
 // Pass a picture pasted anywhere on the page to the file uploader, like a dropped one.
+import { mountOnce } from "./lifecycle.js";
 
-/**
- * @param {import("./lifecycle.js").Call} call  Streamlit's argument, which contains the data: the key of the uploader
- * @returns {() => void} the clean-up function
- */
-export const paste = ({ data: { key } }) => {
-  const take = (event) => {
+function begin(_, { data: { key } }, on) {
+  on(document, "paste", (event) => {
     const picture = [...(event.clipboardData?.files ?? [])].find(({ type }) => type.startsWith("image/"));
     /** @type {HTMLInputElement} */
     const input = document.querySelector(`.st-key-${key} input[type=file]`);
@@ -15,7 +12,9 @@ export const paste = ({ data: { key } }) => {
     input.files = files.files;
     input.dispatchEvent(new Event("change", { bubbles: true }));
     event.preventDefault();
-  };
-  document.addEventListener("paste", take);
-  return () => document.removeEventListener("paste", take);
-};
+  });
+  return { update() {} };
+}
+
+/** @type {(call: import("./lifecycle.js").Call) => () => void} whose data is the key of the uploader */
+export const paste = mountOnce(begin);
