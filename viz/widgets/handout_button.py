@@ -125,15 +125,16 @@ def show_result() -> None:
 
 
 def offer_picture(key: str, value: Head | Grid | Image, records: tuple[AttentionRecord, ...],
-                  view: View | None = None) -> None:
+                  view: View | None = None, label: str = "") -> None:
     """Offer a picture in the menu *Add*. The item states the question itself, so only the page's title is kept from
-    `where`. key: of its component. records: the records shown in the picture. view: the view shown."""
+    `where`. key: of its component. records: the records shown in the picture. view: the view shown. label: in the menu,
+    by default the caption."""
     def make(where: str, link: str) -> Item:
         from clearhead.viz.export.handout.build import picture_item
 
         return picture_item(value, records, view, where=where.split(BETWEEN)[0], link=link)
 
-    offer(key, value.caption(), make)
+    offer(key, label or value.caption(), make)
 
 
 def offer_table(key: str, table: "DataFrame", alt: str) -> None:

@@ -210,7 +210,7 @@ def draw_sides(page: PageContext, records: Pair, found: OpenHead, shown: tuple[H
                 picture_view(value, height=high, key=key, on_event=take)
             else:
                 head_view(value, height=high, key=key, on_event=take)
-            offer_picture(key, value, records[place:place + 1] or records)
+            offer_picture(key, value, records[place:place + 1] or records, label=" · ".join(found.titles[place]))
 
 
 def over_pictures(records: Pair) -> bool:

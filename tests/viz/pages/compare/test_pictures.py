@@ -1,4 +1,7 @@
 """Comparison of two pictures: each patch has the heads' weights, and sides are named by their difference."""
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
 import numpy as np
 import pytest
 
@@ -6,7 +9,16 @@ from clearhead.model.core import heads
 from clearhead.model.core.query import Kind
 from clearhead.model.core.view import View
 from clearhead.model.studies.comparison import AlignmentQuery, align_texts, difference_views
-from clearhead.viz.pages.compare.difference import of_sentences, over_pictures, rows_over_pictures, with_patch_names
+from clearhead.viz.components.picture import Head
+from clearhead.viz.pages.compare import difference
+from clearhead.viz.pages.compare.difference import (
+    draw_sides,
+    of_sentences,
+    over_pictures,
+    rows_over_pictures,
+    with_patch_names,
+)
+from clearhead.viz.widgets import handout_button
 from tests import fabricate
 
 FIRST, SECOND = fabricate.pictured(), fabricate.pictured(hidden=6)
@@ -27,6 +39,18 @@ def test_patches_have_both_weights_their_change_and_their_name():
     assert change.high == pytest.approx(np.abs(rows[1] - rows[0]).max())
     named = with_patch_names(aligned, (FIRST, SECOND), VIEW)
     assert named.rows[next(place for place, group in enumerate(aligned.rows) if 9 in group.first)].text == "patch 1,2"
+
+
+def test_sides_have_different_names_in_the_menu(monkeypatch):
+    offered = SimpleNamespace(value={})
+    monkeypatch.setattr(difference, "st", MagicMock(columns=lambda count, **look: [MagicMock()] * count))
+    monkeypatch.setattr(difference, "head_view", lambda *given, **look: None)
+    monkeypatch.setattr(handout_button, "OFFERED", offered)
+    aligned = align_texts(AlignmentQuery(FIRST.query, SECOND.query, (Kind.SELF, Kind.SELF)), FIRST, SECOND)
+    sides = [Head((shown,), VIEW) for shown in difference_views(FIRST, SECOND, (PLACE, PLACE), aligned)[:2]]
+    found = MagicMock(aligned=aligned, titles=[["one", "1·2"], ["other", "1·2"]])
+    draw_sides(MagicMock(), (FIRST, SECOND), found, sides, (0, 1))
+    assert len({label for label, _ in offered.value.values()}) == 2
 
 
 def test_only_pictures_cut_alike_are_drawn_over():
