@@ -117,6 +117,8 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     elif left:
         context.correct(screen="", **({} if name == HOME else {"continuation": ()}))
     st.html(STYLE)
+    if name in lessons():
+        st.html(STYLES / "lesson.css")
     st.html(MARKED.format(word="" if page.section == HOME else page.section))
     fit_question(context)
     # remove invalid parameters from the address bar without adding a history entry

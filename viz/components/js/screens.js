@@ -21,7 +21,25 @@ const ASKED = [[0.55, 1], [0.55, 0.7], [0.25, 0.64]];   // beside a question, wh
 const WHOLE = 1.01;             // height of what hangs over at most: a margin
 const LINE = 26;                // height of the bottom line in pixels
 const IDLE = "[class*='st-key-idle-']";   // in a section that shows nothing until it is started, or only switches
-const PARTS = "[data-testid=stElementContainer]";
+const PARTS = "[data-testid=stElementContainer]", COLUMN = "[data-testid=stColumn]";
+const SECTION = "[class*='st-key-section-']", CHARTED = `${SECTION}:has(${CHART})`;
+const ROWS = `:is(${SECTION}, ${SECTION} ${COLUMN} > div)`;   // of controls
+// what present.css tells apart by its content. Written there with :has(), each change of a chart, and plotly measures
+// hundreds, would lay the styles of the whole page out again
+const MARKS = {
+  keys: `:has(${KEYS})`,
+  figure: `${SECTION} > :not(:has(h3, > [class*='st-key-lead-'], > [class*='st-key-notices-']))`,
+  control: `${ROWS} > :has(button, [type=checkbox]):not(:has(${COLUMN}, ${CHART}, [class*='st-key-slider-']))`,
+  field: `${ROWS} > :has(> div > label ~ div [type=text])`,
+  charts: CHARTED,
+  repeated: `${CHARTED} > :has(table):not(:has(${CHART})), `
+    + `${CHARTED} > * > * > :has(table):not(:has(${CHART}), ${COLUMN})`,
+  empty: `${SECTION} ${COLUMN}:not(:has(* *))`,
+  aside: `${COLUMN}:has(> * > * > [class*='st-key-aside-'])`,
+  column: `:has(> * > * > ${PROMPT})`,
+  story: ":has(.st-key-story)",
+  untold: `[data-asking] + :not(:has(${PARTS}:not([class*='st-key-lead-'] *)))`,
+};
 
 /**
  * Return the name of a section, another screen or a question.
@@ -58,13 +76,20 @@ function screensOf(block) {
 /**
  * Give these elements, and no others, a data attribute.
  * @param {string} name
- * @param {HTMLElement[]} wanted
+ * @param {Element[]} wanted
  */
 export function mark(name, wanted) {
-  /** @type {NodeListOf<HTMLElement>} */
-  const marked = document.querySelectorAll(`[data-${name}]`);
-  for (const each of marked) if (!wanted.includes(each)) delete each.dataset[name];
-  for (const each of wanted) each.dataset[name] = "";
+  for (const each of document.querySelectorAll(`[data-${name}]`)) {
+    if (!wanted.includes(each)) each.removeAttribute(`data-${name}`);
+  }
+  for (const each of wanted) each.setAttribute(`data-${name}`, "");
+}
+
+// Return what contains these elements, up to the page's block.
+function around(elements) {
+  const found = [];
+  for (let { parentElement: at } of elements) for (; at?.closest(BLOCK); at = at.parentElement) found.push(at);
+  return found;
 }
 
 /**
@@ -109,7 +134,12 @@ export function present(start, { lesson, only }, tell) {
     const screen = screens[place];
     if (!screen) return;
     const said = texts(screen), at = clamp(step, 0, said.length - 1), layout = layoutOf(said[at]);
-    mark("seen", layout === PROOF ? [said[at]] : screen.seen);   // a formula needs the whole screen
+    const seen = layout === PROOF ? [said[at]] : screen.seen, asked = layout === PROMPT ? said.slice(at, at + 1) : [];
+    mark("seen", seen);   // a formula needs the whole screen
+    mark("holds", around(seen));
+    mark("asking", [...asked, ...around(asked)]);
+    mark("told", said.length && layout !== PROOF ? [page.parentElement] : []);
+    for (const [which, selector] of Object.entries(MARKS)) mark(which, [...main.querySelectorAll(selector)]);
     fit(said.filter((text) => layoutOf(text) === layout), layout);
     mark("said", said.slice(at, at + 1));
     const shown = found < 0 ? undefined : at ? `${name}.${at}` : name;
@@ -219,7 +249,7 @@ export function present(start, { lesson, only }, tell) {
     cancelAnimationFrame(waiting);
     waiting = -1;
     for (const each of ["--present", "--chart-share"]) style.removeProperty(each);
-    for (const each of ["seen", "said"]) mark(each, []);
+    for (const each of ["seen", "said", "holds", "asking", "told", ...Object.keys(MARKS)]) mark(each, []);
   };
   return { move, turn, end, prove, first: () => go(0, 0), last: () => go(screens.length - 1, 0) };
 }
