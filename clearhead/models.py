@@ -46,19 +46,24 @@ FORMS = ("give silence=[(3, 1)] or silence={(3, 1): \"mean\"}, temper={(3, 1): 2
 class Model:
     """An open model. Call it with a text to get a `Record`."""
 
-    def __init__(self, place: Located) -> None:
+    def __init__(self, place: Located, loops: bool = False) -> None:
         self.name, self._place = place.id, place
         self._behind = MODELS.opened(place)
+        self._loops = loops   # over texts, during which a model in memory is not expected to change
 
     @property
     def revision(self) -> str:
-        """The fingerprint of weights, configuration and tokenizer; for a model in memory, of its current state."""
-        return self.opened.card.revision
+        """The fingerprint of weights, configuration and tokenizer; for a model in memory, of its current state, which
+        takes a short pass."""
+        return self._current(not self._loops).card.revision
 
     @property
     def opened(self) -> OpenModel:
         """The open model. A model in memory is built again if its owner has changed it."""
-        if (place := self._place.current()) != self._place:
+        return self._current()
+
+    def _current(self, run: bool = False) -> OpenModel:
+        if (place := self._place.current(run)) != self._place:
             self._place, self._behind = place, MODELS.opened(place)
         return self._behind
 
@@ -178,9 +183,11 @@ class Model:
     def _each(self, texts: Iterable[str], options: dict[str, Any]) -> Iterator[Record]:
         # every text needs what a generator gives once
         options = {name: [*each] if isinstance(each, Iterator) else each for name, each in options.items()}
+        self._current(run=True)
+        loop = Model(self._place, loops=True)
         for text in texts:
             try:
-                yield self(text, **options)
+                yield loop(text, **options)
             finally:
                 MODELS.cache.forget(self.name, text)
 

@@ -203,8 +203,9 @@ class Located:
     # they also read texts, and prompt if a picture is part of the text
     reads: frozenset[str] = frozenset()
 
-    def current(self) -> "Located":
-        """Return this model with its current revision, which changes only for a model in memory."""
+    def current(self, run: bool = False) -> "Located":
+        """Return this model with its current revision, which changes only for a model in memory. run: whether to find
+        out by a pass, too."""
         return self
 
     def open(self, report: Progress = quiet) -> OpenModel:
