@@ -55,7 +55,7 @@ class Model:
     def revision(self) -> str:
         """The fingerprint of weights, configuration and tokenizer; for a model in memory, of its current state, which
         takes a short pass."""
-        return self._current(not self._loops).card.revision
+        return self._current(run=True).card.revision
 
     @property
     def opened(self) -> OpenModel:
@@ -63,7 +63,7 @@ class Model:
         return self._current()
 
     def _current(self, run: bool = False) -> OpenModel:
-        if (place := self._place.current(run)) != self._place:
+        if not self._loops and (place := self._place.current(run)) != self._place:
             self._place, self._behind = place, MODELS.opened(place)
         return self._behind
 
@@ -177,7 +177,8 @@ class Model:
 
     def each(self, texts: Iterable[str], **options: Any) -> Iterator[Record]:
         """Yield the record of each text, one at a time. When the loop continues, the answers to that text leave the
-        cache. options: those of a call, such as silence=. Raises Error like a call."""
+        cache. A model in memory must not change until the loop ends. options: those of a call, such as silence=. Raises
+        Error like a call."""
         return self._each(items("texts", texts, '["One text.", "Another."]'), options)
 
     def _each(self, texts: Iterable[str], options: dict[str, Any]) -> Iterator[Record]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 WORDS = 64           # 8-byte words of a tensor that are summed into one
 MOST = 2**16         # entries of a list or dictionary that are read
+LONG = 256           # above this many numbers and strings, a list or dictionary has one digest
+PLAIN = {bool, int, float, str, bytes}
 TENSORS = {"_parameters", "_buffers"}   # where torch keeps those of a module
 # settings of a configuration that say what a pass returns, not what it computes
 PASSING = ("return_dict", "use_cache", "output_hidden_states")
@@ -55,6 +57,8 @@ def _leaves(name: str, value: Any, depth: int = 5) -> Iterator[tuple[str, object
         yield name, value
     elif isinstance(value, np.ndarray):
         yield name, zlib.crc32(value.tobytes())
+    elif isinstance(value, dict | list) and len(value) > LONG and {*map(type, _inside(value).values())} <= PLAIN:
+        yield name, zlib.crc32(repr(value).encode())   # such as a vocabulary
     else:
         inside = _inside(value) if depth else {}
         yield name, (getattr(value, "__qualname__", type(value).__qualname__), len(inside))
