@@ -41,16 +41,17 @@ def reference(folder, texts):
 
 def test_each_keeps_one_record_and_leaves_the_cache_as_it_was(model):
     kept = model("a cat was tired")
+    texts = [f"{text} cat" for text in TEXTS]   # which no other test asks
     before, seen = set(MODELS.cache._answers), []
-    for record in model.each((text for text in TEXTS), silence=iter([(1, 0)])):
+    for record in model.each((text for text in texts), silence=iter([(1, 0)])):
         assert [each() for each in seen] == [None] * len(seen)
         assert not record.output(1, 0).any()
         record.writes("cat", "mat")
         seen.append(weakref.ref(record))
         del record
         gc.collect()
-    assert len(seen) == len(TEXTS) and set(MODELS.cache._answers) == before and kept.verified
-    next(loop := model.each(TEXTS))
+    assert len(seen) == len(texts) and set(MODELS.cache._answers) == before and kept.verified
+    next(loop := model.each(texts))
     loop.close()
     assert set(MODELS.cache._answers) == before
 
