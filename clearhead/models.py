@@ -188,7 +188,7 @@ class Model:
         loop = Model(self._place, loops=True)
         for text in texts:
             try:
-                yield loop(text, **options)
+                yield Record(loop(text, **options).data, self)
             finally:
                 MODELS.cache.forget(self.name, text)
 

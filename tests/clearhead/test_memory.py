@@ -288,12 +288,13 @@ def test_captions_differ_and_follow_training():
                        dict.fromkeys(network.model.layers[1]._forward_hooks, partial(steer.add, by=0.7))),
                    lambda: network.model.register_forward_hook(lambda *given: None),
                    lambda: setattr(network.model.layers[0].self_attn, "scaling", 0.5)):
-        before, found = record.data.card, opened(TEXT)
+        before, found, looped = record.data.card, opened(TEXT), next(opened.each([TEXT]))
         change()
+        for old in (looped, found):
+            with pytest.raises(clearhead.Error, match="has changed since"):
+                old.lens()
         after = opened(TEXT)
         assert after.data.card.revision != found.data.card.revision and after.model != before.title
-        with pytest.raises(clearhead.Error, match="has changed since"):
-            found.lens()
         assert found.weights().shape == after.weights().shape and after.verified
 
 
