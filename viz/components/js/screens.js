@@ -24,8 +24,8 @@ const IDLE = "[class*='st-key-idle-']";   // in a section that shows nothing unt
 const PARTS = "[data-testid=stElementContainer]", COLUMN = "[data-testid=stColumn]";
 const SECTION = "[class*='st-key-section-']", CHARTED = `${SECTION}:has(${CHART})`;
 const ROWS = `:is(${SECTION}, ${SECTION} ${COLUMN} > div)`;   // of controls
-// what present.css tells apart by its content. Written there with :has(), each change of a chart, and plotly measures
-// hundreds, would lay the styles of the whole page out again
+// what present.css tells apart by its content. With :has() in the style sheet, the browser would compute the styles of the
+// whole page again after each change of a chart, of which plotly makes hundreds
 const MARKS = {
   keys: `:has(${KEYS})`,
   figure: `${SECTION} > :not(:has(h3, > [class*='st-key-lead-'], > [class*='st-key-notices-']))`,
