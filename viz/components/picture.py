@@ -16,6 +16,7 @@ from clearhead.model.core.heads import Overview
 from clearhead.model.core.query import HeadId, Kind, frozen, isolated, with_arrays
 from clearhead.model.core.view import MAX_UNPOOLED, DisplayedHead, View
 from clearhead.viz.components.component import constants, message
+from clearhead.viz.components.lenses import lens_of
 from clearhead.viz.components.messages import range_codes, root_codes, signed_codes
 from clearhead.viz.components.token_labels import unit_axis
 from clearhead.viz.style import glow, theme
@@ -111,6 +112,11 @@ class Head:
         """The number at full colour if colours are symmetric around 0, and None if weights go from 0 to 1."""
         return self.bound or self.open.bound
 
+    @property
+    def lens(self) -> str:
+        """The lens in which it is drawn. Numbers below 0 have one only."""
+        return self.view.lens if self.reach is None else "matrix"
+
     def caption(self) -> str:
         """Name the head and describe the weights of the token in focus or of the pair."""
         shown, view = self.open, self.view
@@ -143,7 +149,7 @@ class Head:
             known = _BODIES[shown] = key, self._body(room, height)
         guess, pair = (COVER, None) if self.covered else (guess or Guess("", False), view.pair)
         return known[1], message("state", room, {
-            "lens": view.lens if self.reach is None else "matrix", "scale": view.scale, "why_scale": why_scale,
+            "lens": self.lens, "scale": view.scale, "why_scale": why_scale,
             "transpose": view.transpose, "round": guess.name, "marking": guess.marking, "alone": guess.alone,
             "focus": shown.row_of(view.token), "pair": None if pair is None else shown.cell_of(pair),
             "marks": [cell for mark in guess.marks if (cell := shown.cell_of(mark)) is not None]})
@@ -170,12 +176,12 @@ class Head:
 
     def plan(self, paper: "Paper") -> "PicturePlan":
         """Plan the picture for paper. Raises UserError for the text lens if no token is in focus."""
-        from clearhead.viz.export.paper import head
-
-        if not self.covered:
-            return head.plan_of(self.pictures, self.view, self.reach, paper)
-        empty = [replace(each, weights=np.zeros_like(each.weights)) for each in self.pictures]
-        return head.plan_of(empty, replace(self.view, pair=None), self.reach, paper)
+        pictures, view = list(self.pictures), self.view
+        if self.covered:
+            pictures = [replace(each, weights=np.zeros_like(each.weights)) for each in pictures]
+            view = replace(view, pair=None)
+        planned: PicturePlan = lens_of(self.lens).plan(pictures, view, self.reach, paper)
+        return planned
 
 
 def _sums_to_one(shown: DisplayedHead) -> bool:
@@ -466,6 +472,5 @@ class Image:
 
     def plan(self, paper: "Paper") -> "PicturePlan":
         """Plan the picture for paper."""
-        from clearhead.viz.export.paper import picture
-
-        return picture.plan_of(self, paper)
+        planned: PicturePlan = lens_of("picture").plan(self, paper)
+        return planned

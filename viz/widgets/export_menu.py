@@ -8,6 +8,7 @@ from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.session import Kept
+from clearhead.viz.components.lenses import words_of
 from clearhead.viz.components.slider import slider
 from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import strings
@@ -49,8 +50,9 @@ def _choices(page: PageContext, record: AttentionRecord, view: View) -> None:
     from clearhead.viz.export.formats import Options, caption, export, filename, formats_of
     from clearhead.viz.export.paper.columns import WIDTHS, Layout
 
-    known = {f"{WORDS['subjects'][subject]}: {form.name}": (form, subject)
-             for subject in (view.lens, "grid", "numbers") for form in formats_of(subject)}
+    subjects = {view.lens: words_of(view.lens)["subject"], **WORDS["subjects"]}
+    known = {f"{said}: {form.name}": (form, subject) for subject, said in subjects.items()
+             for form in formats_of(subject)}
     known |= {WORDS["columns_widths"](width, millimetres=millimetres, kind=form.name): (form, width)
               for width, millimetres in WIDTHS.items() for form in formats_of("paper")}
     form, subject = known[choose_file("export", known)]

@@ -1,4 +1,4 @@
-"""Draw the open head in one of three lenses (matrix, lines or text), which share one state."""
+"""Draw the open head in one of its lenses (viz/components/lenses), which share one state."""
 from collections.abc import Callable
 
 from clearhead.viz.components.component import Selection, parse_selection, show, sole

@@ -1,12 +1,12 @@
-// One head, or the difference of two, in one of three lenses, which share pointer, keyboard, tooltip and table. Only
+// One head, or the difference of two, in one of the lenses, which share pointer, keyboard, tooltip and table. Only
 // selections are sent, as {token, pair}. During a prediction the head is covered: the browser has no weights, the
 // reader marks cells, and {marks} is sent at the end.
 import { ARROWS, onKeys, presses } from "../js/input.js";
 import { button, clamp, div, elementAt, fill, framed, heightFor, span, tooltip } from "../js/shared.js";
-import { lines } from "./lines.js";
-import { matrix } from "./matrix.js";
+import { lines } from "../lenses/lines/lines.js";
+import { matrix } from "../lenses/matrix/matrix.js";
 import { covered, marksOf } from "./prediction.js";
-import { text } from "./text.js";
+import { text } from "../lenses/text/text.js";
 import { drawLegend, wordsOf } from "./words.js";
 
 /**
@@ -18,7 +18,7 @@ import { drawLegend, wordsOf } from "./words.js";
  *   scores?: Section, low: number, high: number, bound: number | null, absent: [number[], number[]] | null,
  *   blind: number[], floor: number, height: number, sums: boolean, notes: string[], text: Record<string, string>,
  *   ticks: Record<string, [number, string][]>}} Body
- * @typedef {{lens: "matrix" | "lines" | "text", scale: "linear" | "root" | "log", transpose: boolean,
+ * @typedef {{lens: string, scale: "linear" | "root" | "log", transpose: boolean,
  *   focus: number | null, pair: [number, number] | null, why_scale: string, marking: boolean, round: number,
  *   marks: number[][], alone: boolean}} State
  */
@@ -38,8 +38,8 @@ import { drawLegend, wordsOf } from "./words.js";
  * @param {HTMLElement} stage  the element to draw into
  * @param {View} view
  * @returns {{draw: () => void, mark: (spot: Spot) => void, at: (event: PointerEvent, clicked: boolean) => Spot,
- *   where: (spot: Spot) => number[], drawMarks?: () => void}}
- *   at: the spot under the pointer; where: its position in the window
+ *   where: (spot: Spot) => number[], drawMarks?: () => void, rowsOnly?: boolean}}
+ *   at: the spot under the pointer; where: its position in the window; rowsOnly: arrow keys move the query token alone
  */
 
 const LENSES = { matrix, lines, text };
@@ -175,13 +175,13 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
     }
   }
 
-  // Arrow keys move between rows, and within a row between cells; in the text lens they move the query token.
+  // Arrow keys move between rows and, in a lens with cells, within a row between cells.
   function move(/** @type {number[]} */ [right, down]) {
-    const { focus, pair, lens: kind, transpose } = view.state, step = right + down;
+    const { focus, pair, transpose } = view.state, step = right + down;
     const inside = (at, axis) => clamp(at, 0, axis.texts.length - 1);
     cursor ??= { row: focus ?? 0, column: undefined };
     const { row, column } = cursor, next = column === undefined ? pair?.[1] ?? row : column + step;
-    if (kind === "text" || Boolean(down) !== transpose) cursor.row = inside(row + step, view.rows);
+    if (lens.rowsOnly || Boolean(down) !== transpose) cursor.row = inside(row + step, view.rows);
     else cursor.column = inside(next, view.columns);
     point(cursor, ...lens.where(cursor));
     tip.say(...about(cursor));

@@ -16,7 +16,7 @@ const MANY = 40;   // tokens; the weights of a longer text are too small for a l
 const page = Object.fromEntries([...document.querySelectorAll("[id]")].map((element) => [element.id, element]));
 const { words, first, like, twin, file, size, offline } = JSON.parse(page.data.textContent);
 const names = headsOf(like.grid).map((head) => head.join("."));
-const forms = formsOf(names, Number(page.temper.max)), state = readState(location.hash, first, forms), recorded = new Map(), views = {};
+const forms = formsOf(names, Object.keys(words.choices.lens), Number(page.temper.max)), state = readState(location.hash, first, forms), recorded = new Map(), views = {};
 let components, shown, model, turn = 0, computes = false;
 
 const dotted = (head) => head.replace(".", "·");

@@ -1,6 +1,6 @@
 // What the page shows, kept in the address's fragment: #text=…&head=3.1&lens=lines&token=10&hide=[4]&silence=["3.1"]
 
-/** @typedef {{text: string, head: string, lens: "matrix" | "lines" | "text", transpose: boolean, token: number | null,
+/** @typedef {{text: string, head: string, lens: string, transpose: boolean, token: number | null,
  *   pair: number[] | null, hide: number[], silence: string[], temper: Record<string, number>}} State
  *   head, silence: as "layer.head"; hide: tokens; temper: the temperature of heads
  */
@@ -8,14 +8,15 @@
 /**
  * Return what each field of a state may be.
  * @param {string[]} heads  all of them
+ * @param {string[]} lenses  all of them
  * @param {number} reach  largest temperature, and one over the smallest, as an exponent of 2
  * @returns {Record<string, (value: *) => boolean>}
  */
-export function formsOf(heads, reach) {
+export function formsOf(heads, lenses, reach) {
   const token = (value) => Number.isInteger(value) && value >= 0;
   const head = (value) => heads.includes(value);
   const t = ([name, value]) => head(name) && typeof value === "number" && Math.abs(Math.log2(value)) <= reach;
-  return { text: () => true, head, lens: (value) => ["matrix", "lines", "text"].includes(value),
+  return { text: () => true, head, lens: (value) => lenses.includes(value),
     transpose: (value) => typeof value === "boolean", token: (value) => value === null || token(value),
     pair: (value) => value === null || (value.length === 2 && value.every(token)),
     hide: (value) => value.every(token), silence: (value) => value.every(head),

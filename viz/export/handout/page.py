@@ -15,6 +15,7 @@ from urllib.parse import quote
 from clearhead.model.core.query import UserError, need
 from clearhead.model.core.view import LENSES
 from clearhead.viz.components.bundle import component_style, stylesheet
+from clearhead.viz.components.lenses import words_of
 from clearhead.viz.components.picture import Grid, Head, Image
 from clearhead.viz.export.document import Script, as_json, document, module_script, packed
 from clearhead.viz.export.handout.files import Handout, Item
@@ -64,7 +65,7 @@ def page(handout: Handout, photographs: Photographs = NONE) -> bytes:
 def controls() -> dict[str, object]:
     """Return the labels of an open head's controls."""
     words = strings("heads")
-    return {"lens": {lens: words["lenses"][lens] for lens in LENSES if lens != "picture"}, "scale": words["scales"],
+    return {"lens": {lens: words_of(lens)["name"] for lens in LENSES if lens != "picture"}, "scale": words["scales"],
             "transpose": words["transpose"]}
 
 

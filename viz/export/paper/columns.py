@@ -131,7 +131,7 @@ def _arranged(record: AttentionRecord, view: View, layout: Layout,
         def made(columns: int, step: float, place: int = 0) -> PicturePlan:
             return shown[place].plan(Paper(raster, step=step, wide=room(columns)[0], titles=layout.labels or TITLES))
 
-        most = 1 if view.lens == "text" else min(len(shown), int((across + GUTTER) / (NARROWEST + GUTTER)))
+        most = 1 if made(1, LINE).whole_width else min(len(shown), int((across + GUTTER) / (NARROWEST + GUTTER)))
         columns, step = roomiest(made, range(1, max(1, most) + 1), room, ENOUGH)
         plans = [made(columns, step, place) for place in range(len(shown))]
     return plans, columns, lines, math.ceil(len(plans) / columns) * (plans[0].height + above) + taken

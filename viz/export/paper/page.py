@@ -55,6 +55,7 @@ class PicturePlan:
     pair: tuple[str, ...] = ()                     # the pair and its weight, as separate strings
     legend: tuple[tuple[str, str, Dashes], ...] = ()   # (text, colour, dashes) per head
     signed: bool = False                           # whether the bar starts below 0, with that half struck through
+    whole_width: bool = False                      # whether no other picture can be beside it
 
     @property
     def across(self) -> float:
@@ -62,9 +63,9 @@ class PicturePlan:
         return max(self.width, BARE, BAR[0] + 10 + letters.width(self.bar_name, 7.5, mono=False))
 
 
-def weight_name(scale: str) -> str:
-    """Return the name of a colour bar for weights."""
-    return f"{WORDS['weight']}, {WORDS['scales'][scale]}"
+def weight_name(scale: str, what: str = WORDS["weight"]) -> str:
+    """Return the name of a colour bar for weights. what: the quantity, if not a weight."""
+    return f"{what}, {WORDS['scales'][scale]}"
 
 
 def whole_page(plans: Sequence[PicturePlan], titles: Sequence[str], heading: str, lead: Sequence[str],

@@ -31,6 +31,7 @@ from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.components.from_record import grid_of, head_of, image_of, patch_name, rows_over_picture
 from clearhead.viz.components.head_grid import GridEvent, head_grid
 from clearhead.viz.components.head_view import head_view
+from clearhead.viz.components.lenses import words_of
 from clearhead.viz.components.picture import Head, HeadValues, Image
 from clearhead.viz.components.picture_view import picture_view
 from clearhead.viz.components.slider import slider
@@ -221,7 +222,7 @@ def open_head(page: PageContext, record: AttentionRecord, view: View, measures: 
     with flex_row("center", gap="small"):
         heading(WORDS("head_title", layer=view.layer, head=view.head))
         lenses = ("matrix",) if record[view.kind].signed else [lens for lens in LENSES if lens != other]
-        segments(WORDS["lens"], {lens: WORDS["lenses"][lens] for lens in lenses}, page.set, "lens",
+        segments(WORDS["lens"], {lens: words_of(lens)["name"] for lens in lenses}, page.set, "lens",
                  view.lens if view.lens in lenses else "matrix")
         _display(page, record, view, measures, why)
         export_menu(page, record, view)

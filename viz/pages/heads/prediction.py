@@ -15,6 +15,7 @@ from clearhead.viz.app.page_controls import Choice, Places
 from clearhead.viz.app.session import Kept, session
 from clearhead.viz.components.component import Selection
 from clearhead.viz.components.head_view import head_view
+from clearhead.viz.components.lenses import words_of
 from clearhead.viz.components.picture import Guess, Head
 from clearhead.viz.export.handout.files import Item
 from clearhead.viz.style.format import format_weight, markdown_table, token_markdown
@@ -81,7 +82,7 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
             st.info(WORDS("long", longest=LONGEST))
             return
         shown, may = _shown(record, view)
-        lenses = {lens: strings("heads")["lenses"][lens] for lens in ("matrix", "text")}
+        lenses = {lens: words_of(lens)["name"] for lens in ("matrix", "text")}
         segments(WORDS["lens"], lenses, page.set, "lens", _plain(view).lens)
         head_view(Head((cover(shown, may),), replace(_plain(view), pair=None)), height=HIGH,
                   guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",

@@ -17,12 +17,13 @@ from clearhead.model.core import heads
 from clearhead.model.core.query import Kind, UserError
 from clearhead.model.core.record import Layer
 from clearhead.model.core.view import View, displayed_head
+from clearhead.viz.components.lenses import picture
+from clearhead.viz.components.lenses.matrix import pooled
 from clearhead.viz.components.picture import Image as Shown
 from clearhead.viz.components.picture import Patches, PatchValues
 from clearhead.viz.export.formats import Options, caption, export
-from clearhead.viz.export.paper import columns, figure, picture, sheet
+from clearhead.viz.export.paper import columns, figure, sheet
 from clearhead.viz.export.paper.columns import Layout
-from clearhead.viz.export.paper.head import pooled
 from clearhead.viz.export.paper.page import Paper
 from clearhead.viz.export.paper.sheet import Sheet
 from clearhead.viz.style import theme

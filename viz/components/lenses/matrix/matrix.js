@@ -1,14 +1,14 @@
 // The matrix lens: queries as rows, keys as columns (or transposed). The cells are drawn on one canvas, with elements
 // on top for everything that moves.
-import { canvasOf, paint, pixels, rule, smallCanvas, strike, STRUCK } from "../js/canvas.js";
-import { div, node, place, pointOf, within, zoomOf } from "../js/shared.js";
-import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.js";
-import { namesOf } from "./labels.js";
+import { canvasOf, paint, pixels, rule, smallCanvas, strike, STRUCK } from "../../js/canvas.js";
+import { div, node, place, pointOf, within, zoomOf } from "../../js/shared.js";
+import { CODES, READABLE, strength, strengths, valueOf, widest } from "../../head_view/codes.js";
+import { namesOf } from "../../head_view/labels.js";
 
 const LARGEST = 44, SHADES = 1024, SMALLEST = 9;
 const FEW = 20;   // up to this many tokens, presenting shows all names, even if the picture exceeds its screen
 
-/** @type {import("./head_view.js").Lens} */
+/** @type {import("../../head_view/head_view.js").Lens} */
 export function matrix(stage, view) {
   const canvas = node("canvas", stage), labels = div(stage, "labels"), marked = div(stage);
   const [down, across, focused, paired] = ["band down", "band across", "row", "pair"].map(

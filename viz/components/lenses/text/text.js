@@ -1,11 +1,11 @@
 // The text lens: running text with each word coloured by its attention weight from the token in focus.
-import { channels, pixels } from "../js/canvas.js";
-import { brightness, inWindow, node, token } from "../js/shared.js";
-import { strengths } from "./codes.js";
+import { channels, pixels } from "../../js/canvas.js";
+import { brightness, inWindow, node, token } from "../../js/shared.js";
+import { strengths } from "../../head_view/codes.js";
 
 const TINTS = 96;
 
-/** @type {import("./head_view.js").Lens} */
+/** @type {import("../../head_view/head_view.js").Lens} */
 export function text(stage, view) {
   let steps, shades, looking, lookedAt, tints, marked, guessing;
   stage.style.height = "auto";
@@ -89,5 +89,5 @@ export function text(stage, view) {
     return [left, bottom];
   }
 
-  return { draw, mark, at, where, drawMarks };
+  return { draw, mark, at, where, drawMarks, rowsOnly: true };
 }

@@ -1,9 +1,10 @@
-"""Draw the picture lens: numbers over the patches of the model's input picture."""
+"""Numbers over the patches of the model's input picture. Its drawing in the browser is a component, picture_view."""
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.viz.export.paper.page import WORDS, Paper, PicturePlan
+from clearhead.viz.components.lenses import words_of
+from clearhead.viz.export.paper.page import Paper, PicturePlan
 from clearhead.viz.export.paper.sheet import Sheet, readable
 from clearhead.viz.style import glow, theme
 from clearhead.viz.style.text import strings
@@ -15,7 +16,7 @@ WIDE = 420     # longer side in print, in points
 PIXELS = 896   # approximate longer side in pixels, so that patch edges stay sharp
 
 
-def plan_of(shown: "Image", paper: Paper) -> PicturePlan:
+def plan(shown: "Image", paper: Paper) -> PicturePlan:
     """Plan an image, which is one in any file."""
     patches, values, focus, hidden = shown.patches, shown.values, shown.focus, shown.hidden
     picture = patches.picture
@@ -42,7 +43,7 @@ def plan_of(shown: "Image", paper: Paper) -> PicturePlan:
 
     what = readable(values.what, mono=False)
     name = strings("components")["picture"]["legends"].get(values.kind, "{what}").format(what=what)
-    orientation = "" if focus is None else WORDS("picture", a=patches.texts[focus])
+    orientation = "" if focus is None else words_of("picture")("colour", a=patches.texts[focus])
     notes = () if paper.handout else shown.notes
     return PicturePlan(width, height, orientation, notes, paint, bar(signed), values.ticks, name, signed=signed)
 

@@ -1,13 +1,13 @@
 // The lines lens: two columns of tokens and a line per weight, thicker and darker the larger it is; a colour per head.
-import { canvasOf } from "../js/canvas.js";
-import { div, node, place, pointOf, within } from "../js/shared.js";
-import { strengths, widest } from "./codes.js";
-import { namesOf } from "./labels.js";
+import { canvasOf } from "../../js/canvas.js";
+import { div, node, place, pointOf, within } from "../../js/shared.js";
+import { strengths, widest } from "../../head_view/codes.js";
+import { namesOf } from "../../head_view/labels.js";
 
 const PITCH = 26, MOST = 4000, FAINTEST = 0.02;
 const REACH = 5;   // pixels from a line at which it is under the pointer
 
-/** @type {import("./head_view.js").Lens} */
+/** @type {import("../../head_view/head_view.js").Lens} */
 export function lines(stage, view) {
   const [base, front] = ["base", ""].map((name) => node("canvas", stage, name)), labels = div(stage);
   let size, steps, names, least, of, cut;
