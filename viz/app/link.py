@@ -9,13 +9,13 @@ import base64
 import hashlib
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from clearhead.model.core.limits import LIMITS
-from clearhead.model.core.query import Kind
+from clearhead.model.core.query import Kind, frozen
 from clearhead.model.core.view import CHOICES, SWITCHES, View
 from clearhead.viz.app.page_controls import Control, Steps
 from clearhead.viz.app.state import TEXTS, WORKED_OUT, State
@@ -33,6 +33,32 @@ MOST_PACKED = 6_000   # most characters to decode; they could expand to 4.6 MB, 
 CONTINUATION = Steps("continuation", 10**7, 256)   # the tokens that a decoder wrote
 RAW = -15             # zlib's wbits for deflate without a header
 START = State()
+
+
+@frozen
+class Form:
+    """The parameter of a field of the view: what it may be, and how it is read and written."""
+
+    pattern: str
+    read: Callable[[str], Any]
+    write: Callable[[Any], str] = str
+
+
+def _numbers(text: str, between: str = ",") -> tuple[int, ...]:
+    return tuple(map(int, text.split(between)))
+
+
+HEAD = rf"{NUMBER}\.{NUMBER}"
+FORMS = {"kind": Form("|".join(Kind.every()), Kind, lambda kind: kind.value),
+         **dict.fromkeys(("layer", "head", "token"), Form(NUMBER, int)),
+         "pair": Form(rf"({NUMBER},{NUMBER})?", lambda text: _numbers(text) if text else None,
+                      lambda pair: ",".join(map(str, pair))),
+         **{name: Form("|".join(CHOICES[name]), str) for name in ("scale", "lens", "order", "quadrant")},
+         **dict.fromkeys(SWITCHES, Form("1", bool, lambda on: "1")),
+         "keep": Form(r"0\.(?!0+$)\d{1,4}|1", float, "{:g}".format),
+         "overlay": Form(rf"{HEAD}(,{HEAD}){{0,6}}",
+                         lambda text: tuple(_numbers(head, ".") for head in text.split(",")),
+                         lambda heads: ",".join(f"{layer}.{head}" for layer, head in heads))}
 
 
 def pack(text: str) -> str | None:
@@ -117,25 +143,17 @@ def _packed(field: str, text: str) -> dict[str, str]:
 
 def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[str, str]:
     """Return the parameters of the user's choices: the view, presentation mode and the page's controls."""
-    view = state.view
-    shown = {"kind": view.kind.value, "layer": view.layer, "head": view.head, "token": view.token,
-             "pair": ",".join(map(str, view.pair or ())), "scale": view.scale, "lens": view.lens}
-    params = {name: str(value) for name, value in shown.items()
-              if value is not None and ("head" if name == "layer" else name) in state.user_set}
-    params |= {name: value for name in ("order", "quadrant")
-               if (value := getattr(view, name)) != getattr(START.view, name)}
-    params |= {name: "1" for name in SWITCHES if getattr(view, name)}
-    if view.keep < 1:
-        params["keep"] = f"{view.keep:g}"
-    if view.overlay:
-        params["overlay"] = ",".join(f"{layer}.{head}" for layer, head in view.overlay)
-    if state.show:
-        params["show"] = "1"
-    if state.guest:
-        params["class"] = "1"
+    derived = {*WORKED_OUT, "layer"}   # only included if the user chose them
+    chosen = {name for name in derived if ("head" if name == "layer" else name) in state.user_set}
+    shown = {name: getattr(state.view, name) for name in FORMS}
+    params = {name: FORMS[name].write(value) for name, value in shown.items() if value is not None
+              and (name in chosen or (name not in derived and value != getattr(START.view, name)))}
+    params |= {"pair": ""} if "pair" in chosen and state.view.pair is None else {}
+    switched = {"show": state.show, "class": state.guest, "present": state.present}
+    params |= {name: "1" for name, on in switched.items() if on}
     if state.present:
-        params |= {"present": "1"} | ({"screen": state.screen} if state.screen else {})
-        params |= {"entry": str(state.entry)} if state.entry else {}
+        params |= ({"screen": state.screen} if state.screen else {}) | (
+            {"entry": str(state.entry)} if state.entry else {})
     turned = state.controls_of(page)
     return params | {control.name: control.write(turned[control.name]) for control in controls
                      if turned.get(control.name, control.start) != control.start}
@@ -177,19 +195,11 @@ def _asked(params: Mapping[str, str]) -> State:
 
 
 def _looks(params: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of the view that the parameters set, including those of WORKED_OUT only if given."""
-    view: dict[str, Any] = {name: params.get(name) == "1" for name in SWITCHES}
-    view |= {name: params[name] for name, known in CHOICES.items() if params.get(name) in known}
-    view |= {"kind": Kind(params["kind"])} if params.get("kind") in Kind.every() else {}
-    for names in (("layer", "head"), ("token",)):
-        if all(re.fullmatch(NUMBER, params.get(name, ""), re.ASCII) for name in names):
-            view |= {name: int(params[name]) for name in names}
-    if re.fullmatch(rf"({NUMBER},{NUMBER})?", params.get("pair", "-"), re.ASCII):
-        view["pair"] = tuple(map(int, params["pair"].split(","))) if params["pair"] else None
-    if re.fullmatch(r"(0\.\d{1,4}|1)", params.get("keep", ""), re.ASCII) and float(params["keep"]) > 0:
-        view["keep"] = float(params["keep"])
-    if re.fullmatch(rf"{NUMBER}\.{NUMBER}(,{NUMBER}\.{NUMBER}){{0,6}}", params.get("overlay", ""), re.ASCII):
-        view["overlay"] = tuple(tuple(map(int, head.split("."))) for head in params["overlay"].split(","))
+    """Return the fields of the view that the parameters set."""
+    view = {name: form.read(params[name]) for name, form in FORMS.items()
+            if name in params and re.fullmatch(form.pattern, params[name], re.ASCII)}
+    if not {"layer", "head"} <= view.keys():
+        view = {name: value for name, value in view.items() if name not in ("layer", "head")}
     return view
 
 
