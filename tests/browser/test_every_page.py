@@ -71,7 +71,7 @@ CUT = """([scrolls, unseen]) => {
 }"""
 
 # lessons that have every kind of control between them
-MOVED = "softmax", "masks", "block", "kernels"
+MOVED = "softmax", "masks", "block"
 # controls, and how they are moved: a key for those that take the focus, a click for the others
 KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"),
          "box": (".block [aria-checked=true]", "ArrowUp"),

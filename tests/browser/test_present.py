@@ -98,7 +98,7 @@ def test_audience_can_read_every_screen(watch, name, most):
     for how in itertools.islice(itertools.cycle(["PageDown", "ArrowRight", "click"]), 200):
         at, screens = place(seen)
         state = at, seen.page.evaluate(KIND)
-        audience_can_read(seen, *(() if state in visited else WINDOWS))
+        audience_can_read(seen, *(() if state in visited else WINDOWS[1:] if most else WINDOWS))
         visited.append(state)
         if at == (most or screens) and not (most and state[1] == "predict"):
             break

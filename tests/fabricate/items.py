@@ -1,5 +1,6 @@
 """Create handout items from fabricated records, for the tests of handouts."""
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from pandas import DataFrame
@@ -17,6 +18,7 @@ from tests import fabricate
 NUMBERS = np.linspace(-1, 1, 24).reshape(4, 6)
 
 
+@cache
 def _record(count: int):
     return fabricate.patterned(fabricate.tokens() if count == 16 else fabricate.repeating(count), heads=(12,) * 6)
 

@@ -1,27 +1,8 @@
-"""Kernels compared with dot products, and three scores and copiers with torch."""
-import numpy as np
+"""Three scores and copiers with torch."""
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import special
 
-from clearhead.model.lessons import kernels, recurrent, scores
-
-PLACES = st.lists(st.floats(-3, 3), min_size=2, max_size=9).map(np.array)
-
-
-@given(PLACES, st.floats(-3, 3), st.floats(0.2, 5), st.sampled_from(kernels.LIFTS))
-def test_dot_products_equal_kernels_for_equal_keys(keys, query, h, how):
-    lifted, asked = kernels.lift(keys, how), kernels.lift(np.array([query]), how)
-    wanted = kernels.kernel_weights(asked, lifted, h)
-    plain = kernels.dot_product_weights(asked, lifted, h**2)
-    assert kernels.dot_product_weights(asked, lifted, h**2,
-                                       kernels.length_bias(lifted)) == pytest.approx(wanted, abs=1e-9)
-    if how == "circle":
-        assert plain == pytest.approx(wanted, abs=1e-9)
-    else:
-        assert plain[0] == pytest.approx(special.softmax(query * keys / h**2), abs=1e-9)
+from clearhead.model.lessons import recurrent, scores
 
 
 def test_scores_equal_torch():

@@ -13,14 +13,6 @@ from clearhead.model.scratch import transformer as ours
 WIDTHS = st.integers(1, 40).map(lambda half: 2 * half)
 
 
-@given(WIDTHS, st.integers(0, 5000), st.integers(-300, 300))
-def test_shift_is_a_rotation_of_every_pair(width, place, steps):
-    found = positions.sinusoidal([place], width) @ positions.shift(steps, width)
-    assert np.abs(found - positions.sinusoidal([place + steps], width)).max() < 1e-12
-    matrix = positions.shift(steps, width)
-    assert np.abs(matrix @ matrix.T - np.eye(width)).max() < 1e-14
-
-
 def test_strongest_wave_of_a_table_of_cosines():
     wanted = np.array([60.0, 15.0, 20 / 3, 2.0])
     waves = np.cos(2 * np.pi * np.arange(60)[:, None] / wanted)

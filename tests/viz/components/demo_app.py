@@ -30,7 +30,7 @@ CASES = {
     "many": lambda: patterned(repeating(24), heads=(32,) * 32),
     "tower": lambda: patterned(repeating(70), heads=(9,) * 30, kind=Kind.CAUSAL),
     "long": lambda: patterned(repeating(256), heads=(12,) * 6),
-    "longest": lambda: patterned(repeating(2048), heads=(2,)),
+    "longest": lambda: patterned(repeating(1100), heads=(2,)),
     "cross": lambda: patterned((tokens(["Le", "chat", "dort", "."]), tokens()), heads=(4, 4), kind=Kind.CROSS),
     "causal": lambda: patterned(repeating(13), heads=(4, 4), kind=Kind.CAUSAL),
 }

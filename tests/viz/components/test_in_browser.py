@@ -118,11 +118,11 @@ def test_cross_attention_has_two_texts_and_a_mask_is_named(visit):
 def test_strong_weight_is_visible_in_a_long_text(visit):
     """A pixel that shows several cells has the largest of them."""
     page = visit("case=longest")
-    weights = fabricate.shown(fabricate.patterned(fabricate.repeating(2048), heads=(2,))).weights
+    weights = fabricate.shown(fabricate.patterned(fabricate.repeating(1100), heads=(2,))).weights
     row, column = np.unravel_index(weights.argmax(), weights.shape)
     seen = page.locator(".view .matrix > canvas").evaluate(
         """(canvas, [row, column]) => {
-            const at = (place, side) => Math.floor((place + 0.5) * side / 2048);
+            const at = (place, side) => Math.floor((place + 0.5) * side / 1100);
             const x = at(column, canvas.width), y = at(row, canvas.height);
             return [...canvas.getContext('2d').getImageData(x, y, 1, 1).data];
         }""",
