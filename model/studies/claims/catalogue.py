@@ -36,9 +36,8 @@ def field(entry: str, name: str) -> str:
 
 def short_source(key: str) -> str:
     """Return a short citation, such as "Clark et al. 2019"."""
-    authors = field(papers()[key], "author").split(" and ")
-    names = [author.split(",")[0] for author in authors]
-    who = names[0] if len(names) == 1 else f"{names[0]} & {names[1]}" if len(names) == 2 else f"{names[0]} et al."
+    names = [author.split(",")[0] for author in field(papers()[key], "author").split(" and ")]
+    who = " & ".join(names) if len(names) < 3 else f"{names[0]} et al."
     return f"{who} {field(papers()[key], 'year')}"
 
 

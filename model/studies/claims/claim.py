@@ -121,8 +121,8 @@ class Judged:
 
 def reason(found: Finding) -> Reason:
     """Return why one finding holds, does not hold, or cannot be tested."""
-    numbers = [found.effect, found.baseline, *(part for part in (found.best, found.luck) if part is not None)]
-    if not all(map(math.isfinite, numbers)):
+    numbers = (found.effect, found.baseline, found.best, found.luck)
+    if not all(number is None or math.isfinite(number) for number in numbers):
         return Reason.NOTHING
     if found.n < FEWEST or not (math.isfinite(found.low) and math.isfinite(found.high)):
         return Reason.FEW
@@ -137,6 +137,5 @@ def reason(found: Finding) -> Reason:
 
 def judge(findings: Sequence[Finding]) -> Judged:
     """Judge a claim by its findings. The first untested finding decides, else the first that fails, else the first."""
-    each = [(reason(found), found) for found in findings]
-    why, found = min(each, key=lambda one: DECIDES.index(VERDICTS[one[0]]))
-    return Judged(VERDICTS[why], why, found)
+    found = min(findings, key=lambda each: DECIDES.index(VERDICTS[reason(each)]))
+    return Judged(VERDICTS[reason(found)], reason(found), found)

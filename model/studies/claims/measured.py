@@ -12,7 +12,7 @@ from clearhead.model.core.files import ASSETS
 from clearhead.model.core.heads import head_ids
 from clearhead.model.core.models import Models, NamesModel, OpenModel
 from clearhead.model.core.query import HeadId, Progress, Query, UserError, Window, counted, quiet
-from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer
+from clearhead.model.core.record import AttentionMap, Layer
 from clearhead.model.core.statistics import (
     LEVEL,
     SEED,
@@ -73,10 +73,18 @@ def passages() -> tuple[str, ...]:
     return tuple(" ".join(both[start:start + PASSAGE]) for start in range(0, len(both), PASSAGE))
 
 
-def records(asked: NamesModel, opened: OpenModel, report: Progress) -> Iterator[tuple[int, str, AttentionRecord]]:
-    """Yield (index, sentence, record) for every sentence. `report` may raise an exception to stop."""
-    for number, text in counted(sentences(), report, "sentence"):
-        yield number, text, opened.record(Query(asked.model, asked.revision, text), quiet)
+def maps(asked: NamesModel, opened: OpenModel, report: Progress) -> Iterator[tuple[Query, AttentionMap]]:
+    """Yield every sentence's query and self-attention. `report` may raise an exception to stop."""
+    for _, text in counted(sentences(), report, "sentence"):
+        query = Query(asked.model, asked.revision, text)
+        yield query, map_of(opened.record(query, quiet))
+
+
+def measurement(asked: NamesModel, *findings: Finding, kind: str = "", head: HeadId | None = None,
+                colour: str = "") -> Measurement:
+    """Return these findings with the first sentence on the page Heads as their example."""
+    settings = (("colour", colour),) if colour else ()
+    return Measurement(findings, ClaimExample("heads", asked.model, sentences()[0], kind, head, settings=settings))
 
 
 def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.ndarray, ids: tuple[HeadId, ...],
@@ -115,14 +123,11 @@ def by_depth(measure: str, unit: str, way: int = 1) -> ClaimMeasure:
     half of the layers minus the mean in the lower half. The middle one of an odd number of layers is left out."""
     def measured(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         changes = []
-        for _, _, record in records(asked, models.open(asked, report), report):
-            attention_map = map_of(record)
+        for _, attention_map in maps(asked, models.open(asked, report), report):
             lower, upper = halves(attention_map)
             values = heads.measure(attention_map).values[measure]
             changes.append(way * (values[upper].mean() - values[lower].mean()))
-        found = mean_finding(measure, changes, 0.0, unit)
-        return Measurement((found,), ClaimExample("heads", asked.model, sentences()[0], attention_map.kind,
-                                                  settings=(("colour", measure),)))
+        return measurement(asked, mean_finding(measure, changes, 0.0, unit), kind=attention_map.kind, colour=measure)
 
     return measured
 
@@ -139,15 +144,12 @@ def neighbour(measure: str, offset: int) -> ClaimMeasure:
     that is best on the other half of the sentences, over tokens that have such a neighbour."""
     def measured(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         shares, lucky = [], []
-        for number, _, record in records(asked, models.open(asked, report), report):
-            attention_map = map_of(record)
+        for number, (_, attention_map) in enumerate(maps(asked, models.open(asked, report), report)):
             count = len(attention_map.queries)
             shares.append(heads.measure(attention_map).values[measure])
             lucky.append(shuffled(attention_map, np.arange(max(0, -offset), count - max(0, offset)), number))
-        ids = head_ids(attention_map)
-        found = best_head_finding(measure, np.array(shares), MOST, np.mean(lucky, axis=0), ids)
-        picture = ClaimExample("heads", asked.model, sentences()[0], attention_map.kind, found.heads[0])
-        return Measurement((found,), picture)
+        found = best_head_finding(measure, np.array(shares), MOST, np.mean(lucky, axis=0), head_ids(attention_map))
+        return measurement(asked, found, kind=attention_map.kind, head=found.heads[0])
 
     return measured
 
@@ -155,7 +157,6 @@ def neighbour(measure: str, offset: int) -> ClaimMeasure:
 def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Measure how often the pronoun attends more to the correct noun, for heads chosen on other frames, as on the page
     Coreference."""
-    opened = models.open(asked, report)
     question = CasesQuery(asked.model, asked.revision, shipped_cases("coreference"))
     whole = set_report(question.answer(models, report))
     judged = whole.held_out.accuracy if whole.held_out is not None else UNMEASURED
@@ -163,8 +164,8 @@ def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     found = replace(finding("pronoun", judged, baseline, "frames", "share"), best=whole.luck.best,
                     luck=whole.luck.high, heads=tuple((head.layer, head.head) for head in whole.chosen))
     case = question.cases[0]
-    attention_map = map_of(opened.record(Query(asked.model, asked.revision, case.sentence), report))
-    words = words_of(attention_map.queries, case)
+    record = models.open(asked, report).record(Query(asked.model, asked.revision, case.sentence), report)
+    words = words_of(map_of(record).queries, case)
     picture = ClaimExample("heads", asked.model, case.sentence, whole.best.kind, (whole.best.layer, whole.best.head),
                            (words.pronoun[0], words.correct[0]))
     return Measurement((found,), picture)
@@ -179,16 +180,14 @@ def trees() -> tuple[Sentence, ...]:
 def relation(name: str) -> ClaimMeasure:
     """Return a test of one relation of Universal Dependencies."""
     def measure(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-        question = SyntaxQuery(asked.model, asked.revision, trees())
-        whole = question.answer(models, report)
-        score = whole.named(name)
-        with_it = [sentence for sentence in trees() if any(word.relation == name for word in sentence.words)]
+        score = SyntaxQuery(asked.model, asked.revision, trees()).answer(models, report).named(name)
+        with_it = next(each for each in trees() if any(word.relation == name for word in each.words))
         heads = tuple((choice.layer, choice.head) for choice in score.chosen)
         baseline = math.nan if score.offset is None else score.offset
         found = finding(name, score.held_out or UNMEASURED, baseline, "sentences", "share")
         found = replace(found, best=score.accuracy, luck=score.luck.high, heads=heads)
-        picture = ClaimExample("heads", asked.model, with_it[0].text, head=(score.best.layer, score.best.head))
-        return Measurement((found,), picture)
+        return Measurement((found,), ClaimExample("heads", asked.model, with_it.text,
+                                                  head=(score.best.layer, score.best.head)))
 
     return measure
 
@@ -197,9 +196,8 @@ def mixing(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Measure by how much the mixing ratio computed from the weights alone exceeds the one that includes the residual
     stream and layer norm."""
     opened, falls = models.open(asked, report), []
-    for _, text, record in records(asked, opened, report):
-        trace = opened.trace(Query(asked.model, asked.revision, text), quiet).plain()
-        falls.append(np.subtract(*mixing_ratios(map_of(record), trace)))
+    for query, attention_map in maps(asked, opened, report):
+        falls.append(np.subtract(*mixing_ratios(attention_map, opened.trace(query, quiet).plain())))
     found = mean_finding("mixing", falls, 0.0, "share")
     return Measurement((found,), ClaimExample("faithfulness", asked.model, sentences()[0]))
 
@@ -284,17 +282,15 @@ def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measu
 def together(film: Film, prefix: np.ndarray) -> Finding:
     """Compare the share of the decrease in loss between the two snapshots around a head's formation with their share of
     the steps, and with windows of that length anywhere in training. prefix: (snapshot, draw)."""
-    windows = [emergence_interval(film.frames, column) for column in prefix.T]
-    shares = np.array([np.nan if window is None else fall(film, *window) for window in windows])
-    lengths = [window[1] - window[0] for window in windows if window is not None]
-    baseline = float(np.mean(lengths)) / film.frames[-1] if lengths else math.nan
-    found = Finding("induction_loss", float(np.nanmean(shares)) if lengths else math.nan, math.nan, math.nan, baseline,
-                    1, "runs", "share")
-    if not lengths:
-        return found
-    length = round(float(np.mean(lengths)))
-    anywhere = [fall(film, int(start), int(start) + length) for start in film.step if start + length <= film.step[-1]]
-    return replace(found, best=found.effect, luck=float(np.quantile(anywhere, LEVEL)))
+    windows = [window for column in prefix.T if (window := emergence_interval(film.frames, column)) is not None]
+    if not windows:
+        return Finding("induction_loss", math.nan, math.nan, math.nan, math.nan, 1, "runs", "share")
+    share, length = (float(np.mean(each)) for each in zip(*((fall(film, start, end), end - start)
+                                                            for start, end in windows), strict=True))
+    anywhere = [fall(film, start, start + round(length)) for start in film.step.tolist()
+                if start + round(length) <= film.step[-1]]
+    return Finding("induction_loss", share, math.nan, math.nan, length / film.frames[-1], 1, "runs", "share", share,
+                   float(np.quantile(anywhere, LEVEL)))
 
 
 def fall(film: Film, start: int, end: int) -> float:
@@ -309,37 +305,30 @@ def massive(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Measure in what share of texts some hidden state has a massive activation, and in what share the token with the
     largest activation receives the most attention. The second baseline is a random token."""
     opened, there, at_sink, chance = models.open(asked, report), [], [], []
-    for _, text, record in records(asked, opened, report):
-        attention_map = map_of(record)
-        trace = opened.trace(Query(asked.model, asked.revision, text), quiet)
-        token, is_massive = largest(trace, attention_map)
+    for query, attention_map in maps(asked, opened, report):
+        token, is_massive = largest(opened.trace(query, quiet), attention_map)
         there.append(float(is_massive))
         at_sink.append(float(token == int(received(attention_map).argmax())))
         chance.append(1 / len(attention_map.queries))
-    each = np.arange(len(there))
-    exists, sits = accuracy_intervals(np.array([there, at_sink]).T, each)
-    return Measurement((finding("massive", exists, MOST, "texts", "share"),
-                        finding("massive_sink", sits, float(np.mean(chance)), "texts", "share")),
-                       ClaimExample("heads", asked.model, sentences()[0], settings=(("colour", "first"),)))
+    exists, sits = accuracy_intervals(np.array([there, at_sink]).T, np.arange(len(there)))
+    return measurement(asked, finding("massive", exists, MOST, "texts", "share"),
+                       finding("massive_sink", sits, float(np.mean(chance)), "texts", "share"), colour="first")
 
 
 def largest(trace: Trace, attention_map: AttentionMap) -> tuple[int, bool]:
     """Return the token with the largest activation in any hidden state between blocks, and whether any hidden state has
     a massive activation: above MASSIVE, and above TIMES its median magnitude."""
-    sizes = [np.abs(block.after) for block in trace.blocks if block.kind is attention_map.kind]
-    tops = [float(size.max()) for size in sizes]
-    size = sizes[int(np.argmax(tops))]
-    massive_here = any(top > MASSIVE and top > TIMES * float(np.median(each)) for top, each in zip(tops, sizes))
-    return int(np.unravel_index(size.argmax(), size.shape)[0]), massive_here
+    sizes = np.array([np.abs(block.after) for block in trace.blocks if block.kind is attention_map.kind])
+    massive_here = any(size.max() > max(MASSIVE, TIMES * np.median(size)) for size in sizes)
+    return int(np.unravel_index(sizes.argmax(), sizes.shape)[1]), massive_here
 
 
 def first_token(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Measure the weight on the first token above the lowest layers, averaged over heads and later tokens, and compare
     it with one half."""
-    shares = [first_share(map_of(record))[LOWEST:].mean()
-              for _, _, record in records(asked, models.open(asked, report), report)]
-    found = mean_finding("first", shares, MOST, "share")
-    return Measurement((found,), ClaimExample("heads", asked.model, sentences()[0], settings=(("colour", "first"),)))
+    shares = [first_share(attention_map)[LOWEST:].mean()
+              for _, attention_map in maps(asked, models.open(asked, report), report)]
+    return measurement(asked, mean_finding("first", shares, MOST, "share"), colour="first")
 
 
 def first_share(attention_map: AttentionMap) -> np.ndarray:
@@ -432,8 +421,7 @@ def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Me
                             "choose DINOv2.")
         looks.append(patch_shares(attention_map))
         masks.append(at_centres(figure, grid))
-    ids, lucky = head_ids(attention_map), moved(looks, masks)
-    values = np.array([look[:, mask].sum(-1) - mask.mean() for look, mask in zip(looks, masks, strict=True)])
+    ids, lucky, values = head_ids(attention_map), moved(looks, masks), beyond(looks, masks)
     found = (best_head_finding("figure", values, 0.0, lucky, ids, "pictures"),
              best_head_finding("ground", -values, 0.0, -lucky, ids, "pictures"))
     return Measurement(found, ClaimExample("heads", asked.model, head=found[0].heads[0], image=known[0][0]))
@@ -449,9 +437,11 @@ def patch_shares(attention_map: AttentionMap) -> np.ndarray:
 def moved(looks: list[np.ndarray], masks: list[np.ndarray]) -> np.ndarray:
     """Return each head's attention to randomly shifted outlines minus their area, averaged over pictures, float64
     (draw, head)."""
-    rng, drawn = np.random.default_rng(SEED), []
-    for _ in range(LUCKY_DRAWS):
-        rolled = [np.roll(mask, rng.integers(0, mask.shape), axis=(0, 1)) for mask in masks]
-        drawn.append(np.mean([look[:, mask].sum(-1) - mask.mean()
-                              for look, mask in zip(looks, rolled, strict=True)], axis=0))
-    return np.array(drawn)
+    rng = np.random.default_rng(SEED)
+    return np.array([beyond(looks, [np.roll(mask, rng.integers(0, mask.shape), axis=(0, 1)) for mask in masks]).mean(0)
+                     for _ in range(LUCKY_DRAWS)])
+
+
+def beyond(looks: list[np.ndarray], masks: list[np.ndarray]) -> np.ndarray:
+    """Return each head's attention to outlines minus their area, float64 (picture, head)."""
+    return np.array([look[:, mask].sum(-1) - mask.mean() for look, mask in zip(looks, masks, strict=True)])
