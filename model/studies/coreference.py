@@ -10,7 +10,7 @@ import operator
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 FOLDER = ASSETS / "cases"
-REQUIRED = ("sentence", "pronoun", "correct", "wrong")
+REQUIRED, OPTIONAL = ("sentence", "pronoun", "correct", "wrong"), ("frame", "pair", "answer", "other")
 SHARED = 1 / 2         # minimum share of words that twins have in common at the start and end
 
 
@@ -98,7 +98,7 @@ def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int 
     candidates = [_found(sentence, each, name) for name, each in (("correct", correct), ("wrong", wrong))]
     asked = _pronoun(sentence, pronoun, start, candidates)
     chosen = [next((span for span in reversed(spans) if span[1] <= asked[0]), spans[0]) for spans in candidates]
-    if chosen[0] == chosen[1] or asked in chosen:
+    if len({asked, *chosen}) < 3:
         raise UserError(f"Pronoun, correct and wrong must be three different words of the sentence {quoted(sentence)}, "
                         f"but two of them are the same; give two nouns that differ.")
     return Case(sentence, asked, chosen[0], chosen[1], **more)
@@ -148,15 +148,13 @@ def read_cases(content: bytes, name: str) -> CaseFile:
 
 
 def _case(row: dict[str, object]) -> Case:
-    missing = [name for name in REQUIRED if name not in row]
-    if missing:
+    if missing := [name for name in REQUIRED if name not in row]:
         raise UserError(f"There is no column {', '.join(missing)}; name at least {', '.join(REQUIRED)}.")
     sentence = str(row["sentence"])
-    start, *words = (str(row.get(name, "")).strip() for name in ("pronoun_start", *REQUIRED[1:]))
-    if not re.fullmatch("[0-9]{0,9}", start):
+    cells = {name: str(row.get(name, "")).strip() for name in ("pronoun_start", *REQUIRED[1:], *OPTIONAL)}
+    if not re.fullmatch("[0-9]{0,9}", start := cells.pop("pronoun_start")):
         raise UserError(f"pronoun_start is {start!r} but must be a whole number of characters from 0, or empty.")
-    more = {name: str(row.get(name, "")).strip() for name in ("frame", "pair", "answer", "other")}
-    return make_case(sentence, words[0], words[1], words[2], int(start) if start else None, **more)
+    return make_case(sentence, start=int(start) if start else None, **cells)
 
 
 def pair_twins(cases: list[Case]) -> tuple[Case, ...]:
@@ -164,21 +162,18 @@ def pair_twins(cases: list[Case]) -> tuple[Case, ...]:
     the others form a pair of their own."""
     from dataclasses import replace
 
-    pairs = [case.pair for case in cases]
-    waiting: dict[tuple, list[int]] = {}
+    paired: list[Case] = []
+    waiting: dict[tuple[str, ...], list[Case]] = {}
     for number, case in enumerate(cases):
-        if pairs[number]:
-            continue
-        pairs[number] = f"case {number}"
-        words = case.word("pronoun").lower(), case.frame
-        twins = waiting.get((*words, case.word("wrong").lower(), case.word("correct").lower()), [])
-        twin = next((each for each in twins if _shared(cases[each].sentence, case.sentence) >= SHARED), None)
+        one, other, *words = (case.word(name).lower() for name in ("correct", "wrong", "pronoun"))
+        twins = [] if case.pair else waiting.get((other, one, *words, case.frame), [])
+        twin = next((each for each in twins if _shared(each.sentence, case.sentence) >= SHARED), None)
+        paired.append(replace(case, pair=case.pair or (twin.pair if twin else f"case {number}")))
         if twin is not None:
             twins.remove(twin)
-            pairs[number] = pairs[twin]
-        else:
-            waiting.setdefault((*words, case.word("correct").lower(), case.word("wrong").lower()), []).append(number)
-    return tuple(replace(case, pair=pair) for case, pair in zip(cases, pairs))
+        elif not case.pair:
+            waiting.setdefault((one, other, *words, case.frame), []).append(paired[-1])
+    return tuple(paired)
 
 
 def _shared(one: str, other: str) -> float:
@@ -229,13 +224,12 @@ def nouns(sentence: str) -> list[Span]:
     """Return the spans of words that look like nouns: known nouns, names, and words after an article, without
     repetitions."""
     found: dict[str, Span] = {}
-    spans = words_in(sentence)
-    for number, span in enumerate(spans):
-        word, before = sentence[slice(*span)], sentence[slice(*spans[number - 1])].lower() if number else ""
-        name = word[:1].isupper() and word.lower() not in OPENERS
-        looks_like_one = word.lower() in _known() or name or before in (*ARTICLES, *OWNERS)
-        if looks_like_one and word.lower() not in (*PRONOUNS, *ARTICLES, *OWNERS):
-            found.setdefault(word.lower(), span)
+    for before, span in pairwise([(0, 0), *words_in(sentence)]):
+        word = sentence[slice(*span)].lower()
+        name = sentence[span[0]].isupper() and word not in OPENERS
+        looks_like_one = word in _known() or name or sentence[slice(*before)].lower() in (*ARTICLES, *OWNERS)
+        if looks_like_one and word not in (*PRONOUNS, *ARTICLES, *OWNERS):
+            found.setdefault(word, span)
     return list(found.values())
 
 
@@ -256,18 +250,18 @@ def guess(sentence: str, prefer: Iterable[str] = ()) -> Case | None:
 
     prefer: words (pronoun, correct, wrong) to use if they occur in the sentence.
     """
+    asked, right, wrong = ([word if word and re.search(rf"\b{re.escape(word)}\b", sentence) else ""
+                            for word in prefer] + [""] * 3)[:3]
     known = same_sentence(sentence)
-    wanted = [*prefer, "", "", ""][:3]
-    wanted = [word if word and re.search(rf"\b{re.escape(word)}\b", sentence) else "" for word in wanted]
-    if known is not None and not any(wanted):
+    if known is not None and not (asked or right or wrong):
         return known
-    behind = [sentence[slice(*span)] for span in reversed(pronouns(sentence)) if span[0] > 0]
-    asked = wanted[0] or next(iter(sorted(behind, key=lambda word: word.lower() not in SUBJECTS)), "")
-    place = max((span[0] for span in pronouns(sentence) if sentence[slice(*span)] == asked), default=len(sentence))
+    behind = [(sentence[slice(*span)], span[0]) for span in reversed(pronouns(sentence))]
+    asked = asked or min((word for word, start in behind if start), key=lambda word: word.lower() not in SUBJECTS,
+                         default="")
+    place = next((start for word, start in behind if word == asked), len(sentence))
     order = sorted(nouns(sentence), key=lambda span: span[0] > place)
-    others = [word for word in (sentence[slice(*span)] for span in order) if word not in wanted and word != asked]
-    right = wanted[1] or (others.pop(0) if others else "")
-    wrong = wanted[2] or next((word for word in others if word != right), "")
+    others = [word for word in (sentence[slice(*span)] for span in order) if word not in (asked, right, wrong)]
+    right, wrong = (given or (others.pop(0) if others else "") for given in (right, wrong))
     try:
         return make_case(sentence, asked, right, wrong)
     except UserError:
@@ -288,9 +282,8 @@ class CasesQuery(ModelQuestion):
             attention_map = map_of(record)
             unknown += any(attention_map.queries.unknown)
             found.append(noun_weights(attention_map, words_of(attention_map.queries, case)))
-        heads_of_kind = tuple((attention_map.kind, *head) for head in head_ids(attention_map))
-        stacked = {name: np.stack([each[name] for each in found]) for name in found[0]}
-        return SetAnswer(self, heads_of_kind, **stacked, unknown=unknown)
+        return SetAnswer(self, tuple((attention_map.kind, *head) for head in head_ids(attention_map)),
+                         **{name: np.stack([each[name] for each in found]) for name in found[0]}, unknown=unknown)
 
 
 @frozen
@@ -342,19 +335,17 @@ def noun_weights(attention_map: AttentionMap, words: CasePositions) -> dict[str,
     """Return the weights of every head on the correct and the wrong noun, summed over the noun's tokens, float32 (head,
     2): from the pronoun, the mean over the tokens after it ("later"), and the mean over all tokens except the pronoun
     and the noun itself ("received")."""
-    behind = list(range(max(words.pronoun) + 1, words.last + 1)) or list(words.pronoun)
-    count, candidates = len(attention_map.queries), (words.correct, words.wrong)
-    nouns = np.zeros((count, 2), np.float32)   # which tokens belong to which noun
-    for side, candidate in enumerate(candidates):
-        nouns[list(candidate), side] = 1
+    pronoun, count, candidates = list(words.pronoun), len(attention_map.queries), (words.correct, words.wrong)
+    behind = list(range(max(pronoun) + 1, words.last + 1)) or pronoun
+    # which tokens belong to which noun, (token, 2)
+    nouns = np.stack([np.isin(range(count), candidate) for candidate in candidates], 1).astype(np.float32)
     found = []
     for layer in attention_map.layers:
         looks = heads.whole(layer) @ nouns   # (head, query, 2)
-        others = (nouns == 0) & np.concatenate([
-            heads.allowed_cells(layer.allowed, slice(0, count), slice(max(candidate), max(candidate) + 1))
-            for candidate in candidates], 1)
-        others[list(words.pronoun)] = False
-        found.append({"pronoun": looks[:, list(words.pronoun)].mean(1), "later": looks[:, behind].mean(1),
+        may = heads.allowed_cells(layer.allowed, slice(0, count), slice(0, count))
+        others = (nouns == 0) & may[:, [*map(max, candidates)]]
+        others[pronoun] = False
+        found.append({"pronoun": looks[:, pronoun].mean(1), "later": looks[:, behind].mean(1),
                       "received": (looks * others).sum(1) / np.maximum(others.sum(0, dtype=np.float32), 1)})
     return heads.joined(found)
 
@@ -410,10 +401,9 @@ def scored_texts(case: Case, way: str) -> list[tuple[str, Span]]:
     """Return the texts for the correct and the wrong candidate, each with the span of characters to score."""
     if case.answer:
         return [_said(case, word) for word in (case.answer, case.other)]
-    found = []
+    found, (start, end) = [], case.pronoun
     for name in ("correct", "wrong"):
         words = substitute(case, name)
-        start, end = case.pronoun
         text = case.sentence[:start] + words + case.sentence[end:]
         noun = start + words.lower().index(case.word(name).lower())
         after = start + len(words), len(text)
@@ -449,9 +439,10 @@ def _labels(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[float
         raise UserError(f"{record.card.title} names no noun at {case.word('pronoun')!r}; choose a model that does, or "
                         f"a next-word model.")
     row = prediction.positions.index(place)
-    said = dict(zip((text.lower().strip() for text in prediction.texts[row]), prediction.probabilities[row]))
-    least = prediction.probabilities[row][-1]
-    right, wrong = (math.log(max(said.get(case.word(name).lower(), least), 1e-30)) for name in ("correct", "wrong"))
+    chances = prediction.probabilities[row]
+    said = dict(zip((text.lower().strip() for text in prediction.texts[row]), chances))
+    right, wrong = (math.log(max(said.get(case.word(name).lower(), chances[-1]), 1e-30))
+                    for name in ("correct", "wrong"))
     return right, wrong
 
 
@@ -477,10 +468,10 @@ def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
     names and added to the smaller half."""
     sizes, order = np.bincount(frames), np.argsort([hashlib.blake2b(name.encode("utf-8", "surrogatepass")).hexdigest()
                                                     for name in names])
-    filled, half = [0, 0], np.zeros(len(sizes), bool)
+    lead, half = 0, np.zeros(len(sizes), bool)   # by how many cases the first half is larger
     for frame in order:
-        half[frame] = filled[1] < filled[0]
-        filled[int(half[frame])] += sizes[frame]
+        half[frame] = lead > 0
+        lead += -sizes[frame] if half[frame] else sizes[frame]
     return half[frames]
 
 

@@ -179,7 +179,7 @@ def mark(cases: Iterable[RuleCase], find: tuple[Side, Side] | int) -> tuple[Mark
         marked.append(_marked(case, find, number))
         looking, widest = looking + len(marked[-1].pairs), max([widest, *(len(each) for _, each in marked[-1].pairs)])
         _refuse_many(looking, widest)
-    if not any(each.pairs for each in marked):
+    if not looking:
         sides = [", ".join(side) if isinstance(side, list) else str(side) for side in (
             find if isinstance(find, tuple) else ("word", find))]
         raise UserError(f"None of the {len(marked):,} cases has a pair for this rule; check its two sides, "
@@ -195,8 +195,7 @@ def _refuse_many(looking: int, wanted: int) -> None:
 
 def _marked(case: RuleCase, find: tuple[Side, Side] | int, number: int) -> Marked:
     if isinstance(case, Sentence):
-        found = spans_of(case) or (None,) * len(case.words)
-        words = tuple(span or (0, 0) for span in found)
+        words = tuple(span or (0, 0) for span in spans_of(case) or (None,) * len(case.words))
         text, unit = case.text, "" if case.document is None else f"document {case.document}"
     else:
         given = case.get("text") if isinstance(case, Mapping) else case
@@ -216,14 +215,10 @@ def _marked(case: RuleCase, find: tuple[Side, Side] | int, number: int) -> Marke
                                          if 0 <= place + step < len(words)), unit)
     sides = [_side(case, text, words, side, number) for side in find]
     _refuse_many(len(sides[0]), len(sides[1]))
-    pairs: list[tuple[int, tuple[int, ...]]] = []
-    for place in sorted(sides[0]):
-        wanted = sides[1] - {place}
-        if isinstance(case, Sentence) and any(_is_relation(side) for side in find):
-            wanted = {each for each in wanted if _linked(case, place, each, find)}
-        if wanted:
-            pairs.append((place, tuple(sorted(wanted))))
-    return Marked(text, words, tuple(pairs), unit)
+    tree = case if isinstance(case, Sentence) and any(map(_is_relation, find)) else None
+    pairs = [(place, tuple(each for each in sorted(sides[1] - {place})
+                           if tree is None or _linked(tree, place, each, find))) for place in sorted(sides[0])]
+    return Marked(text, words, tuple(pair for pair in pairs if pair[1]), unit)
 
 
 def read_side(typed: str, cases: Sequence[RuleCase]) -> Side:
@@ -322,27 +317,26 @@ def tests_of(record: AttentionRecord, sentence: Marked) -> _Tests:
     may = np.asarray((weights >= 0).any(0))
     tested = [(place, tuple(each for each in wanted if may[place, each])) for place, wanted in sentence.pairs]
     kept = [(place, wanted) for place, wanted in tested if wanted]
-    places = np.array([place for place, _ in kept], np.int64)
     looked = looked_at(weights).T
-    right = np.array([np.isin(looked[place], wanted) for place, wanted in kept], bool)
+    right = [np.isin(looked[place], wanted) for place, wanted in kept]
     mass = [np.maximum(weights[:, place, list(wanted)], 0).sum(-1) for place, wanted in kept]
-    return _Tests(head_ids(attention), right.reshape(len(kept), len(weights)),
-                  np.array(mass, np.float64).reshape(len(kept), len(weights)), looked, places,
-                  [wanted for _, wanted in kept], len(pieces), len(sentence.pairs) - len(kept))
+    return _Tests(head_ids(attention), np.array(right, bool).reshape(-1, len(weights)),
+                  np.array(mass, np.float64).reshape(-1, len(weights)), looked,
+                  np.array([place for place, _ in kept], np.int64), [wanted for _, wanted in kept], len(pieces),
+                  len(sentence.pairs) - len(kept))
 
 
 def summary(tests: Sequence[_Tests], units: Sequence[str], left_out: int) -> RuleReport:
     """Score all heads. units: the independent unit of each sentence."""
-    right, weight = (np.concatenate([getattr(each, name) for each in tests]) for name in ("right", "weight"))
-    counts = [len(each.places) for each in tests]
+    right, weight, places = (np.concatenate([getattr(each, name) for each in tests])
+                             for name in ("right", "weight", "places"))
     of_sentence = numbered(units)
-    groups = np.repeat(of_sentence, counts)
+    groups = np.repeat(of_sentence, [len(each.places) for each in tests])
     intervals = accuracy_intervals(right.astype(np.float64), groups)
-    places = np.concatenate([each.places for each in tests])
     wanted = np.array([*zip_longest(*(words for each in tests for words in each.wanted), fillvalue=FAR)]).T
-    null = null_of(tests, of_sentence, wanted, float(right.mean(0).max()))
     return RuleReport(tests[0].heads, tuple(intervals), weight.mean(0), len(right), len(tests), len(set(units)),
-                      left_out, best_offset(wanted - places[:, None]), null,
+                      left_out, best_offset(wanted - places[:, None]),
+                      null_of(tests, of_sentence, wanted, float(right.mean(0).max())),
                       held_out_accuracy(right, weight, groups, groups % 2 == 0),
                       tests[0].heads[best_column(right, weight)])
 

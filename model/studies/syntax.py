@@ -22,12 +22,13 @@ Details of the test:
   documents give neither.
 """
 import functools
+import io
 import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -44,7 +45,6 @@ from clearhead.model.core.query import (
     UserError,
     counted,
     frozen,
-    slices,
     with_arrays,
 )
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer, Reported
@@ -138,11 +138,9 @@ def shipped_treebank(language: str, *names: str) -> tuple[Sentence, ...]:
     """Return the treebanks of assets/cases, written and annotated for this project. language: "en" or "zh". names:
     "syntax" or, in English only, "grammar"; by default all."""
     found: tuple[Sentence, ...] = ()
-    for name in names or ("syntax", "grammar"):
-        path = ASSETS / "cases" / f"{name}-{language}{SUFFIX}"
+    for path in (ASSETS / "cases" / f"{name}-{language}{SUFFIX}" for name in names or ("syntax", "grammar")):
         if path.exists():
-            with path.open("rb") as file:
-                found += read_treebank(file, path.name)
+            found += read_treebank(io.BytesIO(path.read_bytes()), path.name)
     return found
 
 
@@ -214,7 +212,6 @@ def pieces_of(tokens: Tokens, spans: tuple[Span | None, ...]) -> np.ndarray:
     return of_text & (starts < words[:, 1]) & (words[:, 0] < ends)
 
 
-ROWS = 128       # number of mask rows processed at once
 ROOT = -1        # stands for the head of a root
 NOTHING = -1     # stands for a missing word
 
@@ -282,11 +279,9 @@ def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.
     """Return the word that gets each head's largest weight from each word, int16 (head, word), or NOTHING if all are
     masked or several have it, and whether the mask allows attention from word to word, bool (word, word). pieces: bool
     (word, token)."""
-    looked, anyone = [], np.zeros((len(pieces), len(pieces)), bool)
-    for weights in word_weights(attention_map, pieces):
-        looked.append(looked_at(weights))
-        anyone |= (weights >= 0).any(0)
-    return np.concatenate(looked), anyone
+    looked, may = zip(*((looked_at(weights), (weights >= 0).any(0))
+                        for weights in word_weights(attention_map, pieces)), strict=True)
+    return np.concatenate(looked), np.logical_or.reduce(may)
 
 
 def looked_at(weights: np.ndarray) -> np.ndarray:
@@ -319,11 +314,8 @@ def weights_between(layer: Layer | Reported, pieces: np.ndarray) -> np.ndarray:
 def allowed_between(allowed: Mask, pieces: np.ndarray) -> np.ndarray:
     """Return whether the mask allows attention between two words that both have tokens, bool (word, word) or (head,
     word, word)."""
-    parts, count = pieces.astype(np.float32), pieces.shape[1]
-    pairs = np.zeros((len(pieces), len(pieces)), np.float32)
-    for rows in slices(count, ROWS):
-        block = allowed.block(rows, slice(0, count)).astype(np.float32)
-        pairs = pairs + parts[:, rows] @ (block @ parts.T)
+    parts, every = pieces.astype(np.float32), slice(0, pieces.shape[1])
+    pairs = parts @ (allowed.block(every, every).astype(np.float32) @ parts.T)
     return (pairs > 0) & ~np.eye(len(pieces), dtype=bool)
 
 
@@ -418,13 +410,13 @@ def _counted(choices: Choices, relations: tuple[str, ...]) -> tuple[Counts, Rela
 def merge(*parts: Counts) -> Counts:
     """Merge counts of one model, in any order."""
     names = tuple(sorted({name for part in parts for name in part.names}))
-    tables: dict[str, Any] = {name: np.zeros((len(names), *getattr(parts[0], name).shape[1:]), np.int64)
-                              for name in TABLES}
+    n, right, near, possible = tables = [
+        np.zeros((len(names), *getattr(parts[0], table).shape[1:]), np.int64) for table in TABLES]
     for part in parts:
-        for name, table in tables.items():
+        for name, table in zip(TABLES, tables, strict=True):
             table[np.searchsorted(names, part.names)] += getattr(part, name)
-    return Counts(names, parts[0].heads, **tables, **{name: sum(getattr(part, name) for part in parts)
-                                                      for name in TOTALS})
+    return Counts(names, parts[0].heads, n, right, near, possible,
+                  *(sum(getattr(part, name) for part in parts) for name in TOTALS))
 
 
 EXCHANGES = 200     # number of random exchanges of trees for the null distribution
@@ -580,18 +572,18 @@ def _score(choices: Choices, pairs: RelationPairs, counts: Counts, relation: int
     right = np.concatenate([choices.looked[:, looking[some]] == wanted[some] for looking, wanted in pairs.ends]).T
     even, total = pairs.group[some] % 2 == 0, right.sum(0)
     units = np.unique(np.repeat(choices.units, choices.lengths)[pairs.ends[0][0][some]], return_inverse=True)[1]
+    count = int(units.max()) + 1
     held_out: MeanInterval | None = None
     picked: tuple[Choice, ...] = ()
     offset: float | None = None
     if even.any() and not even.all():
         scored, numbers = on_other_half(right, even)
-        draws = min(DRAWS, DRAWN // (int(units.max()) + 1))
-        held_out = accuracy_intervals(scored[:, None].astype(np.float64), units, draws)[0]
+        held_out, = accuracy_intervals(scored[:, None].astype(np.float64), units, min(DRAWS, DRAWN // count))
         picked = tuple(choice(counts, number) for number in numbers)
         offset = float(on_other_half(pairs.offsets[some, None] == OFFSETS, even)[0].mean())
     best = int(total.argmax())
     accuracy = float(total[best] / len(right))
-    possible = counts.possible[relation].sum(0) / len(right)
+    dependent, head = (counts.possible[relation].sum(0) / len(right)).tolist()
     return RelationScore(counts.names[relation], len(right), held_out, offset,
-                         Luck.of(accuracy, int(units.max()) + 1, lambda _: lucky), picked, choice(counts, best),
-                         accuracy, (float(possible[0]), float(possible[1])))
+                         Luck.of(accuracy, count, lambda _: lucky), picked, choice(counts, best), accuracy,
+                         (dependent, head))
