@@ -49,6 +49,11 @@ BEFORE, AFTER = "before layer ", "after layer "
 OTHERS = "others"    # the sum of all smaller writers in a grouped matrix
 
 
+def writer(kind: Kind, layer: int, head: int) -> str:
+    """Return the name of a head as a writer, "L·H" or "cross L·H"."""
+    return ("cross " if kind == Kind.CROSS else "") + head_label(layer, head)
+
+
 @with_arrays
 class ResidualStream:
     """The contributions to the residual stream at some tokens."""
@@ -155,10 +160,8 @@ class Walk:
         mixed = np.asarray(layer.head_outputs(self.tokens), np.float64)
         if attention.gate is not None:
             mixed *= attention.gate[self.rows].swapaxes(0, 1)
-        out = mixed @ attention.w_output
-        prefix = "cross " if attention.kind is Kind.CROSS else ""
-        names = tuple(prefix + head_label(attention.index, head) for head in range(layer.heads))
-        return ResidualStream(names, out).add(BIAS, attention.b_output)
+        names = tuple(writer(attention.kind, attention.index, head) for head in range(layer.heads))
+        return ResidualStream(names, mixed @ attention.w_output).add(BIAS, attention.b_output)
 
 
 @frozen
@@ -176,8 +179,7 @@ class WhyQuery(MapQuestion):
         trace = models.trace(self.query, report, (self.looking, self.looked_at))
         block, attention = trace.block(self.kind, self.layer), trace.attention(self.kind, self.layer)
         layer = record[self.kind].captured(self.layer, "no score can be split")
-        row, column = slice(self.looking, self.looking + 1), slice(self.looked_at, self.looked_at + 1)
-        if not allowed_cells(layer.allowed, row, column, self.head).all():
+        if not allowed_cells(layer.allowed, *self._cell, self.head).all():
             raise UserError("This cell is masked and has no score; choose a cell that the head may attend to.")
         walk, said = Walk(record, trace, self.kind, [self.looking]), f"The input of layer {block.index}"
         queries = walk.read(block, block.norms, attention.x, f"{said} is not the residual stream or its norm")
@@ -195,24 +197,28 @@ class WhyQuery(MapQuestion):
             return found
         return replace(found, minus=self._split(layer.minus, attention.minus, *ends), factor=layer.minus_factor)
 
+    @property
+    def _cell(self) -> tuple[slice, slice]:
+        """The cell's row and column."""
+        return slice(self.looking, self.looking + 1), slice(self.looked_at, self.looked_at + 1)
+
     def _split(self, layer: Layer, attention: AttentionTrace, queries: tuple[ResidualStream, int],
                keys: tuple[ResidualStream, int]) -> "Why":
         """Split the score of one softmax. queries, keys: the streams that they are read from, and the rows of the
         cell's tokens in the trace."""
         group = layer.group(self.head)
-        row, column = slice(self.looking, self.looking + 1), slice(self.looked_at, self.looked_at + 1)
         seen, shown = layer.query[self.head, self.looking], layer.key[group, self.looked_at]
         query = _projected(queries[0], attention.query, attention.query_scale, queries[1], self.head, seen,
                            attention.pairs)
         key = _projected(keys[0], attention.key, attention.key_scale, keys[1], group, shown, attention.pairs)
         parts = query.parts[:, 0] @ key.parts[:, 0].T * layer.scale
-        own = float(layer.scores(slice(self.head, self.head + 1), row, column)[0, 0, 0])
+        own = float(layer.scores(slice(self.head, self.head + 1), *self._cell)[0, 0, 0])
         raw = float(seen.astype(np.float64) @ shown * layer.scale)
         terms = []
         if layer.softcap is not None:
             terms.append(("soft cap", float(layer.softcap * np.tanh(raw / layer.softcap) - raw)))
         if layer.bias is not None:
-            bias = layer.bias.block(row, column)
+            bias = layer.bias.block(*self._cell)
             terms.append(("position bias", float(bias[self.head if bias.ndim == 3 else ...].reshape(-1)[0])))
         return Why(own, query.names, key.names, parts, tuple(terms))
 
@@ -243,12 +249,13 @@ class Why:
 
     def grouped(self, most: int) -> "Why":
         """Keep the `most` largest writers of each side and sum the others."""
-        parts, names = self.parts, []
-        for axis, writers in enumerate((self.query_writers, self.key_writers)):
+        parts, names = self.parts, [self.query_writers, self.key_writers]
+        for axis, writers in enumerate(names):
             kept = np.sort(np.argsort(-np.abs(self.parts).sum(1 - axis), kind="stable")[:most])
-            names.append((*(writers[place] for place in kept), *[OTHERS] * (len(writers) > most)))
-            others = np.delete(parts, kept, axis).sum(axis, keepdims=True).take(range(len(writers) > most), axis)
-            parts = np.concatenate([np.take(parts, kept, axis), others], axis)
+            if len(writers) > most:
+                names[axis] = (*(writers[place] for place in kept), OTHERS)
+                others = np.delete(parts, kept, axis).sum(axis, keepdims=True)
+                parts = np.concatenate([np.take(parts, kept, axis), others], axis)
         return replace(self, query_writers=names[0], key_writers=names[1], parts=parts)
 
     def frame(self) -> "DataFrame":

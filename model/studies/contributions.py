@@ -20,7 +20,6 @@ from clearhead.model.core.query import (
     UserError,
     batches,
     frozen,
-    head_label,
     isolated,
     quiet,
     quoted,
@@ -30,7 +29,7 @@ from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.statistics import entropy
 from clearhead.model.core.tokens import number_of
 from clearhead.model.core.traces import Trace, same_numbers
-from clearhead.model.studies.circuits import AFTER, BEFORE, BIAS, ResidualStream, Walk
+from clearhead.model.studies.circuits import AFTER, BEFORE, BIAS, ResidualStream, Walk, writer
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -68,8 +67,8 @@ class AddsQuery(MapQuestion):
         demoted = promoted
         if trace.unembedding is not None and trace.blocks[-1].kind is walk.stack:
             last = last_stream(record, trace, self.position)
-            name = ("cross " if self.kind is Kind.CROSS else "") + head_label(self.layer, self.head)
-            changes, = trace.unembedding.shares(last.parts[last.names.index(name)], last.total[0])
+            own_writes = last.parts[last.names.index(writer(self.kind, self.layer, self.head))]
+            changes, = trace.unembedding.shares(own_writes, last.total[0])
             ranked, changes = np.argsort(-changes, kind="stable").tolist(), changes - changes.mean()
             promoted, demoted = (
                 tuple((name_of(number), float(changes[number])) for number in numbers if sign * changes[number] > 0)
@@ -108,8 +107,7 @@ class WritesQuery:
         if unembedding is None:
             raise UserError(NO_LOGITS)
         count = len(unembedding.weight)
-        ids = [token_id(opened, self.token, count)]
-        ids += [] if self.rival is None else [token_id(opened, self.rival, count)]
+        ids = [token_id(opened, each, count) for each in (self.token, self.rival) if each is not None]
         done = opened.run(opened.tokens(self.query), self.query.edits, position=self.position)
         if trace.pool is None:
             outputs = done.outputs()[0]
@@ -117,12 +115,12 @@ class WritesQuery:
         else:
             logits = done.answer(0).numbers[0]
         stream, signs = last_stream(record, trace, self.position), np.array([1.0, -1.0])[:len(ids)]
-        shares = unembedding.shares(stream.parts[:, 0], stream.total[0], ids) @ signs
-        values = dict(zip(stream.names, shares, strict=True))
+        values = dict(zip(stream.names, unembedding.shares(stream.parts[:, 0], stream.total[0], ids) @ signs,
+                          strict=True))
         if unembedding.bias is not None:
             values[BIAS] = values.get(BIAS, 0.0) + float(signs @ unembedding.bias[ids])
-        difference = float(logits[ids].astype(np.float64) @ signs)
-        return _writes(tuple(map(opened.vocabulary.name, ids)), difference, record, trace, values)
+        return _writes(tuple(map(opened.vocabulary.name, ids)), float(logits[ids].astype(np.float64) @ signs), record,
+                       trace, values)
 
 
 @frozen
@@ -140,10 +138,10 @@ class CosineQuery:
             raise UserError("Different models read the two texts, so their vectors have no cosine; use one for both.")
         first, second = _sentence_vector(own), _sentence_vector(other)
         trace = models.trace(self.query, report)
-        tokens = [0] if models.open(self.query, report).vector_of == "first" else range(len(own.maps[0].queries))
-        weights = np.zeros((1, len(own.maps[0].queries)))
-        weights[0, tokens] = 1 / len(tokens)
-        stream = pooled_stream(own, trace, weights, report)
+        weights = np.ones((1, len(own.maps[0].queries)))
+        if models.open(self.query, report).vector_of == "first":
+            weights[:, 1:] = 0
+        stream = pooled_stream(own, trace, weights / weights.sum(), report)
         pooled = stream.total[0]
         length = float(np.linalg.norm(pooled))
         if not same_numbers(pooled / length, first):
@@ -180,7 +178,7 @@ class Writes:
 
     def __repr__(self) -> str:
         most = self.frame().iloc[0]
-        name = ("cross " if most.map == Kind.CROSS else "") + head_label(most.layer, most["head"])
+        name = writer(most.map, most.layer, most["head"])
         rest = f"; {self.rest:+.4f} is not explained" if abs(self.rest) > UNEXPLAINED * abs(most.value) else ""
         return (f"<Writes: {self.difference:.4f}, parts that sum to {self.total:.4f}; largest head {name} "
                 f"{most.value:+.4f}{rest}>")
@@ -245,9 +243,9 @@ def _writes(tokens: tuple[str, ...], difference: float, record: AttentionRecord,
     counts = {(each.kind, layer.index): layer.heads for each in record.maps for layer in each.layers
               if each.kind in (kind, Kind.CROSS)}
     most = max(counts.values())
-    heads, cross = (np.array([[values.pop(prefix + head_label(layer, head), 0.0) for head in range(most)]
+    heads, cross = (np.array([[values.pop(writer(each, layer, head), 0.0) for head in range(most)]
                               for layer in layers]) if each in record.kinds else np.zeros((0, 0))
-                    for each, prefix in ((kind, ""), (Kind.CROSS, "cross ")))
+                    for each in (kind, Kind.CROSS))
     feed_forward = np.array([values.pop(f"mlp {layer}", 0.0) for layer in layers])
     bias = values.pop(BIAS, 0.0)
     others = float(sum(values.pop(name) for name in [*values] if name.startswith((AFTER, BEFORE))))
@@ -280,14 +278,13 @@ class LensQuery:
                            for each in (blocks[0].before, *(block.after for block in blocks), *ends)])
         chances = softmax(logits)
         best = np.argsort(-logits, axis=-1, kind="stable")[:, :LENS_TOKENS]
-        final = chances[-1]
-        ratio = np.log2(np.maximum(final, 1e-300)) - np.log2(np.maximum(chances, 1e-300))
+        logs = np.log2(np.maximum(chances, 1e-300))
         others = [number for number, _ in record[kind].others]
         layers = (-1, *(block.index for block in blocks), *[max(others, default=0)] * len(ends))
         return Lens(layers, tuple(map(tuple, best.tolist())),
-                    tuple(tuple(name_of(number) for number in row) for row in best.tolist()),
-                    tuple(tuple(np.take(row, ids).tolist()) for row, ids in zip(chances, best, strict=True)),
-                    entropy(chances, base=2), np.maximum((final * ratio).sum(-1), 0))
+                    tuple(tuple(map(name_of, row)) for row in best.tolist()),
+                    tuple(map(tuple, np.take_along_axis(chances, best, -1).tolist())),
+                    entropy(chances, base=2), np.maximum((chances[-1] * (logs[-1] - logs)).sum(-1), 0))
 
 
 @with_arrays
@@ -317,17 +314,16 @@ def token_id(opened: OpenModel, wanted: object, count: int) -> int:
     """Return the id of an answer among `count`, which is given as docs/api.md says: by its text or its id. Raises
     UserError, naming the tokens, for a text that is not one of them."""
     ids = opened.vocabulary.find(wanted) if isinstance(wanted, str) else []
-    if len(ids) == 1 and ids[0] < count:
-        return ids[0]
-    number, kinds = number_of(wanted), "classes" if opened.task == "label" else "tokens"
+    number = ids[0] if len(ids) == 1 and ids[0] < count else number_of(wanted)
+    kinds = "classes" if opened.task == "label" else "tokens"
     if number is not None and 0 <= number < count:
         return number
     if number is not None:
         raise UserError(f"There is no id {number:,}, as {opened.card.title} answers with {count:,} {kinds}; choose an "
                         f"id from 0 to {count - 1:,}.")
-    said, names = isolated(quoted(str(wanted))), []
-    for each in range(min(count, NAMED)) if kinds == "classes" else ids[:NAMED]:
-        names.append(isolated(repr(opened.vocabulary.name(each).replace("␣", " "))))
+    said = isolated(quoted(str(wanted)))
+    names = [isolated(repr(opened.vocabulary.name(each).replace("␣", " ")))
+             for each in (range(count) if kinds == "classes" else ids)[:NAMED]]
     if kinds == "classes":
         raise UserError(f"{said} is no class of {opened.card.title}; choose one of: {', '.join(names)}.")
     if not ids:

@@ -122,11 +122,10 @@ def paths_of_induction(asked: KnownCircuitsQuery, models: Models, report: Progre
         position = len(opened.tokens(text).source) - 1
         for receiver, read in itertools.product(receivers, READS):
             found = PathsQuery(text, twin, position, answer, rival, receiver, (read,)).answer(models, quiet)
-            for sender, patched in zip(found.senders, found.patched.tolist(), strict=True):
-                share = (patched - found.plain) / (found.twin - found.plain)
+            moved = (found.patched - found.plain) / (found.twin - found.plain)
+            for sender, share in zip(found.senders, moved.tolist(), strict=True):
                 shares.setdefault((sender, receiver, read), []).append(share)
-        written = WritesQuery(text, position, answer, rival).answer(models, quiet)
-        named.append(written.heads.ravel())
+        named.append(WritesQuery(text, position, answer, rival).answer(models, quiet).heads.ravel())
     means = {path: float(np.mean(values)) for path, values in shares.items()}
     expected = [path for path in means if path[0] == previous and path[2] == "key"]
     best = max(expected, key=means.__getitem__)
@@ -159,9 +158,9 @@ def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progres
     draws = np.random.default_rng(SEED).integers(FEW, size=(DRAWS, FEW))
     resampled = scores[draws].mean(1), changes[draws].mean(1)   # (draw, head)
     exchanged_losses = loss[exchanged_layers(np.array([layer for layer, _ in heads]))]
-    rho, rhos = spearman(score, loss), [spearman(*pair) for pair in zip(*resampled, strict=True)]
+    rho, rhos = spearman(score, loss), np.array([*map(spearman, *resampled)])
     limit = float(np.quantile(np.abs(rank_correlations(score[None], exchanged_losses)), LEVEL))
-    yield Replication("agree", rho, *percentiles(np.array(rhos)), limit, rho > limit,
+    yield Replication("agree", rho, *percentiles(rhos), limit, rho > limit,
                       (heads[int(score.argmax())], heads[int(loss.argmax())]))
     strong = np.argsort(-score)[:max(1, len(score) // 20)]
     # medians, because one head (in SmolLM2 16·0) dominates any mean
@@ -204,12 +203,11 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
     for number, _ in counted(range(PAIRS), report, "sentence"):
         a, b, *others = rng.sample(NAMES, 4)
         subject, receiver = (a, b) if number // len(TEMPLATES) % 2 else (b, a)
-        template = TEMPLATES[number % len(TEMPLATES)]
-        text, twin = (Query(asked.model, asked.revision, template.format(a=a, b=b, s=name))
+        text, twin = (Query(asked.model, asked.revision, TEMPLATES[number % len(TEMPLATES)].format(a=a, b=b, s=name))
                       for name in (subject, receiver))
         position = len(models.record(text, quiet)[Kind.CAUSAL].queries) - 1
-        written = WritesQuery(text, position, f" {receiver}", f" {subject}").answer(models, quiet)
-        control = WritesQuery(text, position, f" {others[0]}", f" {others[1]}").answer(models, quiet)
+        written, control = (WritesQuery(text, position, f" {one}", f" {other}").answer(models, quiet)
+                            for one, other in ((receiver, subject), others))
         found = PathsQuery(text, twin, position, f" {receiver}", f" {subject}").answer(models, quiet)
         rows.append((written.difference, found.twin, written.heads.ravel(), control.heads.ravel(),
                      found.patched - found.plain))
@@ -218,11 +216,10 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
     right = accuracy_intervals((difference > 0)[:, None].astype(np.float64), groups)[0]
     yield Replication("accuracy", right.value, right.low, right.high, 0.5, right.low > 0.5)
     yield _mean("difference", difference, -float(flipped.mean()), groups=groups, above=0)
-    limit = float(np.abs(other.mean(0)).max())
-    mean = grid.mean(0)
+    limit, mean = float(np.abs(other.mean(0)).max()), grid.mean(0)
     ranked, strong = np.argsort(-mean), mean > limit
     writers = tuple(heads[place] for place in ranked[:3])
-    yield _mean("writer", grid[:, int(mean.argmax())], limit, writers, groups=groups, above=limit)
+    yield _mean("writer", grid[:, mean.argmax()], limit, writers, groups=groups, above=limit)
     carried = np.array([each[:, strong].sum(1) for each in (grid, other)]) / difference.mean()
     yield _mean("share", carried[0], float(carried[1].mean()), tuple(
         heads[place] for place in ranked if strong[place])[:8], groups=groups, above=0)

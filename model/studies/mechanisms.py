@@ -108,9 +108,9 @@ class Mechanisms:
         from pandas import DataFrame
 
         rows = [(kind, *self.heads[one], *self.heads[other], float(scores[one, other]),
-                 float(scores[one, other] - self.null[kind].mean), self.share(kind), self.null[kind].chance)
-                for kind, scores in self.composition.items()
-                for one, other in zip(*np.nonzero(np.nan_to_num(scores) > self.null[kind].high), strict=True)]
+                 float(scores[one, other] - null.mean), self.share(kind), null.chance)
+                for (kind, scores), null in zip(self.composition.items(), self.null.values(), strict=True)
+                for one, other in np.argwhere(np.nan_to_num(scores) > null.high)]
         table = DataFrame(rows, columns=["kind", "earlier_layer", "earlier_head", "later_layer", "later_head", "score",
                                          "excess", "share", "chance"])
         return table.sort_values("excess", ascending=False, kind="stable").reset_index(drop=True)

@@ -48,19 +48,19 @@ class PatchQuery:
         plain, taken = opened.run(asked, self.first.edits), opened.run(other, self.second.edits)
         first, second = plain.answer(0), taken.answer(0)
         outputs = {layer: taken.heads[kind, layer] for kind, layer in sorted(taken.heads) if kind is self.kind}
-        if not outputs or (self.kind, min(outputs)) not in plain.heads:
+        here = plain.heads.get((self.kind, min(outputs, default=0)))
+        if here is None or not outputs:
             raise UserError(f"{opened.card.title} has no {self.kind} attention in both texts that can be patched here; "
                             f"give both a target or neither, choose another kind, or choose a verified model.")
-        looking = len(next(iter(outputs.values())))
-        check_lengths(self.second, looking, len(plain.heads[self.kind, min(outputs)]))
-        if min(len(first.numbers), len(second.numbers)) == 0:
+        check_lengths(self.second, len(outputs[min(outputs)]), len(here))
+        if not (len(first.numbers) and len(second.numbers)):
             raise UserError("This model has no answer to this text (no mask, no “it”) that could change; "
                             "choose a text with one.")
         measure, words, row = measure_of(first, second)
         heads = [(layer, head) for layer, mixed in outputs.items() for head in range(mixed.shape[1])]
         trials = [*([head] for head in heads), *([head for head in heads if head[0] == layer] for layer in outputs),
                   heads]
-        size, numbers = max(1, TOKENS // max(looking, len(asked.source))), list[float]()
+        size, numbers = max(1, TOKENS // max(len(here), len(asked.source))), list[float]()
         for rows in batches([{(self.kind, layer, head): outputs[layer][:, head] for layer, head in chosen}
                              for chosen in trials], size, report, "patch"):
             patched = opened.run(asked, self.first.edits, rows=rows)
@@ -115,9 +115,9 @@ def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[in
     """
     if first.kind == "vector":
         return lambda answer: cosine(answer.numbers, second.numbers), None, None
-    rows = list(range(min(len(first.positions), len(second.positions))))
-    best = [(int(first.numbers[row].argmax()), int(second.numbers[row].argmax())) for row in rows]
-    row = rows[-1] if first.kind == "next" else next((row for row in rows if best[row][0] != best[row][1]), rows[-1])
+    best = [*zip(*(answer.numbers.argmax(-1).tolist() for answer in (first, second)), strict=False)]
+    differ = [row for row, (one, other) in enumerate(best) if one != other and first.kind != "next"]
+    row = (*differ, len(best) - 1)[0]
     one, other = best[row]
     if one == other:
         other = int(np.argsort(first.numbers[row])[-2])

@@ -67,8 +67,8 @@ class PathsQuery:
         traced."""
         check_same_model(self.query, self.twin)
         opened = models.open(self.query, report)
-        records = [models.record(each, quiet) for each in (self.query, self.twin)]
-        traces = [models.trace(each, quiet) for each in (self.query, self.twin)]
+        both = self.query, self.twin
+        records, traces = [models.record(each, quiet) for each in both], [models.trace(each, quiet) for each in both]
         trace, kind = traces[0], traces[0].blocks[-1].kind
         if trace.unembedding is None:
             raise UserError(f"Path patching needs logits that can be traced, and {opened.card.title} has none; choose "
@@ -85,7 +85,7 @@ class PathsQuery:
                             f"to {head_label(*heads[-1])}, and a receiver in a later layer than the sender.")
         given, edits = opened.tokens(self.query), self.query.edits
         plain, twin = (float(_differences(opened.run(opened.tokens(each), each.edits, every=True), ids,
-                                          self.position)[0]) for each in (self.query, self.twin))
+                                          self.position)[0]) for each in both)
         outputs: dict[int, np.ndarray] = {}
         patched = np.empty(len(senders))
         for number, (layer, head) in counted(senders, report, "path"):
@@ -97,9 +97,10 @@ class PathsQuery:
                 before, behind = (trace.readout(each, self.position, ids) for each in (after, after + change))
                 patched[number] = plain + (behind - before) @ np.array([1.0, -1.0])
                 continue
-            made = _received(records[0], trace.plain(), (kind, *self.receiver), self.reads, change)
-            rows = [{(kind, *self.receiver): tensor_of(made.astype(np.float32))}]
-            patched[number], = _differences(opened.run(given, edits, rows=rows, every=True), ids, self.position)
+            end = (kind, *self.receiver)
+            made = _received(records[0], trace.plain(), end, self.reads, change).astype(np.float32)
+            done = opened.run(given, edits, rows=[{end: tensor_of(made)}], every=True)
+            patched[number], = _differences(done, ids, self.position)
         return Paths(plain, twin, senders, patched)
 
 
@@ -170,7 +171,8 @@ def _received(record: AttentionRecord, trace: Trace, receiver: KindHeadId, reads
     if not same_numbers(attention.x if norm is None else norm.input, block.before):
         raise UserError(f"The input of layer {layer} is neither the residual stream nor its norm, so no path into it "
                         f"can be patched; choose another model.")
-    changed = block.before + change if norm is None else norm.apply(block.before + change)
+    changed = block.before + change
+    changed = changed if norm is None else norm.apply(changed)
     parts = {name: getattr(own, name).copy() for name in READS}
     for name in reads:
         projection, place = getattr(attention, name), head if name == "query" else own.group(head)
@@ -205,8 +207,7 @@ class AblationQuery:
         for number, (layer, head) in counted(self.heads, report, "head"):
             out, resampled = (done.heads[kind, layer][:, head] for done in (own, other))
             check_lengths(self.twin, len(resampled), len(out))
-            changed = (out * 0, out.mean(0, keepdim=True).expand_as(out), resampled)
-            rows = [{(kind, layer, head): each} for each in changed]
+            rows = [{(kind, layer, head): each} for each in (out * 0, out.mean(0).expand_as(out), resampled)]
             found[number] = _differences(opened.run(given, self.query.edits, rows=rows, every=True), ids, self.position)
         return Ablations(self.heads, float(_differences(own, ids, self.position)[0]), found)
 
