@@ -170,11 +170,8 @@ def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weight
     null = [rollout.with_residual(rollout.uniform_weights(layer.allowed, len(rows)))
             for layer in attention_map.layers]
     scores = {"rollout": rows @ rollout.rollout(steps), "rollout_even": rows @ rollout.rollout(null)}
-    if question.without_flow:
-        missing["flow"] = "it was not requested"
-        return scores
-    if len(rows) > FLOW_LONGEST and not question.long_flow:
-        missing["flow"] = f"it is slow above {FLOW_LONGEST} tokens"
+    if question.without_flow or (len(rows) > FLOW_LONGEST and not question.long_flow):
+        missing["flow"] = "it was not requested" if question.without_flow else f"it is slow above {FLOW_LONGEST} tokens"
         return scores
     scores["flow"] = rollout.flow(steps, rows, lambda share: report(share / 2))
     return scores | {"flow_even": rollout.flow(null, rows, lambda share: report(0.5 + share / 2))}

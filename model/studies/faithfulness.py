@@ -4,6 +4,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from clearhead.model.studies.attribution import (
     ceiling,
     rank_agreement,
 )
-from clearhead.model.studies.coreference import occurrences, shipped_cases
+from clearhead.model.studies.coreference import Case, occurrences, shipped_cases, twin_of
 
 FILE = ASSETS / "cases" / "explain.csv"
 SETS = ("sentences", "agreement")   # for models that read any text; our own models have their own sets
@@ -53,23 +54,20 @@ def texts(which: str) -> tuple[ExplainedText, ...]:
 def _agreement() -> tuple[ExplainedText, ...]:
     """Return texts that compare the verb with its form of the other grammatical number, as in Linzen et al. 2016 and
     Abnar & Zuidema 2020. Sentence vectors are compared with the twin's."""
-    cases = shipped_cases("agreement")
     found = []
-    for case in cases:
-        twin = next(each for each in cases if each.pair == case.pair and each is not case)
+    for case in shipped_cases("agreement"):
         verb = next(start for start, _ in occurrences(case.sentence, case.answer) if start >= case.pronoun[1])
-        found.append(ExplainedText(case.sentence, verb, case.answer, case.other, twin.sentence, case.frame))
+        found.append(ExplainedText(case.sentence, verb, case.answer, case.other, cast(Case, twin_of(case)).sentence,
+                                   case.frame))
     return tuple(found)
 
 
 def questions(model: str, revision: str, kind: str, which: str) -> tuple[AttributionQuery, ...]:
     """Return the texts of a set as questions for a model. kind: how the model answers, see `Answer.kind`."""
-    found = []
-    for text in texts(which):
-        query = Query(model, revision, text.text)
-        asked = {"vector": AttributionQuery(query, other=text.other), "target": AttributionQuery(query)}
-        found.append(asked.get(kind, AttributionQuery(query, text.at, text.word, text.rival)))
-    return tuple(found)
+    asked = [(Query(model, revision, text.text), text) for text in texts(which)]
+    if kind in ("vector", "target"):
+        return tuple(AttributionQuery(query, other=text.other * (kind == "vector")) for query, text in asked)
+    return tuple(AttributionQuery(query, text.at, text.word, text.rival) for query, text in asked)
 
 
 @frozen
@@ -110,9 +108,9 @@ def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head
     intervals and halves."""
     numbers = np.unique(list(groups), return_inverse=True)[1]
     each = [agreement(one, layer, head) for one in found]
-    names = [name for method in METHODS for name in (method, f"{method}_even") if any(name in one for one in each)]
     empty = np.full(len(REMOVALS), np.nan)
-    methods = {name: _means(np.array([one.get(name, empty) for one in each]), numbers) for name in names}
+    methods = {name: _means(np.array([one.get(name, empty) for one in each]), numbers)
+               for method in METHODS for name in (method, f"{method}_even") if any(name in one for one in each)}
     scores, chosen = held_out(found, numbers)
     best = mean_intervals(scores[:, None], numbers)[0]
     return FaithfulnessReport(methods, _means(np.array([ceiling(one) for one in found]), numbers), best, chosen,

@@ -40,7 +40,7 @@ class PatchHeadsQuery(MapQuestion):
         found = np.array([_of_head(weights.astype(np.float64), patches, apart)
                           for layer in attention_map.layers for weights in heads.whole(layer)])
         even = dict(zip(MEASURES, _of_head(np.full((count, count), 1 / count), patches, apart), strict=True))
-        return PatchHeads(heads.head_ids(attention_map), found[:, 0], found[:, 1], found[:, 2], even)
+        return PatchHeads(heads.head_ids(attention_map), **dict(zip(MEASURES, found.T, strict=True)), even=even)
 
 
 @with_arrays
@@ -62,9 +62,8 @@ def middles(record: AttentionRecord, tokens: Tokens) -> np.ndarray:
     """Return the centres of the patches in pixels (x, y), float64 (patch, 2)."""
     if record.picture is None or tokens.grid is None:
         raise UserError(NO_PATCHES)
-    high, wide = record.picture.shape[:2]
-    boxes = [box for box in tokens.boxes if box is not None]
-    return np.array([((box.left + box.right) / 2 * wide, (box.top + box.bottom) / 2 * high) for box in boxes])
+    boxes = np.array([box for box in tokens.boxes if box is not None])   # left, top, right, bottom
+    return (boxes[:, :2] + boxes[:, 2:]) / 2 * record.picture.shape[1::-1]
 
 
 def _of_head(weights: np.ndarray, patches: list[int], apart: np.ndarray) -> tuple[float, float, float]:
@@ -109,10 +108,8 @@ class PatchRollout:
 def without_smallest(weights: np.ndarray, share: float) -> np.ndarray:
     """Set the smallest `share` of all weights (query, key) to 0. As in the original program, the first token's weight
     on itself is kept."""
+    flat = weights.flatten()
     count = int(weights.size * share)
-    if count == 0:
-        return weights.copy()
-    flat = weights.ravel().copy()
     smallest = np.argpartition(flat, count - 1)[:count]
     flat[smallest[smallest != 0]] = 0
     return flat.reshape(weights.shape)
@@ -125,5 +122,5 @@ def lengths(vectors: np.ndarray) -> np.ndarray:
 
 def outliers(norms: np.ndarray, patches: tuple[int, ...]) -> tuple[int, ...]:
     """Return the patches whose vector is longer than OUTLIER times the median length over all patches."""
-    limit = OUTLIER * float(np.median(norms[list(patches)]))
+    limit = OUTLIER * np.median(norms[list(patches)])
     return tuple(patch for patch in patches if norms[patch] > limit)

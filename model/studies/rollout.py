@@ -69,21 +69,17 @@ def flow(steps: Sequence[np.ndarray], rows: np.ndarray,
     multiples of 1 / SCALE. Nodes are numbered layer · tokens + token; layer 0 is the input, and the source is above the
     last layer.
     """
-    from scipy.sparse import bmat
+    from scipy.sparse import block_diag
     from scipy.sparse.csgraph import maximum_flow
 
-    tokens, layers = len(rows), len(steps)
-    blocks: list[list[np.ndarray | None]] = [[None] * (layers + 2) for _ in range(layers + 2)]
-    for layer, step in enumerate(steps):
-        blocks[layer + 1][layer] = step
-    blocks[0][0], blocks[layers][layers] = np.zeros((tokens, tokens)), np.zeros((tokens, tokens))
-    blocks[layers + 1][layers], blocks[layers + 1][layers + 1] = rows[None], np.zeros((1, 1))
-    network = bmat(blocks, "csr") * SCALE
+    tokens, nodes = len(rows), (len(steps) + 1) * len(rows)
+    # from each layer's nodes to those of the layer below: nothing from the input, and nothing to the source
+    network = block_diag((np.zeros((tokens, 0)), *steps, rows[None], np.zeros((0, 1))), "csr") * SCALE
     network.data = np.round(network.data).astype(np.int32)
     flows = []
     for sink in range(tokens):
         report(sink / tokens)
-        flows.append(maximum_flow(network, (layers + 1) * tokens, sink).flow_value / SCALE)
+        flows.append(maximum_flow(network, nodes, sink).flow_value / SCALE)
     return np.array(flows)
 
 
@@ -92,8 +88,7 @@ STAGES = ("norm", "norm_residual", "norm_layernorm")
 
 def transformed_values(layer: Layer, attention: AttentionOutput) -> np.ndarray:
     """Return f(x), every token's value after W_O in every head, float64 (head, key, d_model)."""
-    value = np.repeat(layer.value, layer.heads // len(layer.value), axis=0).astype(np.float64)
-    return value @ attention.w_output
+    return layer.value[layer.group(np.arange(layer.heads))].astype(np.float64) @ attention.w_output
 
 
 def contributions(weights: np.ndarray, values: np.ndarray, query: int) -> np.ndarray:

@@ -73,8 +73,7 @@ def _divergence(p: dict[int, float], q: dict[int, float], alone: bool) -> float:
     """Compute the Jensen–Shannon divergence in bits over the candidates in both answers plus the remainder. Records
     only keep the top twenty candidates, so this is a lower bound. alone: whether each candidate has a probability of
     its own; the divergence is then the mean over candidates, each of which is true or not."""
-    shared = [answer for answer in p if answer in q]
-    rows = np.array([[each[answer] for answer in shared] for each in (p, q)]).reshape(2, len(shared))
+    rows = np.array([(share, q[answer]) for answer, share in p.items() if answer in q]).reshape(-1, 2).T
     if alone:
         return float(jensen_shannon(*np.stack([rows, 1 - rows], -1)).mean())
     rows = np.concatenate([rows, np.clip(1 - rows.sum(1, keepdims=True), 0, None)], 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.model.core.models import ModelInput, OpenModel
-from clearhead.model.core.query import Hide, KindHeadId, Progress, Query, UserError, batches, check_finite, frozen
+from clearhead.model.core.query import Edit, Hide, KindHeadId, Progress, Query, UserError, batches, check_finite, frozen
 from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.torch_runs import for_this_thread
 from clearhead.model.studies.contributions import token_id
@@ -59,6 +59,7 @@ class ExplainedAnswer:
         self.place = place    # position of the answer; None for a mean vector and for an encoder–decoder
         self.target = target  # an encoder–decoder's target ids (1, token) up to the word
         self.neutral = opened.vocabulary.neutral   # id of the replacement token
+        self.together = max(1, CELLS // len(self.tokens))   # number of variants that share a pass
         # how much each attention row contributes to the answer, (query)
         count = len(self.tokens)
         if target is not None:
@@ -76,15 +77,17 @@ class ExplainedAnswer:
         return {**tensors, "decoder_input_ids": self.target.expand(len(tensors["input_ids"]), -1)}
 
     def _answers(self, outputs: "Tensor", place: Place) -> "Tensor":
-        """Select the logits (variant, vocabulary) at a position, or return the sentence vectors (variant, d)."""
+        """Select the logits (variant, vocabulary) at a position, of a decoder at the last one, or return the sentence
+        vectors (variant, d)."""
         if self.opened.task == "vector":
             return outputs
-        return outputs[range(len(outputs)), -1 if self.last else place]
+        return outputs[range(len(outputs)), -1 if self.opened.task in ("next", "target") else place]
 
-    @property
-    def last(self) -> bool:
-        """Whether the answer is at the last position, which is then the only one whose logits are needed."""
-        return self.opened.task in ("next", "target")
+    def _run(self, edits: frozenset[Edit] = frozenset(),
+             rows: "list[dict[KindHeadId, Tensor]] | None" = None) -> "Tensor":
+        """Run a captured pass and return what `_answers` selects."""
+        asked = ModelInput(self.tokens, None, self._with_target(self.tensors), None, ())
+        return self._answers(self.opened.run(asked, edits, rows=rows).outputs(), self.place)
 
     def forward(self, tensors: "dict[str, Tensor]", place: Place) -> "Tensor":
         """Run a plain pass and return the logits (variant, vocabulary) at a position, which may be another one in each
@@ -101,9 +104,7 @@ class ExplainedAnswer:
 
     def forward_hidden(self, token: int) -> "Tensor":
         """Run a pass with this token masked for every query. Raises UserError if a query would have no key left."""
-        asked = ModelInput(self.tokens, None, self._with_target(self.tensors), None, ())
-        done = self.opened.run(asked, frozenset([Hide("source", token)]))
-        return self._answers(done.outputs(), self.place)
+        return self._run(edits=frozenset([Hide("source", token)]))
 
     def value(self, outputs: "Tensor") -> "Tensor":
         """Compute the answer (variant) from outputs (variant, width): ln P(word) − ln P(rival), or the cosine with the
@@ -135,11 +136,9 @@ class ExplainedAnswer:
         return {name: np.round(effect, digits) for name, effect in effects.items()}
 
     def _effects(self, here: float, free: list[int], variants: Callable, report: Callable[[float], None]) -> np.ndarray:
-        """Return the effect of each variant, (token). Up to CELLS tokens share a pass."""
-        effects, size = np.full(len(self.tokens), np.nan), max(1, CELLS // len(self.tokens))
-        for start in range(0, len(free), size):
-            some = free[start:start + size]
-            report(start / len(free))
+        """Return the effect of each variant, (token)."""
+        effects = np.full(len(self.tokens), np.nan)
+        for some in batches(free, self.together, lambda share, _: report(share), ""):
             effects[some] = here - self.value(self.forward(*variants(some))).numpy()
         return effects
 
@@ -154,8 +153,7 @@ class ExplainedAnswer:
 
     def _replaced(self, tokens: list[int]) -> "tuple[dict[str, Tensor], Place]":
         tensors = {name: tensor.repeat(len(tokens), 1) for name, tensor in self.tensors.items()}
-        for row, token in enumerate(tokens):
-            tensors["input_ids"][row, token] = self.neutral
+        tensors["input_ids"][range(len(tokens)), tokens] = self.neutral
         return tensors, self.place
 
     def gradient(self) -> np.ndarray:
@@ -182,11 +180,8 @@ class ExplainedAnswer:
         probabilities."""
         import torch
 
-        size = max(1, CELLS // len(self.tokens))
-        asked = ModelInput(self.tokens, None, self._with_target(self.tensors), None, ())
         changed = [{head: mix} for mix in torch.tensor(mixes, dtype=torch.float32)]
-        others = [self._answers(self.opened.run(asked, rows=rows).outputs(), self.place)
-                  for rows in batches(changed, size, report, "other weights")]
+        others = [self._run(rows=rows) for rows in batches(changed, self.together, report, "other weights")]
         after, plain = torch.cat(others).double(), self.plain.double()
         if self.other is not None:
             return (1 - torch.nn.functional.cosine_similarity(after, plain)).numpy()
@@ -297,8 +292,7 @@ def _compare(explained: ExplainedAnswer, other: str) -> None:
 def _ids(explained: ExplainedAnswer, original: int | None, word: str, rival: str) -> tuple[int, ...]:
     """Return the ids of the word and its rival. The default word is the one in the text, or else the most probable one.
     The default rival is the most probable other word for our own models, and none for others."""
-    best = explained.plain[0].topk(2).indices.tolist()
-    count = len(explained.plain[0])
+    best, count = explained.plain[0].topk(2).indices.tolist(), len(explained.plain[0])
     first = token_id(explained.opened, word, count) if word.strip() else best[0] if original is None else original
     if rival.strip():
         return first, token_id(explained.opened, rival, count)
@@ -313,13 +307,11 @@ def _token_at(tokens: Tokens, at: int) -> int | None:
 
 def _answer_of(explained: ExplainedAnswer) -> Answer:
     """Compute the answer. Needs its ids."""
-    words, kind = explained.opened.vocabulary.name, explained.opened.task
-    outputs, neutral = explained.plain, words(explained.neutral)
-    value = float(explained.value(outputs)[0])
-    if kind == "vector":
-        return Answer(kind, "", "", value, 0, neutral)
-    names = [*map(words, explained.ids), ""]
-    return Answer(kind, names[0], names[1], value, int((outputs[0] > outputs[0, explained.ids[0]]).sum()) + 1, neutral)
+    words, outputs = explained.opened.vocabulary.name, explained.plain
+    names = [*map(words, explained.ids), "", ""]
+    rank = int((outputs[0] > outputs[0, explained.ids[0]]).sum()) + 1 if explained.ids else 0
+    return Answer(explained.opened.task, names[0], names[1], float(explained.value(outputs)[0]), rank,
+                  words(explained.neutral))
 
 
 def last_word(tokens: Tokens, text: str) -> int:
@@ -335,6 +327,5 @@ def last_word(tokens: Tokens, text: str) -> int:
 def target_word(tokens: Tokens) -> int:
     """Return the default target token to explain: the last "il" or "elle", or else the last word."""
     pronoun = pronoun_of(tokens)
-    if pronoun is not None:
-        return pronoun
-    return max(token for token, special in enumerate(tokens.special) if not special or token < 2)
+    last = max(token for token, special in enumerate(tokens.special) if not special or token < 2)
+    return last if pronoun is None else pronoun
