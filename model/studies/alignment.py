@@ -9,6 +9,7 @@ import numpy as np
 
 from clearhead.model.core.query import Kind, Span, frozen
 from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.statistics import numbered
 from clearhead.model.core.tokens import Tokens
 
 IDEOGRAMS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"   # written without spaces: each character is compared on its own
@@ -38,11 +39,10 @@ def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, li
     target = any(each.base is Kind.CROSS for each in record.kinds) and (
         kind.base is Kind.CAUSAL or (kind.base is Kind.CROSS and side == "queries"))
     text = query.text if query.text_b is None else f"{query.text}\n{query.text_b}"
-    starts = {0: 0, 1: len(query.text) + 1}
     if not target and not query.continuation:
-        return text, [(0, 0) if special else (starts.get(segment, 0) + start, starts.get(segment, 0) + end)
-                      for (start, end), special, segment in zip(tokens.spans, tokens.special, tokens.segments,
-                                                                strict=True)]
+        offsets = [(len(query.text) + 1) * (segment == 1) for segment in tokens.segments]
+        return text, [(0, 0) if special else (offset + start, offset + end)
+                      for (start, end), special, offset in zip(tokens.spans, tokens.special, offsets, strict=True)]
     pieces, spans = "", []
     for each, special in zip(tokens.texts, tokens.special, strict=True):
         spans.append((0, 0) if special else (len(pieces), len(pieces) + len(each)))
@@ -56,8 +56,7 @@ def equal_words(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, 
     Minimises the edit distance (Levenshtein 1966; Wagner and Fischer 1974). A diff by longest blocks would misalign
     repetitive texts.
     """
-    numbers = {word: number for number, word in enumerate(dict.fromkeys((*first, *second)))}
-    one, other = (np.array([numbers[word] for word in side], int) for side in (first, second))
+    one, other = np.split(numbered([*first, *second]), [len(first)])
     costs, along = np.zeros((len(one) + 1, len(other) + 1), np.int32), np.arange(len(other) + 1, dtype=np.int32)
     costs[0] = along
     for i, number in enumerate(one, 1):
@@ -102,8 +101,7 @@ def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
         return marks
     for kind, i, i_end, j, j_end in matcher.get_opcodes():
         alone = start + i if kind == "replace" else -1
-        numbers = np.arange(start + i, start + i_end) if kind == "equal" else alone
-        marks[0][i:i_end] = marks[1][j:j_end] = numbers
+        marks[0][i:i_end] = marks[1][j:j_end] = np.arange(start + i, start + i_end) if kind == "equal" else alone
     return marks
 
 
@@ -114,12 +112,10 @@ def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Ki
     Words are matched by minimal edit distance. Subword tokens match if they share a character; special tokens match if
     they have the same text.
     """
-    tokens = [getattr(record[kind], side) for record, kind in zip((first, second), kinds, strict=True)]
-    (one, spans), (other, others) = (source_text(record, kind, side)
-                                     for record, kind in zip((first, second), kinds, strict=True))
-    anchors = _anchors(one, other)
-    meets = [_anchors_of(token, places, numbers)
-             for token, places, numbers in zip(tokens, (spans, others), anchors, strict=True)]
+    records = [*zip((first, second), kinds, strict=True)]
+    tokens = [getattr(record[kind], side) for record, kind in records]
+    texts, spans = zip(*(source_text(record, kind, side) for record, kind in records), strict=True)
+    meets = [*map(_anchors_of, tokens, spans, _anchors(*texts))]
     return tuple(_label_group(group, tokens) for group in _ordered(_joined(meets)))
 
 
@@ -167,8 +163,6 @@ def _ordered(groups: list[TokenGroups]) -> list[TokenGroups]:
 
 
 def _label_group(group: TokenGroups, tokens: list[Tokens]) -> Group:
-    sides = [side.word(mine).strip()
-            for side, mine in zip(tokens, group, strict=True)]
-    same = sides[0].casefold() == sides[1].casefold()
-    text = sides[0] if same else " ⇄ ".join(side or "∅" for side in sides)
+    sides = [side.word(mine).strip() for side, mine in zip(tokens, group, strict=True)]
+    text = sides[0] if sides[0].casefold() == sides[1].casefold() else " ⇄ ".join(side or "∅" for side in sides)
     return Group(text, *map(tuple, group))

@@ -4,6 +4,7 @@ they changed. Only needs numpy and pandas.
 A row of weights is a distribution over keys. Rows over different tokens are compared over the aligned keys plus one
 that holds the remaining weight. The measure is the Jensen–Shannon divergence in bits (Lin 1991): 0 for equal rows, 1
 for rows without overlap. """
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -193,8 +194,7 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
     for place, layer in counted(one.layers, report, "comparing layer"):
         for head in range(layer.heads):
             theirs = _rows(heads.weights(other.layers[place], head), *ends[1]) if fixed is None else fixed
-            own = _rows(heads.weights(layer, head), *ends[0])
-            changed.append(jensen_shannon(own, theirs).mean())
+            changed.append(jensen_shannon(_rows(heads.weights(layer, head), *ends[0]), theirs).mean())
     return Comparison(heads.head_ids(one), np.array(changed))
 
 
@@ -258,13 +258,10 @@ class Divergences:
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:
     """Return [(token, probability in first, probability in second)] at the last position, for the best `shown` tokens
     of each record. A token missing from a record has NaN. Returns [] unless both records predict tokens."""
-    sides = [record.prediction for record in (first, second)]
-    found = [dict(zip(side.texts[-1], side.probabilities[-1], strict=True)) for side in sides
-             if side is not None and side.ids]
-    if len(found) < 2:
-        return []
-    names = dict.fromkeys([*list(found[0])[:shown], *list(found[1])[:shown]])
-    return [(name, found[0].get(name, float("nan")), found[1].get(name, float("nan"))) for name in names]
+    found = [dict(zip(side.texts[-1], side.probabilities[-1], strict=True))
+             for side in (first.prediction, second.prediction) if side is not None and side.ids]
+    names = dict.fromkeys(name for side in found for name in list(side)[:shown]) if len(found) == 2 else ()
+    return [(name, found[0].get(name, math.nan), found[1].get(name, math.nan)) for name in names]
 
 
 def target_texts(first: AttentionRecord, second: AttentionRecord) -> list[list[str]]:
@@ -282,6 +279,6 @@ def target_texts(first: AttentionRecord, second: AttentionRecord) -> list[list[s
 
 def cosine(first: AttentionRecord, second: AttentionRecord) -> float | None:
     """Return the cosine of the two sentence vectors, or None unless both records have vectors of the same length."""
-    sides = [record.prediction for record in (first, second)]
-    vectors = [side.vector for side in sides if side is not None and side.vector is not None]
+    vectors = [side.vector for side in (first.prediction, second.prediction)
+               if side is not None and side.vector is not None]
     return statistics.cosine(*vectors) if len(vectors) == 2 and vectors[0].shape == vectors[1].shape else None

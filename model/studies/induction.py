@@ -113,9 +113,8 @@ def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: 
 
 def scores(attention_map: AttentionMap, length: int) -> InductionScores:
     """Score a causal map whose last 2 · `length` tokens are a sequence and its repetition."""
-    begin = len(attention_map.queries) - 2 * length
-    second = np.arange(begin + length, begin + 2 * length - 1)  # the last token has no successor to match
-    rows = np.arange(begin, begin + 2 * length)
+    rows = np.arange(len(attention_map.queries))[-2 * length:]
+    second = rows[length:-1]   # the last token has no successor to match
     cells = (rows, rows - 1), (second, second - length + 1), (second, second - length)
     previous, prefix, duplicate = np.concatenate([
         [weights[:, queries, keys].mean(1) for queries, keys in cells]
@@ -182,4 +181,4 @@ def loss_drop_step(film: Film) -> int | None:
     smooth = film.smooth
     if not smooth[-1] < smooth[0]:   # also false for NaN
         return None
-    return int(film.step[int(np.argmax(smooth < (smooth[0] + smooth[-1]) / 2)) + SMOOTH // 2])
+    return int(film.step[np.argmax(smooth < (smooth[0] + smooth[-1]) / 2) + SMOOTH // 2])

@@ -4,7 +4,7 @@ A pattern specifies a set of keys for every query, with equal weights. A head's 
 divergence in bits (Lin 1991) between its rows and the pattern's: 1 is a perfect fit, 0 no overlap. One of the patterns
 is *even*, with equal weights on all allowed keys; it labels heads without a preference.
 """
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from clearhead.model.core.attention import grid
 from clearhead.model.core.heads import CLARK
 from clearhead.model.core.models import MapQuestion, Models
 from clearhead.model.core.query import HeadId, Kind, Progress, frozen, slices, with_arrays
-from clearhead.model.core.record import AttentionMap, Layer, Reported
+from clearhead.model.core.record import AttentionMap, Reported
 from clearhead.model.core.statistics import x_log_x
 
 if TYPE_CHECKING:
@@ -128,21 +128,6 @@ def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
     return (x_log_x(half, base=2) - x_log_x(half + shares, base=2)).sum(1) + (0.5 - np.log2(rows) / 2).sum(), len(rows)
 
 
-def _blocks(layer: Layer | Reported, info: KeyInfo,
-            patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Yield (pattern, sum of divergences (head), number of rows (head)) for every block of rows, without fully masked
-    rows."""
-    for rows, keys, block in heads.weight_blocks(layer):
-        nothing = layer.sees_nothing[:, rows]
-        allowed = heads.allowed_cells(layer.allowed, rows, keys)
-        i, j = grid(rows, keys)
-        for pattern in patterns:
-            cells = pattern.keys(i, j, info) & allowed
-            total, count = divergences(block, cells)
-            blind = (nothing & cells.any(1)).sum(1)   # fully masked rows, whose divergence was counted as 1 bit
-            yield pattern.name, total - blind, count - blind
-
-
 def fit(attention_map: AttentionMap) -> HeadFits:
     """Compute the fit of every head to every pattern that has keys in at least MIN_ROW_SHARE of the rows."""
     attention_map.check_unsigned("the fit to a pattern")
@@ -150,14 +135,19 @@ def fit(attention_map: AttentionMap) -> HeadFits:
     patterns = [pattern for pattern in PATTERNS if pattern.valid_for_cross or attention_map.kind.base is not Kind.CROSS]
     found = []
     for layer in attention_map.layers:
-        totals, counts = ({pattern.name: np.zeros(layer.heads) for pattern in patterns} for _ in range(2))
-        for name, total, rows in _blocks(layer, info, patterns):
-            totals[name] += total
-            counts[name] += rows
+        sums = {pattern.name: np.zeros((2, layer.heads)) for pattern in patterns}
+        for rows, keys, block in heads.weight_blocks(layer):
+            nothing = layer.sees_nothing[:, rows]
+            allowed = heads.allowed_cells(layer.allowed, rows, keys)
+            i, j = grid(rows, keys)
+            for pattern in patterns:
+                cells = pattern.keys(i, j, info) & allowed
+                total, count = divergences(block, cells)
+                blind = (nothing & cells.any(1)).sum(1)   # fully masked rows, whose divergence was counted as 1 bit
+                sums[pattern.name] += total - blind, count - blind
         least = np.maximum(1, MIN_ROW_SHARE * (~layer.sees_nothing).sum(1))
-        found.append({name: np.clip(1 - np.divide(total, counts[name], out=np.full(layer.heads, np.nan),
-                                                  where=counts[name] >= least), 0, 1)
-                      for name, total in totals.items()})
+        found.append({name: np.clip(1 - np.divide(total, count, out=np.full(layer.heads, np.nan), where=count >= least),
+                                    0, 1) for name, (total, count) in sums.items()})
     return HeadFits(attention_map.kind, heads.head_ids(attention_map),
                     {name: each for name, each in heads.joined(found).items() if not np.isnan(each).all()})
 
@@ -199,13 +189,11 @@ def pattern_chance(attention_map: AttentionMap, draws: int = DRAWS) -> PatternCh
     _, queries, keys = layer.shape
     allowed, found = heads.allowed_cells(layer.allowed, slice(0, queries), slice(0, keys)), []
     for some in slices(draws + 1, max(1, BLOCK // allowed.size)):
-        raw = [random.exponential(size=allowed.shape) if head else np.ones(allowed.shape)
-               for head in range(some.start, some.stop)]
-        rows = np.where(allowed, raw, 0)
+        rows = allowed * [random.exponential(size=allowed.shape) if head else np.ones(allowed.shape)
+                          for head in range(some.start, some.stop)]
         weights = rows / np.where(allowed.any(1, keepdims=True), rows.sum(-1, keepdims=True), 1)
         found.append(fit(replace(attention_map, layers=(Reported(0, weights.astype(np.float32), layer.allowed),))
                          ).frame())
     fits = concat(found)
-    even = {str(name): float(value) for name, value in fits.iloc[0].items()}
     best = best_patterns(fits.iloc[1:].drop(columns=EVEN))["fit"]
-    return PatternChance(even, float(best.quantile(QUANTILE)), queries)
+    return PatternChance(fits.iloc[0].to_dict(), float(best.quantile(QUANTILE)), queries)

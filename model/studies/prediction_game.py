@@ -71,15 +71,13 @@ def score(shown: DisplayedHead, may: np.ndarray, marks: Iterable[tuple[int, int]
 
     may: which cells are allowed, bool (row, column), from `allowed_cells`.
     """
-    places = {(shown.row_of(query), shown.column_of(key)) for query, key in marks}
     chosen = np.zeros(may.shape, bool)
-    for row, column in places:
-        if row is not None and column is not None:
-            chosen[row, column] = may[row, column]
+    for cell in filter(None, map(shown.cell_of, marks)):
+        chosen[cell] = may[cell]
     rows = []
-    for at in map(int, np.flatnonzero(chosen.any(1))):
+    for at in np.flatnonzero(chosen.any(1)).tolist():
         weights, count = shown.weights[at].astype(np.float64), int(chosen[at].sum())
-        open_ = weights[may[at]]
-        best = float(np.sort(open_)[::-1][:count].sum())
-        rows.append(RowScore(at, count, len(open_), float(weights[chosen[at]].sum()), best, float(open_.sum())))
+        open_ = np.sort(weights[may[at]])
+        rows.append(RowScore(at, count, len(open_), float(weights[chosen[at]].sum()), float(open_[-count:].sum()),
+                             float(open_.sum())))
     return Score(tuple(rows))

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clearhead.model.core import files, record_file
 from clearhead.model.core.heads import ENCODING
@@ -97,13 +97,13 @@ def open_atlas(folder: Path) -> Atlas:
     return Atlas(about, {name: table for name, (table, _) in read.items()})
 
 
-def about_atlas(folder: Path) -> dict[str, Any] | None:
+def about_atlas(folder: Path) -> dict[str, object] | None:
     """Return the metadata of the atlas in a folder, or None if there is none. Raises UserError for damaged files."""
     place = folder / "heads.parquet"
     return _read(place, "heads")[1] if place.is_file() else None
 
 
-def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, Any]]:
+def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, object]]:
     """Return a table and its file's metadata."""
     need("pyarrow")
     import pyarrow as pa

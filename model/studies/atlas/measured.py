@@ -169,9 +169,8 @@ class _LayerSums:
     def _keep(self, name: str, cells: np.ndarray, strength: np.ndarray, block: WeightBlock) -> None:
         """Keep the strongest of these cells, by `strength` (head, row, key), for each head if it exceeds the current
         one; the first wins a tie."""
-        places = np.flatnonzero(cells)
-        if len(places):
-            row, key = np.divmod(places[strength[:, cells].argmax(1)], cells.shape[1])
+        if cells.any():
+            row, key = np.argwhere(cells)[strength[:, cells].argmax(1)].T
             self._replace(name, strength[self.every, row, key], row, key, block)
 
     def _replace(self, name: str, strength: np.ndarray, row: np.ndarray, key: np.ndarray, block: WeightBlock) -> None:
@@ -228,8 +227,7 @@ def standardised(table: "DataFrame") -> "DataFrame":
     """Standardise a table (head, measure) to mean 0 and standard deviation 1 over the heads. Drops measures that are
     constant or missing for some heads."""
     complete = table.dropna(axis="columns")
-    spread = complete.std(ddof=0)
-    varied = complete.loc[:, spread > 1e-9 * complete.abs().max().clip(lower=1e-300)]
+    varied = complete.loc[:, complete.std(ddof=0) > 1e-9 * complete.abs().max().clip(lower=1e-300)]
     return (varied - varied.mean()) / varied.std(ddof=0)
 
 
@@ -242,11 +240,9 @@ def principal_components(table: "DataFrame") -> tuple[np.ndarray, np.ndarray]:
         return np.zeros((len(table), 2)), np.zeros(2)
     left, sizes, right = np.linalg.svd(values, full_matrices=False)
     signs = np.sign(right[np.arange(len(right)), np.abs(right).argmax(1)])
-    places, shares = np.zeros((len(values), 2)), np.zeros(2)
-    count = min(2, len(sizes))
-    places[:, :count] = (left * sizes * signs)[:, :count]
-    shares[:count] = (sizes**2 / (sizes**2).sum())[:count]
-    return places, shares
+    short = max(0, 2 - len(sizes))   # components that there are not
+    return (np.pad(left * sizes * signs, ((0, 0), (0, short)))[:, :2],
+            np.pad(sizes**2 / (sizes**2).sum(), (0, short))[:2])
 
 
 def neighbours(table: "DataFrame", head: HeadId, count: int) -> list[tuple[HeadId, float]]:
@@ -255,7 +251,6 @@ def neighbours(table: "DataFrame", head: HeadId, count: int) -> list[tuple[HeadI
     values = standardised(table)
     if not values.shape[1]:
         return []
-    differences = values - values.loc[head]
-    distance = np.sqrt((differences**2).mean(axis=1)).drop(head)
+    distance = np.sqrt(((values - values.loc[head])**2).mean(axis=1)).drop(head)
     return [((int(layer), int(number)), float(far)) for (layer, number), far in
             distance.sort_values(kind="stable").head(count).items()]

@@ -32,6 +32,7 @@ from clearhead.model.studies.syntax import merge as merge_counts
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+COUNTED = ("texts", "tokens", "cut", "unread")   # numbers in `Averages`
 KEPT = 4    # texts with the largest values to keep per head and number
 SAMPLE = 200     # texts with the smallest hashes to keep for all heads; the examples of deciles come from these
 
@@ -86,10 +87,9 @@ class Averages:
         count = self.count + other.count
         share = np.divide(other.count, count, out=np.zeros(count.shape), where=count > 0)
         apart = other.mean - self.mean
-        return Averages(self.kind, self.heads, self.names, count, self.mean + apart * share,
-                        self.squares + other.squares + apart**2 * self.count * share,
-                        self.texts + other.texts, self.tokens + other.tokens, self.cut + other.cut,
-                        self.unread + other.unread)
+        return replace(self, count=count, mean=self.mean + apart * share,
+                       squares=self.squares + other.squares + apart**2 * self.count * share,
+                       **{name: getattr(self, name) + getattr(other, name) for name in COUNTED})
 
     def choose(self, names: Sequence[str]) -> "Averages":
         """Select the averages of these numbers."""
@@ -123,6 +123,11 @@ def as_csv(found: Averages) -> bytes:
     return heads.as_csv(frame)
 
 
+def _stacked(*parts: "Strongest | Sample") -> list[np.ndarray]:
+    """Concatenate each field of these parts."""
+    return [np.concatenate(each) for each in zip(*(vars(part).values() for part in parts), strict=True)]
+
+
 @with_arrays
 class Strongest:
     """The texts with the largest values for each head and number, at most KEPT, largest first; arrays (rank, number,
@@ -136,12 +141,10 @@ class Strongest:
 
     def merge(self, *others: "Strongest") -> "Strongest":
         """Merge all and keep the strongest. The smaller hash wins a tie; a repeated text counts once."""
-        value, digest, text, cell, weight = (np.concatenate([getattr(each, name) for each in (self, *others)])
-                                             for name in self.__dataclass_fields__)
+        value, digest, text, cell, weight = _stacked(self, *others)
         order = np.lexsort((text, digest, -value), axis=0)
         take, again = np.take_along_axis, np.zeros(value.shape, bool)
-        ordered = [take(each, order, 0) for each in (value, digest)]
-        again[1:] = np.logical_and(*(each[1:] == each[:-1] for each in ordered))
+        again[1:] = np.logical_and(*(each[1:] == each[:-1] for each in (take(value, order, 0), take(digest, order, 0))))
         first = np.argsort(again, axis=0, kind="stable")[:KEPT]
         kept, gone = take(order, first, 0), take(again, first, 0)
         return Strongest(np.where(gone, -np.inf, take(value, kept, 0)), take(digest, kept, 0),
@@ -160,8 +163,7 @@ class Sample:
 
     def merge(self, *others: "Sample") -> "Sample":
         """Merge the samples. Only the first copy of a repeated text is kept."""
-        parts = [np.concatenate([getattr(each, name) for each in (self, *others)])
-                 for name in self.__dataclass_fields__]
+        parts = _stacked(self, *others)
         _, first = np.unique(parts[0], return_index=True)   # sorted by hash; ties keep the first
         return Sample(*(part[first[:SAMPLE]] for part in parts))
 
@@ -224,8 +226,7 @@ def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
     mean = np.where(there, stack, 0).sum(0) / np.maximum(count, 1)
     averages = Averages(kind, read[0].measured.heads, rows_of(kind), count, mean,
                         (np.where(there, stack - mean, 0) ** 2).sum(0), len(stack),
-                        sum(each.tokens for each in read), sum(each.cut for each in read),
-                        sum(each.unread for each in read))
+                        *(sum(getattr(each, name) for each in read) for name in COUNTED[1:]))
     there = np.isfinite(value)
     return _pruned(Summary(averages, np.where(there, value, np.inf).min(0), np.where(there, value, -np.inf).max(0),
                            _histogram(numbers, value), _strongest(numbers, sample), sample.merge(),
@@ -323,9 +324,7 @@ class Atlas:
 
     def _where(self, table: str, **values: object) -> "DataFrame":
         rows = self.tables[table]
-        for column, value in values.items():
-            rows = rows[rows[column] == value]
-        return rows.reset_index(drop=True)
+        return rows[(rows[list(values)] == list(values.values())).all(axis=1)].reset_index(drop=True)
 
 
 def atlas_of(summary: Summary, said: Mapping[str, object]) -> Atlas:
@@ -421,12 +420,11 @@ def _examples(summary: Summary, names: np.ndarray) -> "DataFrame":
     from pandas import DataFrame, concat
 
     heads = np.array(summary.heads, np.int32)
-    parts = [DataFrame({"measure_at": number, "head_at": head, "layer": heads[head, 0], "head": heads[head, 1],
-                        "measure": names[number]} | columns)
-             for number, head, columns in (_strongest_examples(summary), _decile_examples(summary))]
-    rows = concat(parts, ignore_index=True)
-    return rows.sort_values(["measure_at", "head_at", "decile", "rank"], kind="stable", ignore_index=True).drop(
-        columns=["measure_at", "head_at"])
+    order = ["measure_at", "head_at", "decile", "rank"]
+    rows = concat([DataFrame({"measure_at": number, "head_at": head, "layer": heads[head, 0], "head": heads[head, 1],
+                              "measure": names[number]} | columns)
+                   for number, head, columns in (_strongest_examples(summary), _decile_examples(summary))])
+    return rows.sort_values(order, kind="stable", ignore_index=True).drop(columns=order[:2])
 
 
 def _strongest_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str, object]]:
@@ -449,8 +447,8 @@ def _decile_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str
     rank = np.full(value.shape, EACH_DECILE)
     for each in range(10):
         inside = tenth == each
-        rank = np.where(inside, inside.cumsum(0) - 1, rank)
-    text, number, head = at = np.nonzero((tenth >= 0) & (rank < EACH_DECILE))
+        rank[inside] = (inside.cumsum(0) - 1)[inside]
+    text, number, head = at = np.nonzero(rank < EACH_DECILE)
     cell = np.array([CELLS.index(each.cell) for each in summary.numbers])[number]
     return number, head, {
         "sample": DECILE, "decile": (tenth[at] + 1).astype(np.int32), "rank": rank[at].astype(np.int32),
