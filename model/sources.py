@@ -60,7 +60,7 @@ class Cache:
     """A thread-safe cache of answers by question, limited in bytes."""
 
     def __init__(self, most: int) -> None:
-        self._answers = ByteCache(most, more=1000)
+        self._answers: ByteCache[Hashable, object] = ByteCache(most, more=1000)
         self._lock = threading.Lock()
 
     def get(self, question: Hashable, default: Any = None) -> Any:
@@ -102,7 +102,8 @@ class CachedModels:
     """Open models by (id, revision), limited to `most` bytes, and the answers to questions about them."""
 
     def __init__(self, most: int, cache: Cache) -> None:
-        self._open, self.cache, self._turn = ByteCache(most), cache, threading.RLock()
+        self._open: ByteCache[tuple[str, str], OpenModel] = ByteCache(most)
+        self.cache, self._turn = cache, threading.RLock()
 
     def open(self, asked: NamesModel, report: Progress) -> OpenModel:
         """Return the model that the question names, opening it if necessary. Raises UserError if it does not exist."""

@@ -3,11 +3,12 @@ import functools
 import re
 import sys
 import time
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, MutableMapping
 from contextlib import suppress
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.query import UserError, frozen
@@ -15,6 +16,8 @@ from clearhead.model.core.query import UserError, frozen
 if TYPE_CHECKING:
     from torch import nn
 
+Key = TypeVar("Key")
+Held = TypeVar("Held")
 FLOAT = 4  # bytes
 SMALL_BYTES, SMALL_OPERATIONS = 1e8, 1e11  # below both, no check is needed
 SLOWEST = 5e9  # operations per second that any machine with torch reaches; a lower measurement means that it is busy
@@ -66,10 +69,7 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
 
     if fits(n):
         return
-    low, high = 0, n
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
+    low = bisect_left(range(1, n), True, key=lambda length: not fits(length))
     advice = f"shorten the text to {low:,} tokens" if low else "choose a smaller model"
     raise UserError(f"{n:,} tokens would take about {plan.bytes_for(n) / 1e9:,.1f} GB and "
                     f"{plan.operations_for(n) / speed:,.0f} s with {title}, but {room / 1e9:,.1f} GB are free "
@@ -134,19 +134,19 @@ def bytes_of(answer: object) -> int:
     return 100 + (len(answer) if isinstance(answer, str | bytes) else sum(map(bytes_of, parts)))
 
 
-class ByteCache(MutableMapping[Any, Any]):
+class ByteCache(MutableMapping[Key, Held]):
     """A cache of at most `most` bytes, counting `more` extra bytes per value, which evicts the least recently used
     first. An oversized value is kept and evicts everything else. Not thread-safe: callers must hold a lock."""
 
     def __init__(self, most: int, more: int = 0) -> None:
         self._most, self._more, self.bytes = most, more, 0
-        self._held: dict[Any, tuple[Any, int]] = {}   # with its bytes; the last is the most recently used
+        self._held: dict[Key, tuple[Held, int]] = {}   # with its bytes; the last is the most recently used
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Key) -> Held:
         held = self._held[key] = self._held.pop(key)
         return held[0]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Key, value: Held) -> None:
         self.pop(key, None)
         size = min(bytes_of(value) + self._more, self._most)
         while self.bytes + size > self._most:
@@ -154,10 +154,10 @@ class ByteCache(MutableMapping[Any, Any]):
         self._held[key] = value, size
         self.bytes += size
 
-    def __delitem__(self, key: Any) -> None:
+    def __delitem__(self, key: Key) -> None:
         self.bytes -= self._held.pop(key)[1]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Key]:
         return iter(self._held)
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
 """Make the values that are drawn (picture.py) from a record and a view."""
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +26,8 @@ LEAST = 0.005   # smallest share of a row that is drawn
 MARKED = 6   # number of heads marked for the pair
 LARGE, CELLS = 1024, 48   # most pixels per side of a photograph, and most cells per side of a thumbnail over it
 EDGE, BETWEEN = 0.005, 128   # distance from the edge that is none; the grey between two copies of a picture
-_HEADS, _LOCK = ByteCache(LIMITS.measure_bytes // 8), threading.Lock()   # not counting the messages, half as large
+_HEADS: ByteCache[Hashable, tuple] = ByteCache(LIMITS.measure_bytes // 8)   # not counting the messages, half as large
+_LOCK = threading.Lock()
 
 
 def picture_of(record: AttentionRecord, view: View, grid: bool = False) -> Head | Grid | Image:

@@ -55,7 +55,7 @@ class HandoutStore:
 
     def __init__(self, most: int = LIMITS.handouts_bytes, folder: Callable[[], Path | None] = lambda: None) -> None:
         self._most, self._folder, self._lock = most, folder, threading.Lock()
-        self._stored = ByteCache(most)
+        self._stored: ByteCache[str, Stored] = ByteCache(most)
 
     @staticmethod
     def name(wanted: object) -> str:
@@ -69,7 +69,7 @@ class HandoutStore:
     def stored(self, name: str) -> Stored:
         """Return the handout with this name and the state of its file."""
         with self._lock:
-            known: Stored | None = self._stored.get(name)
+            known = self._stored.get(name)
         now = self._as_on_disk(name, known)   # outside the lock, so that other threads do not wait for the disk
         with self._lock:
             if self._stored.get(name) is known and now != (known or Stored()):
