@@ -75,15 +75,13 @@ def softmax(scores: Array, allowed: Array | None = None, *, temperature: float |
     return np.divide(raised, total, out=raised) if xp is np else raised / total
 
 
-def attention(query: Array, key: Array, value: Array, allowed: Array | None = None, *, scale: float | None = None,
-              softcap: float | None = None, bias: Array | None = None, temperature: float | Array = 1.0,
-              sink: Array | None = None) -> tuple[Array, Array]:
+def attention(query: Array, key: Array, value: Array, allowed: Array | None = None, bias: Array | None = None, *,
+              scale: float | None = None, temperature: float | Array = 1.0) -> tuple[Array, Array]:
     """Compute equation (1): return the mixed values (..., query, d_v) and the weights (..., query, key).
 
     A row without an allowed key has weights of 0 and an output of 0, as in torch's fused kernels.
     """
-    weights = softmax(scores(query, key, scale=scale, softcap=softcap, bias=bias), allowed, temperature=temperature,
-                      sink=sink)
+    weights = softmax(scores(query, key, scale=scale, bias=bias), allowed, temperature=temperature)
     if allowed is not None:
         weights = library(weights).where(allowed.any(-1, keepdims=True), weights, 0)
     return weights @ value, weights
@@ -281,11 +279,8 @@ def recognise_mask(allowed: np.ndarray) -> Mask:
         allowed = allowed[0]
     if allowed.ndim == 3:
         return Dense(allowed)
-    n_queries, n_keys = allowed.shape
-    for rule in _candidates(allowed):
-        if (rule.block(slice(0, n_queries), slice(0, n_keys)) == allowed).all():
-            return rule
-    return Dense(allowed)
+    whole = [slice(0, length) for length in allowed.shape]
+    return next((rule for rule in _candidates(allowed) if (rule.block(*whole) == allowed).all()), Dense(allowed))
 
 
 def _candidates(allowed: np.ndarray) -> list[Mask]:

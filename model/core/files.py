@@ -222,24 +222,15 @@ def no_device(name: str) -> str:
     return f"file-{name}" if name.partition(".")[0].upper() in DEVICES else name
 
 
-class TemporaryFolder:
-    """A temporary folder of this process, removed by `remove()`, at the end of a `with` block or when the process
+class TemporaryFolder(tempfile.TemporaryDirectory[str]):
+    """A temporary folder of this process, removed by `cleanup()`, at the end of a `with` block or when the process
     ends."""
 
     def __init__(self, purpose: str) -> None:
         """Create the folder. `purpose` is a word in its name. Raises UserError if that fails."""
-        try:
-            self._made = tempfile.TemporaryDirectory(prefix=f"clearhead-{purpose}-", ignore_cleanup_errors=True)
-        except OSError as error:
-            raise unwritable(Path(tempfile.gettempdir()), error) from error
-        self.path = Path(self._made.name)
+        with disk_errors(lambda error: unwritable(tempfile.gettempdir(), error)):
+            super().__init__(prefix=f"clearhead-{purpose}-", ignore_cleanup_errors=True)
+        self.path = Path(self.name)
 
-    def remove(self) -> None:
-        """Remove the folder and everything in it."""
-        self._made.cleanup()
-
-    def __enter__(self) -> Path:
+    def __enter__(self) -> Path:   # type: ignore[override]
         return self.path
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()

@@ -101,8 +101,8 @@ def share_among_heads(layer: Layer | Reported, head: int) -> np.ndarray:
     """Return each cell's weight divided by its sum over all heads of the layer, float32 (query, key), 0 where that sum
     is 0: the normalisation of Tensor2Tensor's notebook hello_t2t (visualization/attention.js, resize). Rows do not sum
     to 1."""
-    total = sum(weights(layer, other) for other in range(layer.heads))
-    return np.divide(weights(layer, head), total, out=np.zeros(layer.shape[1:], np.float32), where=total > 0)
+    every = whole(layer)
+    return np.divide(every[head], every.sum(0), out=np.zeros(layer.shape[1:], np.float32), where=every.sum(0) > 0)
 
 
 def row_weights(layer: Layer | Reported, query: int) -> np.ndarray:
@@ -279,7 +279,7 @@ def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray
     """Sum each measure over the rows of one block, (head) each. `block` is float32 (head, row, key)."""
     i, j = np.arange(rows.start, rows.stop), np.arange(keys.start, keys.stop)
     logs = np.log2(block, out=np.zeros_like(block), where=block > 0)
-    sums = {"first": block[:, :, 0].sum(1) if keys.start == 0 else np.zeros(len(block)),
+    sums = {"first": block[:, :, 0].sum(1) * (keys.start == 0),
             "special": block[:, :, special[keys]].sum((1, 2)),
             "entropy": -np.einsum("hij,hij->h", block, logs)}
     if square:
@@ -297,10 +297,9 @@ def _means(blocks: Iterable[WeightBlock], sees: np.ndarray, special: np.ndarray,
     for rows, keys, block in blocks:
         for name, part in _block_sums(block, rows, keys, special, square).items():
             totals[name] = totals.get(name, 0) + part.astype(np.float64)
-    counted = {"previous": sees[:, 1:], "next": sees[:, :-1]}
+    # a single token has neither a previous nor a next one
+    counted = {"previous": sees[:, 1:], "next": sees[:, :-1]} if sees.shape[1] > 1 else {}
     counts = {name: counted.get(name, sees).sum(1) for name in totals}
-    if sees.shape[1] == 1:   # a single token has neither a previous nor a next one
-        counts |= {name: sees.sum(1) for name in counted}
     return {each.name: np.divide(totals[each.name], counts[each.name], out=np.full(len(totals["first"]), np.nan),
                                  where=counts[each.name] > 0) for each in MEASURES if each.name in totals}
 
@@ -335,8 +334,6 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
         if gated:
             uniform[-1][GATE.name] = nothing = np.full(layer.heads, np.nan)
             values[-1][GATE.name] = nothing if layer.gate is None else layer.gate.mean(1, dtype=np.float64)
-    numbers = joined(values)
-    for name in UNSIGNED if attention_map.signed else ():
-        numbers.pop(name, None)
+    numbers = {name: each for name, each in joined(values).items() if not (attention_map.signed and name in UNSIGNED)}
     return HeadMeasures(attention_map.kind, head_ids(attention_map), numbers, joined(uniform),
                         np.concatenate(left_out))

@@ -64,20 +64,16 @@ def _write(archive: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
 def _write_map(archive: zipfile.ZipFile, attention_map: AttentionMap) -> None:
     layers, counts = attention_map.layers, [layer.heads for layer in attention_map.layers]
     shape = (len(layers), max(counts), *layers[0].shape[1:])
+    shares = np.full(shape[:3], np.nan, np.float32)
     with archive.open(f"{attention_map.kind}.npy", "w", force_zip64=True) as file:
         np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
-        nothing = np.full(shape[2:], np.nan, "<f4").tobytes() if min(counts) < max(counts) else b""
-        for layer in layers:
-            for head in range(layer.heads):
-                file.write(np.ascontiguousarray(heads.weights(layer, head), "<f4").tobytes())
-            for _ in range(layer.heads, max(counts)):
-                file.write(nothing)
+        for place, head in np.ndindex(shape[:2]):
+            there = head < counts[place]
+            weights = heads.weights(layers[place], head) if there else np.full(shape[2:], np.nan)
+            file.write(weights.astype("<f4").tobytes())
+            share = heads.sink_share(layers[place], head) if there else np.nan
+            shares[place, head] = 0 if share is None else share
     if min(counts) < max(counts):
         _write(archive, f"heads_{attention_map.kind}", np.array(counts))
-    shares = np.full(shape[:3], np.nan, np.float32)
-    for place, layer in enumerate(layers):
-        for head in range(layer.heads):
-            share = heads.sink_share(layer, head)
-            shares[place, head] = 0 if share is None else share
     if np.nan_to_num(shares).any():
         _write(archive, f"sink_{attention_map.kind}", shares)

@@ -30,17 +30,12 @@ def decode(content: bytes, name: str) -> "Image":
     """Decode a picture, upright, in RGB and without metadata, at most LIMITS.picture_kept pixels. Raises UserError if
     it is not a picture, is damaged or is too large, before memory is allocated for it."""
     LIMITS.refuse_above("picture_bytes", len(content), name, "make it smaller")
-    _refuse_format(content, name)
-    return _upright(content, name)
-
-
-def _refuse_format(content: bytes, name: str) -> None:
-    """Raise UserError unless the first bytes are those of PNG, JPEG or WebP, to keep Pillow's other readers from
-    running."""
+    # the first bytes decide, to keep Pillow's other readers from running
     webp = (content[:4], content[8:12]) == (b"RIFF", b"WEBP")
     if not webp and not content.startswith((b"\x89PNG", b"\xff\xd8\xff")):
         raise UserError(f"{name} is not a PNG, JPEG or WebP picture; export it as one of these, and a phone's "
                         f"HEIC as JPEG.")
+    return _upright(content, name)
 
 
 def _upright(content: bytes, name: str) -> "Image":

@@ -243,11 +243,9 @@ def described(edit: Edit) -> str:
         return f"{edit.side} token {edit.token} hidden"
     if isinstance(edit, Window):
         return f"each token sees the last {edit.width} keys" + f" and the first {edit.first}" * bool(edit.first)
-    if isinstance(edit, Patch):
-        change = f"taken from “{edit.from_query.text[:QUOTED]}”"
-    else:
-        change = f"at temperature {edit.temperature:g}" if isinstance(edit, Temper) else (
-            "silenced" if edit.mode == "zero" else "set to its mean over all positions")
+    change = (f"taken from “{edit.from_query.text[:QUOTED]}”" if isinstance(edit, Patch)
+              else f"at temperature {edit.temperature:g}" if isinstance(edit, Temper)
+              else "silenced" if edit.mode == "zero" else "set to its mean over all positions")
     return f"{edit.kind} layer {edit.layer} head {edit.head} {change}"
 
 

@@ -44,8 +44,8 @@ def cosine(one: np.ndarray, other: np.ndarray) -> float:
 
 def relative_changes(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Compute the change of each vector (..., d) relative to its length, float64 (...)."""
-    first, second = before.astype(np.float64), after.astype(np.float64)
-    return np.linalg.norm(second - first, axis=-1) / np.linalg.norm(first, axis=-1)
+    first = before.astype(np.float64)
+    return np.linalg.norm(after - first, axis=-1) / np.linalg.norm(first, axis=-1)
 
 
 def top_p(probabilities: np.ndarray, p: float) -> np.ndarray:

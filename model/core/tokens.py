@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TypeGuard
 
-import numpy as np
-
 from clearhead.model.core.query import Box, Span, UserError, frozen, isolated, quoted
 
 CLS = "[CLS]"   # the token that a vision Transformer adds before the patches
@@ -181,13 +179,14 @@ def patch_tokens(rows: int, columns: int, before: Sequence[str] = (CLS,), after:
     rest, at the right and bottom, has no patches.
     """
     width, height = covered[0] / columns, covered[1] / rows
-    boxes = [Box(column * width, row * height, min((column + 1) * width, 1), min((row + 1) * height, 1))
-             for row in range(rows) for column in range(columns)]
-    patches = [f"{row},{column}" for row in range(rows) for column in range(columns)]
-    numbers = (*(-1 for _ in before), *range(len(patches)), *(-1 for _ in after))
-    special, count = tuple(number < 0 for number in numbers), len(numbers)
-    return Tokens((*before, *patches, *after), numbers, special, ((0, 0),) * count, numbers, (-1,) * count,
-                  (False,) * count, (*(None for _ in before), *boxes, *(None for _ in after)))
+    places = [(row, column) for row in range(rows) for column in range(columns)]
+    boxes = (Box(column * width, row * height, min((column + 1) * width, 1), min((row + 1) * height, 1))
+             for row, column in places)
+    texts = (*before, *(f"{row},{column}" for row, column in places), *after)
+    numbers = (*[-1] * len(before), *range(len(places)), *[-1] * len(after))
+    count = len(numbers)
+    return Tokens(texts, numbers, tuple(number < 0 for number in numbers), ((0, 0),) * count, numbers, (-1,) * count,
+                  (False,) * count, (*[None] * len(before), *boxes, *[None] * len(after)))
 
 
 OF_PICTURE = re.compile(f"{PATCH}[₀-₉]* \\d+(,\\d+)?")
@@ -202,10 +201,11 @@ def tokens_of_texts(texts: Sequence[str]) -> Tokens:
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     special = tuple(bool(SPECIAL.fullmatch(text)) and text not in UNKNOWN for text in texts)
     words: list[int] = []
+    spans: list[Span] = []
     for index, text in enumerate(texts):
         continues = text.startswith("##") and words and words[-1] >= 0
         words.append(-1 if special[index] else words[-1] if continues else index)
-    starts = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1].tolist()
-    return Tokens(tuple(texts), tuple(numbers[text] for text in texts), special,
-                  tuple((start, start + len(text)) for start, text in zip(starts, texts, strict=True)), tuple(words),
-                  tuple(-1 if added else 0 for added in special), tuple(text in UNKNOWN for text in texts))
+        start = spans[-1][1] + 1 if spans else 0
+        spans.append((start, start + len(text)))
+    return Tokens(tuple(texts), tuple(numbers[text] for text in texts), special, tuple(spans), tuple(words),
+                  tuple(-int(added) for added in special), tuple(text in UNKNOWN for text in texts))

@@ -178,12 +178,10 @@ def telling_token(tokens: Tokens) -> int:
     return the first piece."""
     words = [(item.text.strip().lower(), item.tokens[0]) for item in axis_items(tokens, words=True)
              if not item.special and not item.unknown and any(map(str.isalpha, item.text))]
-    for known in (SUBJECTS, PRONOUNS):
-        if found := [token for text, token in words[1:] if text in known]:
-            return found[-1]
+    subjects, pronouns = ([token for text, token in words[1:] if text in known] for known in (SUBJECTS, PRONOUNS))
     content = [token for text, token in words if text not in FUNCTION_WORDS]
     plain = [token for token in range(len(tokens)) if not tokens.special[token]]
-    return (content or [token for _, token in words] or plain or [0])[-1]
+    return (subjects or pronouns or content or [token for _, token in words] or plain or [0])[-1]
 
 
 def _by_word(weights: np.ndarray, nothing: np.ndarray, rows: tuple[AxisItem, ...],
@@ -219,14 +217,13 @@ def displayed_rows(attention_map: AttentionMap, view: View) -> tuple[np.ndarray,
     filters, like a row of `displayed_head` without words and quadrants; NaN where masked or filtered out."""
     token = view.token or 0
     visible = np.array([not (view.hide_special and special) for special in attention_map.keys.special])
-    shown = lambda layer: allowed_keys(layer, token) & visible & np.array([
-        ~visual_sinks(attention_map, layer, head) if view.hide_sinks else visible for head in range(layer.heads)])
-    return tuple(_filtered_row(heads.row_weights(layer, token), shown(layer), view) for layer in attention_map.layers)
-
-
-def _filtered_row(weights: np.ndarray, shown: np.ndarray, view: View) -> np.ndarray:
-    kept = _filtered(np.where(shown, weights, np.float32(0)), view)
-    return np.where(shown & ((kept != 0) | (view.keep == 1)), kept, np.float32(np.nan))
+    rows = []
+    for layer in attention_map.layers:
+        shown = allowed_keys(layer, token) & visible & np.array([
+            ~visual_sinks(attention_map, layer, head) if view.hide_sinks else visible for head in range(layer.heads)])
+        kept = _filtered(np.where(shown, heads.row_weights(layer, token), np.float32(0)), view)
+        rows.append(np.where(shown & ((kept != 0) | (view.keep == 1)), kept, np.float32(np.nan)))
+    return tuple(rows)
 
 
 def allowed_keys(layer: Layer | Reported, query: int) -> np.ndarray:
@@ -341,9 +338,8 @@ class TokenRankingQuery(MapQuestion):
     def answer(self, models: Models, report: Progress) -> "TokenRanking":
         """Rank the heads in the query's record."""
         attention_map = self.attention_map(models, report)
-        if attention_map.kind.base is Kind.CROSS:
-            return TokenRanking(links_from(attention_map, self.token), ())
-        columns = ((layer.index, _column(layer, self.token)) for layer in attention_map.layers)
+        looking = () if attention_map.kind.base is Kind.CROSS else attention_map.layers
+        columns = ((layer.index, _column(layer, self.token)) for layer in looking)
         return TokenRanking(links_from(attention_map, self.token),
                             _largest(columns, _partners(attention_map.queries, self.token)))
 
@@ -396,8 +392,6 @@ def _column(layer: Layer | Reported, key: int) -> np.ndarray:
 
 def _largest(layers: Iterator[tuple[int, np.ndarray]], partners: np.ndarray) -> tuple[Link, ...]:
     """Find every head's largest weight among the partners; `layers` yields (number, (head, token))."""
-    links = []
-    for layer, numbers in layers:
-        among = np.where(partners, numbers, 0)
-        links += [Link(layer, head, int(row.argmax()), float(row.max())) for head, row in enumerate(among)]
+    links = [Link(layer, head, int(row.argmax()), float(row.max())) for layer, numbers in layers
+             for head, row in enumerate(np.where(partners, numbers, 0))]
     return tuple(sorted((link for link in links if link.weight > 0), key=lambda link: -link.weight))   # a stable sort

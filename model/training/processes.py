@@ -192,7 +192,7 @@ class Training:
         from clearhead.model.scratch import source
 
         source.RUNS.pop(self.name, None)
-        self._temporary.remove()
+        self._temporary.cleanup()
 
 
 _all: list[Training] = []
