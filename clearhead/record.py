@@ -229,7 +229,7 @@ class Record:
     def figure(self, heads: Sequence[tuple[int, int]] | tuple[int, int] | None = None, *,
                width: str | float = "one-column", query: Token | None = None, key: Token | None = None,
                map: str | None = None, title: bool = False, labels: tuple[str, str] | None = None,
-               **view: Any) -> "Figure":
+               **view: object) -> "Figure":
         """Return a figure for a paper, with one head, several heads on one colour scale, or by default all heads.
 
         heads: (layer, head) pairs. width: "one-column" (84 mm), "two-column" (174 mm) or millimetres. The height is at
@@ -393,7 +393,7 @@ def _refuse_head_without_layer(layer: int | None, head: int | None) -> None:
 
 
 def _focus(chosen: AttentionMap, query: Token | None, key: Token | None,
-           view: dict[str, Any]) -> dict[str, int | tuple[int, int]]:
+           view: Mapping[str, object]) -> dict[str, int | tuple[int, int]]:
     """Return the fields of a view that select a token, or a pair of tokens."""
     if query is None and key is not None:
         raise UserError(f"A key can only be selected with a query; add query=… to key={key!r}.")

@@ -2,7 +2,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ ROWS = 2**18    # rows of a row group: about 8 MB before compression
 
 
 def table(model: Model, texts: Iterable[str], path: str | Path, heads: Iterable[HeadId] | None = None, *,
-          map: str | None = None, **options: Any) -> Path:
+          map: str | None = None, **options: object) -> Path:
     """Write the weights of heads for many texts to a Parquet file, in the memory of one text, and return its path.
 
     texts: any iterable, such as a generator or a column of a data set; one record is kept at a time. heads: (layer,

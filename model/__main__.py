@@ -182,8 +182,8 @@ def _as_object(record: AttentionRecord, ranking: list[dict] | None) -> dict:
               "card": record.card.note, "maps": maps, "verification": record.verification,
               "omitted": record.omitted, "notes": record.notes}
     if record.prediction is not None and record.prediction.kind != "vector":
-        names = ("kind", "positions", "ids", "texts", "probabilities", "cosines")
-        answer["prediction"] = {name: getattr(record.prediction, name) for name in names}
+        answer["prediction"] = {name: getattr(record.prediction, name) for name in (
+            "kind", "positions", "ids", "texts", "probabilities", "cosines")}
     if record.query.image is not None:
         picture = pictures.find(record.query.image)
         answer["image"] = {"sha256": picture.sha256, "width": picture.width, "height": picture.height,

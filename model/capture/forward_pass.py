@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 
 Result = TypeVar("Result")
+Options = dict[str, Any]   # keyword arguments of an attention function, named as in transformers
 DROWNED = -1e20   # swamps any score that it is added to in float32; some masks contain it
 SINKS = ("s_aux", "sinks")
 # Keywords that are handled here, or that affect visibility only through the mask passed with them. A model that passes
@@ -143,7 +144,7 @@ def as_array(tensor: "Tensor") -> np.ndarray:
 
 
 def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask: "Tensor | None",
-               options: dict[str, Any]) -> Call:
+               options: Options) -> Call:
     """Convert a call from transformers to `Call`. tensors: query (1, head, q, d_k), key and value (1, kv_head, k, d).
     Raises Unsupported for a mask of any other shape."""
     import torch
@@ -316,7 +317,7 @@ def run(session: Session, forward: Callable[[], Result]) -> Result:
 
 
 def attention_function(module: object, query: "Tensor", key: "Tensor", value: "Tensor",
-                       attention_mask: "Tensor | None" = None, **options: Any) -> "tuple[Tensor, None]":
+                       attention_mask: "Tensor | None" = None, **options: object) -> "tuple[Tensor, None]":
     """Compute attention for transformers, which calls this in each attention layer. query (1, head, q, d_k), key and
     value (1, kv_head, k, d); returns (1, q, head, d_v) and no weights."""
     mask = _sparse_mask(module, query, key, attention_mask, options)
@@ -325,12 +326,12 @@ def attention_function(module: object, query: "Tensor", key: "Tensor", value: "T
 
 
 def eager_function(module: object, query: "Tensor", key: "Tensor", value: "Tensor",
-                   attention_mask: "Tensor | None" = None, **options: Any) -> "tuple[Tensor, Tensor | None]":
+                   attention_mask: "Tensor | None" = None, **options: object) -> "tuple[Tensor, Tensor | None]":
     """Compute attention like `attention_function`, but by the family's eager function; returns its weights too."""
     eager, weights = eager_attention(module), []
     attention_mask = _sparse_mask(module, query, key, attention_mask, options)
 
-    def native(query: "Tensor", mask: "Tensor | None", options: dict[str, Any]) -> "Tensor":
+    def native(query: "Tensor", mask: "Tensor | None", options: Options) -> "Tensor":
         if eager is None:
             raise Unsupported(f"the family of {type(module).__name__} has no eager attention")
         output, found = eager(module, query, key, value, mask, **options)
@@ -340,8 +341,8 @@ def eager_function(module: object, query: "Tensor", key: "Tensor", value: "Tenso
     return attend(module, (query, key, value), attention_mask, options, native), weights[0]
 
 
-def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tensor | None", options: dict[str, Any],
-           native: "Callable[[Tensor, Tensor | None, dict[str, Any]], Tensor]") -> "Tensor":
+def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tensor | None", options: Options,
+           native: "Callable[[Tensor, Tensor | None, Options], Tensor]") -> "Tensor":
     """Return the output (text, q, head, d_v) of one attention call: the model's own, unless this thread's session edits
     it.
 
@@ -464,7 +465,7 @@ def _replacement(output: "Tensor", edit: Silence | Patch,
 
 
 def _sparse_mask(module: Any, query: "Tensor", key: "Tensor", mask: "Tensor | None",
-                 options: dict[str, Any]) -> "Tensor | None":
+                 options: Options) -> "Tensor | None":
     """Return the mask restricted to the keys that sparse attention chose for each query, and remove the choice from the
     options: indices (1, query, chosen) of keys (DeepSeek-V3.2, 2025), or block_indices (1, kv_head, query, chosen) of
     blocks of keys (MiniMax-M3). transformers leaves this to kernels and builds such a mask only for its own eager and
@@ -500,7 +501,7 @@ def _row_index(n_queries: int) -> "Tensor":
 
 
 def _native(module: object, query: "Tensor", key: "Tensor", value: "Tensor", attention_mask: "Tensor | None",
-            options: dict[str, Any]) -> "Tensor":
+            options: Options) -> "Tensor":
     """Return the output of the model's own attention: fused, unless the fused kernel would raise or silently ignore a
     soft-cap or a sink."""
     if options.get("softcap") is None and all(options.get(word) is None for word in SINKS):
@@ -544,8 +545,8 @@ def _narrowed(mask: "Tensor | None", edits: Collection[Edit], slot: Slot, call: 
     return mask & left if mask.dtype == torch.bool else torch.where(left, mask, -torch.inf)
 
 
-def _tempered(module: object, query: "Tensor", key: "Tensor", mask: "Tensor | None", options: dict[str, Any],
-              temperature: float) -> "tuple[Tensor, Tensor | None, dict[str, Any]]":
+def _tempered(module: object, query: "Tensor", key: "Tensor", mask: "Tensor | None", options: Options,
+              temperature: float) -> "tuple[Tensor, Tensor | None, Options]":
     """Return query, mask and options with which the model's own attention divides its scores by a temperature: the
     queries, every bias and the soft-cap are divided by it. A sink, which the model adds itself, would need the same; as
     shifting a whole row changes no weight, the other scores are raised instead."""

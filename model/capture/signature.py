@@ -22,7 +22,7 @@ TENSORS = {"_parameters", "_buffers"}   # where torch keeps those of a module
 PASSING = ("return_dict", "use_cache", "output_hidden_states")
 
 
-def signature(module: "nn.Module", reader: Any = None) -> dict[str, object]:
+def signature(module: "nn.Module", reader: object = None) -> dict[str, object]:
     """Return what determines a model's answers, by name: digests of its parameters, buffers and other tensors, numbers
     and strings in its modules and configurations, its hooks and replaced methods with what these refer to, and its
     tokenizer or processor. The names of what is inside a value start with the value's name."""
@@ -46,7 +46,7 @@ def signature(module: "nn.Module", reader: Any = None) -> dict[str, object]:
     return found
 
 
-def _leaves(name: str, value: Any, depth: int = 5) -> Iterator[tuple[str, object]]:
+def _leaves(name: str, value: object, depth: int = 5) -> Iterator[tuple[str, object]]:
     """Yield the numbers, strings, tensors and functions in a value as plain values, each with its name."""
     import torch
 
@@ -66,7 +66,7 @@ def _leaves(name: str, value: Any, depth: int = 5) -> Iterator[tuple[str, object
             yield from _leaves(f"{name}{key}", each, depth - 1)
 
 
-def _inside(value: Any) -> Mapping[Any, Any]:
+def _inside(value: object) -> Mapping[Any, Any]:
     """Return the parts of a value by name: items, attributes, and what a function refers to."""
     from torch import nn
 

@@ -88,13 +88,11 @@ def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
     if down is None:
         return None
     ups = [call for call in linears if call.order < down.order and call.output.shape == down.input.shape]
-    for name, function in activations().items():
-        for gate in ups:
-            active = function(gate.output)
-            others = [call.output for call in ups if call is not gate]
-            hidden = active * others[0] if len(others) == 1 else active
-            if len(ups) <= 2 and close(hidden, down.input):
-                return FeedForwardTrace(name, gate.output, active, down.input if others else active, down.output)
+    for (name, function), gate in itertools.product(activations().items(), ups if len(ups) <= 2 else ()):
+        active = function(gate.output)
+        others = [call.output for call in ups if call is not gate]
+        if close(active * others[0] if others else active, down.input):
+            return FeedForwardTrace(name, gate.output, active, down.input if others else active, down.output)
     return None
 
 
@@ -109,9 +107,9 @@ def pairs_of(before: np.ndarray, after: np.ndarray) -> Pairs:
         return ()
     size = before.shape[-1]
     for turned in (size, size // 2, size // 4):
-        for pairs in (np.arange(turned // 2 * 2).reshape(2, -1).T, np.arange(turned // 2 * 2).reshape(-1, 2)):
-            one, other = (np.moveaxis(np.hypot(*np.moveaxis(array[..., pairs], -1, 0)), -1, 0)
-                          for array in (before, after))
+        even = np.arange(turned // 2 * 2)
+        for pairs in (even.reshape(2, -1).T, even.reshape(-1, 2)):
+            one, other = (np.moveaxis(np.linalg.norm(array[..., pairs], axis=-1), -1, 0) for array in (before, after))
             if pairs.size and close(one, other) and close(before[..., turned:], after[..., turned:]):
                 return tuple(map(tuple, pairs.tolist()))
     raise Unfollowed("its queries are rotated in an unknown way")
@@ -170,8 +168,9 @@ def _assemble(record: AttentionRecord, model: "NetworkModel", wiring: "Wiring", 
             raise Unfollowed("its layers share one module")
     blocks = tuple(_block(record, name, slots[name], calls, rows)
                    for name in sorted(slots, key=lambda name: calls[name].order))
-    kinds = [kind for kind in (Kind.SELF, Kind.CAUSAL) if any(block.kind is kind for block in blocks)]
-    lasts = [[block for block in blocks if block.kind is kind][-1] for kind in kinds]
+    ends = {block.kind: block for block in blocks}
+    kinds: list[Kind] = [kind for kind in (Kind.SELF, Kind.CAUSAL) if kind in ends]
+    lasts = [ends[kind] for kind in kinds]
     within = tuple(f"{name}." for name in slots)
     outside = [call for call in calls.values() if is_leaf(call.module) and not f"{call.name}.".startswith(within)]
     final = tuple(norm for norm in _norms(outside) if any(close(norm.input, block.after) for block in lasts))
@@ -236,11 +235,13 @@ def _classifier(calls: list[ModuleCall], read: np.ndarray,
 def _pool(vector: np.ndarray, read: np.ndarray) -> np.ndarray | None:
     """Return the weights (part, t) of the final vectors (t, d_model) whose sums, joined, are this vector, or None: each
     part is one token, or the mean of all tokens after the first few."""
+    if vector.size % read.shape[1]:
+        return None
     means = np.tri(len(read)).T
     ways = [*np.eye(len(read)), *(means / means.sum(1, keepdims=True))]
-    parts = [*vector.reshape(-1, read.shape[1])] if vector.size % read.shape[1] == 0 else []
-    found = [next((way for way in ways if close(way @ read, part)), None) for part in parts]
-    return np.array(found) if parts and all(way is not None for way in found) else None
+    found = [next((way for way in ways if close(way @ read, part)), None)
+             for part in vector.reshape(-1, read.shape[1])]
+    return None if any(way is None for way in found) else np.array(found)
 
 
 def _logits_of(said: Prediction) -> np.ndarray:
@@ -342,11 +343,10 @@ def _attention(slot: Slot, seen: tuple[np.ndarray, np.ndarray, np.ndarray], mixe
             raise Unfollowed(f"{call.name} does more than multiply by its matrix, as with a hook")
     common = (slot.kind, slot.index, output.matrix.reshape(len(seen[0]), -1, output.matrix.shape[1]), output.bias,
               output.output, gate, unknown)
-    if not inputs:
-        return AttentionOutput(*common), output.order, {call.name for call in (*own, output)}
-    return AttentionTrace(*common, query.input, value.input, _projection(query, q_layout), _projection(key, k_layout),
-                          _projection(value, v_layout), pairs, q_scale, k_scale), output.order, {
-                              call.name for call in (*inputs, output)}
+    found = AttentionOutput(*common) if not inputs else AttentionTrace(
+        *common, query.input, value.input, _projection(query, q_layout), _projection(key, k_layout),
+        _projection(value, v_layout), pairs, q_scale, k_scale)
+    return found, output.order, {call.name for call in (*(inputs or own), output)}
 
 
 def _before_rotation(what: str, linears: list[ModuleCall], norms: list[ModuleCall],
@@ -463,8 +463,7 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], outside: list[ModuleCall], 
     output = next(block for block in blocks if block.kind is kind).before
     before = [call for call in outside
               if len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]
-    norms = [norm_of(call.name, call) for call in before
-             if is_norm(call) and close(call.output, output)]
+    norms = [norm_of(call.name, call) for call in before if is_norm(call) and close(call.output, output)]
     norm = norms[0] if norms else None
     table = None
     with suppress(NotImplementedError):   # of classes that do not say where theirs are
@@ -472,9 +471,8 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], outside: list[ModuleCall], 
     tables = [call for call in before if type(call.module).__name__.endswith("Embedding")]
     parts = [(_name_of(call, table), np.broadcast_to(call.output, output.shape)) for call in tables]
     total = sum((part for _, part in parts), np.zeros_like(output))
-    learned = next((_learned(call) for call in tables if _name_of(call, table) == "position"), None)
     return Embedded(kind, tuple(parts) if close(total, output if norm is None else norm.input) else (), norm, output,
-                    learned)
+                    next((_learned(call) for call in tables if _name_of(call, table) == "position"), None))
 
 
 def _learned(call: ModuleCall) -> np.ndarray | None:

@@ -156,7 +156,7 @@ def _gated(layers: dict[CallId, Layer], modules: dict[str, ModuleCall]) -> froze
 
 def own_values(layer: Layer) -> np.ndarray | None:
     """Return the values of the queries' own tokens, (q, head, d_v), or None where these are not the keys."""
-    values = np.repeat(layer.value, layer.heads // len(layer.value), axis=0).swapaxes(0, 1)
+    values = layer.value[layer.group(np.arange(layer.heads))].swapaxes(0, 1)
     return values if len(values) == layer.shape[1] else None
 
 
@@ -341,7 +341,7 @@ def misplaced(network: "PreTrainedModel", forward: Callable[..., object], tensor
             raise Enough
         return _held(output, sides[0])
 
-    def mix(_module: "nn.Module", arguments: tuple, options: dict[str, Any], output: Any) -> Any:
+    def mix(_module: "nn.Module", arguments: tuple, options: dict[str, object], output: Any) -> Any:
         made = output if isinstance(output, torch.Tensor) else output[0]
         given = next((each for each in (*arguments, *options.values()) if isinstance(each, torch.Tensor)
                       and each.is_floating_point() and each.shape[:-1] == made.shape[:-1]), None)

@@ -10,7 +10,7 @@ import click
 from clearhead.model import sources
 from clearhead.model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, echo_table
 from clearhead.model.core.files import make_folder
-from clearhead.model.core.models import Question
+from clearhead.model.core.models import A, Question
 from clearhead.model.core.query import UserError, errors_at
 from clearhead.model.core.record import unread
 from clearhead.model.core.statistics import accuracy_intervals, too_few
@@ -79,7 +79,7 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
         click.echo("\n  ".join([f"{len(left_out)} rows left out:", *left_out[:SHOWN]]))
 
 
-def _or_reason(question: Question[Any], found: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+def _or_reason(question: Question[A], found: Callable[[A], dict[str, Any]]) -> dict[str, Any]:
     """Return `found` of the answer to the question, or the reason why the model has none."""
     try:
         return found(answer_to(question))
