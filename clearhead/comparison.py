@@ -2,7 +2,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from clearhead.model.core.query import Kind, UserError, quiet, quoted
+from clearhead.model.core.query import Kind, UserError, quoted
 from clearhead.model.studies import comparison
 from clearhead.models import Model
 from clearhead.record import Record, ask, listed
@@ -49,6 +49,4 @@ def compare(first: Record | Model, second: Record | Model, *, texts: Iterable[st
     if chosen or not (isinstance(first, Record) and isinstance(second, Record)):
         raise UserError("Give two records, or two models with texts=.")
     kinds: tuple[Kind, Kind] = (first.map_named(map).kind, second.map_named(map).kind)
-    asked = comparison.ComparisonQuery(first.data.query, second.data.query, kinds)
-    found = comparison.compare(asked, first.data, second.data, quiet)
-    return Comparison(found.frame())
+    return Comparison(comparison.compare(first.data, second.data, kinds).frame())

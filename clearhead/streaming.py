@@ -16,6 +16,8 @@ from clearhead.record import HEADS, cells, head_of, items, listed
 if TYPE_CHECKING:
     import pyarrow
 
+COLUMNS = {"text": "int32", "layer": "int16", "head": "int16", "query": "string", "key": "string",
+           "query_position": "int32", "key_position": "int32", "weight": "float32"}
 ROWS = 2**18    # rows of a row group: about 8 MB before compression
 
 
@@ -40,10 +42,7 @@ def table(model: Model, texts: Iterable[str], path: str | Path, heads: Iterable[
         raise UserError(f"heads= names no head; give some, such as {HEADS}, or leave it out to write all of them.")
     told = tqdm(items("texts", texts, '["One text.", "Another."]'), unit=" texts", leave=False,
                 disable=not sys.stderr.isatty())
-    schema = pyarrow.schema([("text", pyarrow.int32()), ("layer", pyarrow.int16()), ("head", pyarrow.int16()),
-                             ("query", pyarrow.string()), ("key", pyarrow.string()),
-                             ("query_position", pyarrow.int32()), ("key_position", pyarrow.int32()),
-                             ("weight", pyarrow.float32())])
+    schema = pyarrow.schema(COLUMNS)
     place = Path(path)
     with files.writing(place) as file, parquet.ParquetWriter(file, schema) as writer:
         waiting: list[pyarrow.Table] = []

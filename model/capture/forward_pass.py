@@ -320,8 +320,7 @@ def attention_function(module: object, query: "Tensor", key: "Tensor", value: "T
                        attention_mask: "Tensor | None" = None, **options: object) -> "tuple[Tensor, None]":
     """Compute attention for transformers, which calls this in each attention layer. query (1, head, q, d_k), key and
     value (1, kv_head, k, d); returns (1, q, head, d_v) and no weights."""
-    mask = _sparse_mask(module, query, key, attention_mask, options)
-    return attend(module, (query, key, value), mask, options,
+    return attend(module, (query, key, value), _sparse_mask(module, query, key, attention_mask, options), options,
                   lambda *edited: _native(module, edited[0], key, value, *edited[1:])), None
 
 
@@ -404,8 +403,7 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
 def _finished(session: Session, slot: Slot | None, call: Call, tensors: "tuple[Tensor, Tensor, Tensor]",
               output: "Tensor", replaced: list[Silence | Patch]) -> "Tensor":
     """Keep the call with its output (text, q, head, d_v), and return the output to continue with."""
-    rows = _row_index(output.shape[1]).to(output.device)
-    session.add_call(call, output.index_select(1, rows))
+    session.add_call(call, output.index_select(1, _row_index(output.shape[1]).to(output.device)))
     for edit in replaced:
         output[:, :, edit.head] = _replacement(output[:, :, edit.head], edit, session.patched_outputs)
     if replaced:

@@ -11,7 +11,7 @@ from clearhead.model import sources
 from clearhead.model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, echo_table
 from clearhead.model.core.files import make_folder
 from clearhead.model.core.models import A, Question
-from clearhead.model.core.query import UserError, errors_at
+from clearhead.model.core.query import Kind, UserError, errors_at
 from clearhead.model.core.record import unread
 from clearhead.model.core.statistics import accuracy_intervals, too_few
 from clearhead.model.studies import coreference, syntax
@@ -52,7 +52,8 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
     if select_on is not None:
         others, more = coreference.read_cases(select_on.read_bytes(), select_on.name)
         select, left_out = answer_to(coreference.CasesQuery(model_id, revision, others)), (*left_out, *more)
-    rows = ("pronoun", "later") if answer.reads_left_to_right and not chosen[0].answer else ("pronoun",)
+    decoder = answer.heads[0][0] is Kind.CAUSAL
+    rows = ("pronoun", "later") if decoder and not chosen[0].answer else ("pronoun",)
     reports = {row: coreference.report(answer, row, select) for row in rows}
     untrained = _or_reason(coreference.CasesQuery(twin, sources.revision(twin), chosen),
                            lambda found: coreference.report(found, rows[-1]).summary())

@@ -41,15 +41,10 @@ def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance
                                  ("layers", [layer.index for layer in attention_map.layers])):
                 _write(archive, f"{name}_{attention_map.kind}", np.array(values))
             if attention_map.keys.boxes:
-                _write(archive, f"boxes_{attention_map.kind}", boxes_of(attention_map.keys))
+                _write(archive, f"boxes_{attention_map.kind}", np.array(
+                    [box or (np.nan,) * 4 for box in attention_map.keys.boxes], np.float32))
                 _write(archive, f"special_{attention_map.kind}", np.array(attention_map.keys.special))
         _write(archive, "provenance", np.array(provenance or json.dumps(asked)))
-
-
-def boxes_of(tokens: Tokens) -> np.ndarray:
-    """Return the tokens' boxes, float32 (token, 4): left, top, right, bottom as fractions of the picture's size, or
-    NaN."""
-    return np.array([box or (np.nan,) * 4 for box in tokens.boxes], np.float32)
 
 
 def _texts(tokens: Tokens) -> list[str]:

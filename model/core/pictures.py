@@ -118,12 +118,10 @@ def _rgb(image: "Image") -> "Image":
 
     # 16 bits per channel, which Pillow's conversion would clip at 255
     if image.mode.startswith("I") or image.mode == "F":
-        tones = (np.asarray(image).clip(0, 65535) / 257).round().astype(np.uint8)
-        return Image.fromarray(tones).convert("RGB")
+        return Image.fromarray((np.asarray(image).clip(0, 65535) / 257).round().astype(np.uint8)).convert("RGB")
     if image.has_transparency_data:
         whole = image.convert("RGBA")
-        white = Image.new("RGBA", whole.size, "white")
-        return Image.alpha_composite(white, whole).convert("RGB")
+        return Image.alpha_composite(Image.new("RGBA", whole.size, "white"), whole).convert("RGB")
     return image.convert("RGB")
 
 

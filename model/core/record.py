@@ -216,8 +216,7 @@ class Layer:
         or others of this shape."""
         heads, rows, keys = weights.shape
         give = _converter(weights.size)
-        mixed = give(weights.reshape(len(value), -1, keys)) @ give(value)
-        return np.asarray(mixed).reshape(heads, rows, -1)
+        return np.asarray(give(weights.reshape(len(value), -1, keys)) @ give(value)).reshape(heads, rows, -1)
 
     def _mask(self, rows: slice | np.ndarray, keys: slice) -> tuple[np.ndarray, np.ndarray] | None:
         small = isinstance(rows, slice) and (rows.stop - rows.start) * (keys.stop - keys.start) <= KEPT

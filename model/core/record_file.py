@@ -22,7 +22,7 @@ import numpy as np
 from clearhead.model.core import files
 from clearhead.model.core.attention import Mask
 from clearhead.model.core.limits import LIMITS
-from clearhead.model.core.query import UserError
+from clearhead.model.core.query import UserError, frozen
 
 if TYPE_CHECKING:
     from clearhead.model.core.record import AttentionRecord
@@ -129,17 +129,16 @@ def plain(value: object, array: Callable[[np.ndarray], object] | None = None) ->
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+@frozen
 class Reader:
     """Build typed values from JSON: an object with "type" and fields for one of several types, whatever `array` accepts
     for arrays, lists of pairs for dictionaries, null for NaN. Any value of a wrong type raises an error.
 
-    array(given, type): returns an array of a type of safetensors. known: (JSON that represents a value, that value).
-    largest: bound of any integer.
     """
 
-    def __init__(self, array: Callable[[Any, str], np.ndarray], known: tuple[str, object] = ("", None),
-                 largest: int = LARGEST) -> None:
-        self.array, self.known, self.largest = array, known, largest
+    array: Callable[[Any, str], np.ndarray]   # array(given, type) returns an array of a type of safetensors
+    known: tuple[str, object] = ("", None)    # JSON that represents a value, and that value
+    largest: int = LARGEST                    # bound of any integer
 
     def made(self, kind: Any, given: Any, of: str = "F32") -> Any:
         """Return a value of this type; `of` is the type of its arrays."""

@@ -166,9 +166,10 @@ def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weight
     if attention_map.signed:
         missing["rollout"] = missing["flow"] = "it needs weights from 0, and these heads subtract a second softmax"
         return {}
-    steps = [rollout.with_residual(weight) for weight in weights]
-    null = [rollout.with_residual(rollout.uniform_weights(layer.allowed, len(rows)))
-            for layer in attention_map.layers]
+    steps, count = [rollout.with_residual(weight) for weight in weights], len(rows)
+    null = [rollout.with_residual(rollout.uniform_rows(
+        layer.allowed.block(slice(0, count), slice(0, count)).reshape(-1, count, count)))
+        for layer in attention_map.layers]
     scores = {"rollout": rows @ rollout.rollout(steps), "rollout_even": rows @ rollout.rollout(null)}
     if question.without_flow or (len(rows) > FLOW_LONGEST and not question.long_flow):
         missing["flow"] = "it was not requested" if question.without_flow else f"it is slow above {FLOW_LONGEST} tokens"

@@ -48,7 +48,7 @@ class AlignmentQuery:
 
     def answer(self, models: Models, report: Progress) -> "Alignment":
         """Align the two records. Raises UserError for texts of more than LONGEST tokens."""
-        return align_texts(self, models.record(self.first, report), models.record(self.second, report))
+        return align_texts(models.record(self.first, report), models.record(self.second, report), self.kinds)
 
 
 @with_arrays
@@ -70,7 +70,8 @@ class ComparisonQuery:
 
     def answer(self, models: Models, report: Progress) -> "Comparison":
         """Compare the two records. Raises UserError if they cannot be compared."""
-        return compare(self, models.record(self.first, report), models.record(self.second, report), report)
+        return compare(models.record(self.first, report), models.record(self.second, report), self.kinds, self.head,
+                       report)
 
 
 @with_arrays
@@ -158,9 +159,9 @@ def same_heads(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kin
     return one == other
 
 
-def align_texts(question: AlignmentQuery, first: AttentionRecord, second: AttentionRecord) -> Alignment:
+def align_texts(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Kind]) -> Alignment:
     """Align queries and keys. Raises UserError for texts of more than LONGEST tokens."""
-    maps = [record[kind] for record, kind in zip((first, second), question.kinds, strict=True)]
+    maps = [record[kind] for record, kind in zip((first, second), kinds, strict=True)]
     if max(max(len(each.queries), len(each.keys)) for each in maps) > LONGEST:
         raise UserError(f"Comparing needs whole matrices and allows at most {LONGEST:,} tokens per side; shorten the "
                         f"texts.")
@@ -168,28 +169,30 @@ def align_texts(question: AlignmentQuery, first: AttentionRecord, second: Attent
     if one is not None and other is not None and one != other:
         raise UserError(f"One model splits its picture into {one[0]} × {one[1]} patches, the other into {other[0]} × "
                         f"{other[1]}, so their patches do not correspond; choose two models with the same grid.")
-    return Alignment(*(align(first, second, question.kinds, side) for side in ("queries", "keys")))
+    return Alignment(*(align(first, second, kinds, side) for side in ("queries", "keys")))
 
 
-def compare(question: ComparisonQuery, first: AttentionRecord, second: AttentionRecord, report: Progress) -> Comparison:
-    """Compute the divergence of every head of the first record from its counterpart, over the aligned tokens.
+def compare(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Kind], open_head: HeadId | None = None,
+            report: Progress = quiet) -> Comparison:
+    """Compute the divergence of every head of the first record from its counterpart, or from the second's open head,
+    over the aligned tokens.
 
     Raises UserError if a text is too long, if the texts share no token, or if heads have no counterpart.
     """
-    one, other = first[question.kinds[0]], second[question.kinds[1]]
+    one, other = first[kinds[0]], second[kinds[1]]
     for each in (one, other):
         each.check_unsigned("the divergence of two heads")
-    found = align_texts(AlignmentQuery(question.first, question.second, question.kinds), first, second)
+    found = align_texts(first, second, kinds)
     rows, columns = ([each for each in side if each.both] for side in (found.rows, found.columns))
     if not rows or not columns:
         raise UserError("The two texts share no token, so their rows do not correspond; choose texts that are more "
                         "alike.")
-    if question.head is None and [each.shape[0] for each in one.layers] != [each.shape[0] for each in other.layers]:
+    if open_head is None and [each.shape[0] for each in one.layers] != [each.shape[0] for each in other.layers]:
         raise UserError("The two models have different numbers of layers or heads, so their heads do not correspond; "
                         "compare with one open head.")
     ends = [([getattr(row, side) for row in rows], [getattr(column, side) for column in columns])
             for side in ("first", "second")]
-    fixed = None if question.head is None else _rows(head_of(other, *question.head), *ends[1])
+    fixed = None if open_head is None else _rows(head_of(other, *open_head), *ends[1])
     changed = []
     for place, layer in counted(one.layers, report, "comparing layer"):
         for head in range(layer.heads):
@@ -219,7 +222,7 @@ class ModelsQuery:
                 kind = self.kind or one.kinds[0]
                 if kind not in one.kinds or kind not in other.kinds:
                     raise UserError(f"The two models have no {kind} attention in common; choose another kind.")
-                found = compare(ComparisonQuery(one.query, other.query, (kind, kind)), one, other, quiet)
+                found = compare(one, other, (kind, kind))
             ids = found.heads
             changed.append(found.changed)
             unread += bool(one.unread or other.unread)

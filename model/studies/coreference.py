@@ -307,11 +307,6 @@ class SetAnswer:
     received: np.ndarray            # from all other tokens
     unknown: int                    # number of sentences with a word outside the vocabulary
 
-    @property
-    def reads_left_to_right(self) -> bool:
-        """Whether all heads belong to a decoder."""
-        return all(kind is Kind.CAUSAL for kind, _, _ in self.heads)
-
 
 def words_of(tokens: Tokens, case: Case) -> CasePositions:
     """Find the tokens of a case's words. Raises UserError if a word exceeds the model's maximum length."""

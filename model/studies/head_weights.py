@@ -11,7 +11,7 @@ import numpy as np
 
 from clearhead.model.core.models import OpenModel
 from clearhead.model.core.query import HeadId, Kind, UserError, with_arrays
-from clearhead.model.core.traces import AttentionTrace, Block, Norm, Trace, norm_giving, norm_of
+from clearhead.model.core.traces import Norm, Trace, norm_giving, norm_of
 
 
 @with_arrays
@@ -46,7 +46,10 @@ def head_weights(trace: Trace, kind: Kind) -> HeadWeights:
     parts: dict[str, list[np.ndarray]] = {"query": [], "key": [], "value": [], "output": []}
     heads: list[HeadId] = []
     for block, attention, around in read:
-        count, before, after = len(attention.w_output), norm_giving(around, attention.x), _norm_after(block, attention)
+        count, before = len(attention.w_output), norm_giving(around, attention.x)
+        after = norm_of(block.norms, attention.output)
+        if after is None and not block.norm_first:   # with the norm last, it reads the sum with the input
+            after = norm_of(block.norms, block.before + attention.output)
         heads += [(attention.index, head) for head in range(count)]
         for name in ("query", "key", "value"):
             weight = getattr(attention, name).weight.astype(np.float64)
@@ -59,12 +62,6 @@ def head_weights(trace: Trace, kind: Kind) -> HeadWeights:
         parts["output"].append(output if after is None else output * after.gain)
     return HeadWeights(tuple(heads),
                        **{name: np.concatenate(each).astype(np.float32) for name, each in parts.items()})
-
-
-def _norm_after(block: Block, attention: AttentionTrace) -> Norm | None:
-    """Return the norm that reads the attention's output or, with the norm last, its sum with the input, if any."""
-    after = norm_of(block.norms, attention.output)
-    return after if after or block.norm_first else norm_of(block.norms, block.before + attention.output)
 
 
 def _read(weight: np.ndarray, norm: Norm | None) -> np.ndarray:

@@ -231,8 +231,7 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
 def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Replication]:
     """Compare the head that changes the answer most when patched with the head that writes most to it directly."""
     text, twin = (Query(asked.model, asked.revision, SENTENCE.format(word=word)) for word in TWINS)
-    trace = models.trace(text, quiet)
-    kind = trace.blocks[-1].kind
+    kind = models.trace(text, quiet).blocks[-1].kind
     kinds = [kind, Kind.CROSS] if Kind.CROSS in models.record(text, quiet).kinds else [kind]
     heads, effects, written = list[HeadId](), list[float](), list[float]()
     for each in kinds:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 MEASURES = ("distance", "entropy", "special")
 OUTLIER = 3.0   # an outlier patch has a vector longer than this multiple of the median length
-NO_PATCHES = "These measures need a picture, and the input is a text; choose a model of pictures."
 
 
 @frozen
@@ -61,7 +60,7 @@ class PatchHeads:
 def middles(record: AttentionRecord, tokens: Tokens) -> np.ndarray:
     """Return the centres of the patches in pixels (x, y), float64 (patch, 2)."""
     if record.picture is None or tokens.grid is None:
-        raise UserError(NO_PATCHES)
+        raise UserError("These measures need a picture, and the input is a text; choose a model of pictures.")
     boxes = np.array([box for box in tokens.boxes if box is not None])   # left, top, right, bottom
     return (boxes[:, :2] + boxes[:, 2:]) / 2 * record.picture.shape[1::-1]
 

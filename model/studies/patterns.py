@@ -64,8 +64,6 @@ def _after_equal(i: np.ndarray, j: np.ndarray, info: KeyInfo) -> np.ndarray:
     return (j > 0) & _equal(i, np.maximum(j - 1, 0), info)
 
 
-KOVALEVA = "Kovaleva et al. 2019 (diagonal)"
-WANG, OLSSON = "Wang et al. 2023 (duplicate-token heads)", "Olsson et al. 2022 (induction heads)"
 PATTERNS = (
     Pattern("previous", "the previous token", CLARK, lambda i, j, info: j == i - 1),
     Pattern("next", "the next token", CLARK, lambda i, j, info: j == i + 1),
@@ -73,9 +71,10 @@ PATTERNS = (
     Pattern("first", "the first token", CLARK, lambda i, j, info: (j == 0) & (i >= 0), valid_for_cross=True),
     Pattern("end", "the special tokens at the end", CLARK, lambda i, j, info: info.special[j] & (j > 0) & (i >= 0),
             valid_for_cross=True),
-    Pattern("near", "two tokens to each side and itself", KOVALEVA, lambda i, j, info: np.abs(j - i) <= 2),
-    Pattern("equal", "the same token elsewhere", WANG, _equal),
-    Pattern("after", "what followed the same token elsewhere", OLSSON, _after_equal),
+    Pattern("near", "two tokens to each side and itself", "Kovaleva et al. 2019 (diagonal)",
+            lambda i, j, info: np.abs(j - i) <= 2),
+    Pattern("equal", "the same token elsewhere", "Wang et al. 2023 (duplicate-token heads)", _equal),
+    Pattern("after", "what followed the same token elsewhere", "Olsson et al. 2022 (induction heads)", _after_equal),
     Pattern("even", "all tokens evenly", CLARK, lambda i, j, info: (i >= 0) & (j >= 0), valid_for_cross=True),
 )
 NONE = "none"   # label for heads that fit no pattern well

@@ -14,7 +14,6 @@ from typing import cast
 import numpy as np
 
 from clearhead.model.core import heads
-from clearhead.model.core.attention import Mask
 from clearhead.model.core.query import Edit, Kind, Patch, Silence, UserError, with_arrays
 from clearhead.model.core.record import Layer, Reported
 from clearhead.model.core.traces import AttentionOutput, Block, Norm, Step, norm_of
@@ -47,12 +46,6 @@ def rollout(steps: Sequence[np.ndarray]) -> np.ndarray:
     for step in steps:
         total = step @ total
     return total
-
-
-def uniform_weights(allowed: Mask, tokens: int) -> np.ndarray:
-    """Return uniform weights over the keys that a mask allows, (1 or head, query, key). They are the baseline of both
-    methods."""
-    return uniform_rows(allowed.block(slice(0, tokens), slice(0, tokens)).reshape(-1, tokens, tokens))
 
 
 def uniform_rows(may: np.ndarray) -> np.ndarray:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 DIGITS = {"word": 5, "vector": 6}
 CELLS = 1024   # maximum number of tokens per pass, which bounds the memory for logits
 FEWEST = 3     # minimum number of tokens, including the one that produces the answer
-TOO_FEW = ("There are too few tokens before the chosen word to compare; choose a later word, or a "
-           "longer text.")
 
 
 @frozen
@@ -53,7 +51,8 @@ class ExplainedAnswer:
     def __init__(self, opened: OpenModel, query: Query, asked: ModelInput, place: int | None,
                  target: "Tensor | None" = None) -> None:
         if len(asked.source) < FEWEST:
-            raise UserError(TOO_FEW)
+            raise UserError("There are too few tokens before the chosen word to compare; choose a later word, or a "
+                            "longer text.")
         self.opened, self.query = opened, query
         self.tokens, self.tensors = asked.source, asked.tensors   # removable tokens; arguments of the network
         self.place = place    # position of the answer; None for a mean vector and for an encoder–decoder
@@ -102,10 +101,6 @@ class ExplainedAnswer:
         with torch.inference_mode():
             return self.forward(self.tensors, self.place)
 
-    def forward_hidden(self, token: int) -> "Tensor":
-        """Run a pass with this token masked for every query. Raises UserError if a query would have no key left."""
-        return self._run(edits=frozenset([Hide("source", token)]))
-
     def value(self, outputs: "Tensor") -> "Tensor":
         """Compute the answer (variant) from outputs (variant, width): ln P(word) − ln P(rival), or the cosine with the
         other sentence vector."""
@@ -131,7 +126,8 @@ class ExplainedAnswer:
             for done, token in enumerate(free):
                 report(0.5 + done / (2 * count))
                 with suppress(UserError):   # a query would have no key left, as for the first token of a decoder
-                    effects["hidden"][token] = here - float(self.value(self.forward_hidden(token))[0])
+                    outputs = self._run(frozenset([Hide("source", token)]))
+                    effects["hidden"][token] = here - float(self.value(outputs)[0])
         digits = DIGITS["word" if self.other is None else "vector"]
         return {name: np.round(effect, digits) for name, effect in effects.items()}
 

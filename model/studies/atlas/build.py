@@ -15,7 +15,7 @@ from typing import Any
 from clearhead.model.core.files import ASSETS
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.models import ModelQuestion, Models, OpenModel
-from clearhead.model.core.query import Kind, Progress, Query, UserError, errors_at, frozen, need, quiet
+from clearhead.model.core.query import Kind, Progress, Query, UserError, errors_at, frozen, need, quiet, with_arrays
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.torch_runs import one_thread
 from clearhead.model.studies import corpus, syntax
@@ -148,11 +148,12 @@ class ShardTask:
                             f"machines.")
 
 
+@with_arrays
 class ShardWorker:
     """Summarise shards with an open model, in one thread, so that the order of summation is the same everywhere."""
 
-    def __init__(self, task: ShardTask, opened: OpenModel) -> None:
-        self.task, self.opened = task, opened
+    task: ShardTask
+    opened: OpenModel
 
     def __call__(self, shard: Sequence[CorpusText], report: Progress = quiet) -> Summary:
         """Summarise a shard. Raises UserError with the file and line of a text that the model cannot read."""

@@ -363,10 +363,11 @@ def _measures(summary: Summary) -> list[dict[str, object]]:
                "scale": number.bins.scale} for number in summary.numbers]
 
 
-def _every_head(summary: Summary, repeats: int) -> dict[str, np.ndarray]:
-    """Return the columns `layer` and `head` for a table that lists all heads `repeats` times."""
+def _by_head(summary: Summary, key: str, names: np.ndarray, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return a table with one row for each of these names and each head; columns: (name, head) each."""
     layer, head = np.array(summary.heads, np.int32).T
-    return {"layer": np.tile(layer, repeats), "head": np.tile(head, repeats)}
+    return {"layer": np.tile(layer, len(names)), "head": np.tile(head, len(names)),
+            key: np.repeat(names, len(layer))} | {name: column.ravel() for name, column in columns.items()}
 
 
 def _heads(summary: Summary, names: np.ndarray) -> dict[str, np.ndarray]:
@@ -381,8 +382,7 @@ def _heads(summary: Summary, names: np.ndarray) -> dict[str, np.ndarray]:
     columns = {"n": averages.count[at].astype(np.int64), "mean": averages.means[at], "sd": averages.spread[at], **ends}
     columns |= {f"d{decile}": np.array([values[:, decile - 1] for values, _ in cut]) for decile in DECILES}
     columns |= {"error": np.array([error for _, error in cut]), "uniform": np.array(even)}
-    return (_every_head(summary, len(names)) | {"measure": np.repeat(names, len(summary.heads))}
-            | {name: column.ravel() for name, column in columns.items()})
+    return _by_head(summary, "measure", names, columns)
 
 
 def deciles(bins: Bins, histogram: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -411,9 +411,8 @@ def _histograms(summary: Summary, names: np.ndarray) -> dict[str, np.ndarray]:
 def _sinks(summary: Summary) -> dict[str, np.ndarray]:
     found, even = (summary.averages.choose([f"{prefix}{SINK}{position}" for position in POSITIONS])
                    for prefix in ("", UNIFORM))
-    return _every_head(summary, len(POSITIONS)) | {
-        "position": np.repeat(np.array(POSITIONS, np.int32), len(summary.heads)),
-        "n": found.count.astype(np.int64).ravel(), "share": found.means.ravel(), "uniform": even.means.ravel()}
+    return _by_head(summary, "position", np.array(POSITIONS, np.int32), {
+        "n": found.count.astype(np.int64), "share": found.means, "uniform": even.means})
 
 
 def _examples(summary: Summary, names: np.ndarray) -> "DataFrame":

@@ -9,7 +9,7 @@ from scipy.spatial.distance import jensenshannon
 
 from clearhead.model import sources
 from clearhead.model.ask import desk
-from clearhead.model.core.query import Kind, Patch, Silence, Temper, UserError, quiet
+from clearhead.model.core.query import Kind, Patch, Silence, Temper, UserError
 from clearhead.model.core.record import Prediction
 from clearhead.model.core.tokens import patch_tokens
 from clearhead.model.studies import comparison
@@ -22,11 +22,11 @@ from tests.model.studies.test_alignment import record
 
 
 def asked(first, second, kinds=(Kind.SELF, Kind.SELF), head=None):
-    return comparison.compare(ComparisonQuery(first.query, second.query, kinds, head), first, second, quiet)
+    return comparison.compare(first, second, kinds, head)
 
 
 def meet(first, second, kinds=(Kind.SELF, Kind.SELF)):
-    return comparison.align_texts(comparison.AlignmentQuery(first.query, second.query, kinds), first, second)
+    return comparison.align_texts(first, second, kinds)
 
 
 def test_predictions_equal_the_record():

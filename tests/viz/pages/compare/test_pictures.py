@@ -8,7 +8,7 @@ import pytest
 from clearhead.model.core import heads
 from clearhead.model.core.query import Kind
 from clearhead.model.core.view import View
-from clearhead.model.studies.comparison import AlignmentQuery, align_texts, difference_views
+from clearhead.model.studies.comparison import align_texts, difference_views
 from clearhead.viz.components.picture import Head
 from clearhead.viz.pages.compare import difference
 from clearhead.viz.pages.compare.difference import (
@@ -27,7 +27,7 @@ PLACE = (Kind.SELF, 1, 2)
 
 
 def test_patches_have_both_weights_their_change_and_their_name():
-    aligned = align_texts(AlignmentQuery(FIRST.query, SECOND.query, (Kind.SELF, Kind.SELF)), FIRST, SECOND)
+    aligned = align_texts(FIRST, SECOND, (Kind.SELF, Kind.SELF))
     shown = difference_views(FIRST, SECOND, (PLACE, PLACE), aligned)
     images = rows_over_pictures((FIRST, SECOND), VIEW, shown, aligned)
     one, other, change = (image.values for image in images)
@@ -46,7 +46,7 @@ def test_sides_have_different_names_in_the_menu(monkeypatch):
     monkeypatch.setattr(difference, "st", MagicMock(columns=lambda count, **look: [MagicMock()] * count))
     monkeypatch.setattr(difference, "head_view", lambda *given, **look: None)
     monkeypatch.setattr(handout_button, "OFFERED", offered)
-    aligned = align_texts(AlignmentQuery(FIRST.query, SECOND.query, (Kind.SELF, Kind.SELF)), FIRST, SECOND)
+    aligned = align_texts(FIRST, SECOND, (Kind.SELF, Kind.SELF))
     sides = [Head((shown,), VIEW) for shown in difference_views(FIRST, SECOND, (PLACE, PLACE), aligned)[:2]]
     found = MagicMock(aligned=aligned, titles=[["one", "1·2"], ["other", "1·2"]])
     draw_sides(MagicMock(), (FIRST, SECOND), found, sides, (0, 1))
