@@ -151,15 +151,15 @@ def _sentence(block: list[tuple[int, str]], name: str, document: int | None) -> 
         if line.startswith("#"):
             text = found[1].strip() if (found := TEXT.fullmatch(line)) else text
             continue
-        columns = [*line.split("\t"), *[""] * COLUMNS]
-        identity, form, head, relation = columns[0], columns[1], columns[6], columns[7].split(":")[0]
+        identity, form, _, tag, _, _, head, deprel, *_ = [*line.split("\t"), *[""] * COLUMNS]
+        relation = deprel.split(":")[0]
         if EMPTY.fullmatch(identity):
             continue
         span = RANGE.fullmatch(identity)
         if span and form and int(span[1]) == len(words) + 1 <= int(span[2]):
             multiwords.append(Multiword(int(span[1]), int(span[2]), form))
         elif identity == str(len(words) + 1) and form and WORD.fullmatch(head) and relation not in ("", "_"):
-            words.append(Word(form, int(head), relation, columns[3]))
+            words.append(Word(form, int(head), relation, tag))
         else:
             raise UserError(f"{name}, line {number}: this is not the next word of a tree in CoNLL-U; give its number, "
                             f"from 1, its form, its head's number and the relation in columns 1, 2, 7 and 8, separated "
