@@ -42,6 +42,8 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
     """Build the call for tensors, which are moved to the network's device. Raises UserError for other inputs."""
     import torch
 
+    from clearhead.model.look.replay import mapped
+
     kwargs: dict[str, object] = dict(inputs) if isinstance(inputs, Mapping) else {}
     args: tuple[object, ...] = () if kwargs else inputs if isinstance(inputs, tuple) else (inputs,)
     tensors = Inputs(args, kwargs).tensors()
@@ -51,20 +53,14 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
         raise UserError("look does not read nested tensors; give a padded tensor (torch.nested.to_padded_tensor) with "
                         "a mask instead.")
     place = next((each.device for each in network.parameters()), None)
-    seen: list[Tensor] = []
+    seen: set[int] = set()
 
-    def move(each: object) -> object:
-        """Move a tensor, or those in a list or dictionary, to the network's device. A tensor passed twice becomes a new
-        view, so that the two are distinct."""
-        if type(each) is dict:
-            return {name: move(value) for name, value in each.items()}
-        if type(each) is list or type(each) is tuple:
-            return type(each)([move(value) for value in each])
-        if not isinstance(each, torch.Tensor):
-            return each
-        again = any(each is other for other in seen)
-        seen.append(each)
+    def move(each: "Tensor") -> "Tensor":
+        """Move a tensor to the network's device. One that is passed twice becomes a new view, so that the two are
+        distinct."""
+        again = id(each) in seen
+        seen.add(id(each))
         moved = each if place is None else each.to(place)
         return moved.view_as(moved) if again and each.layout is torch.strided else moved
 
-    return Inputs(tuple(map(move, args)), {name: move(each) for name, each in kwargs.items()})
+    return Inputs(*mapped((args, kwargs), move))

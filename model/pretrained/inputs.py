@@ -3,7 +3,7 @@ import functools
 import inspect
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.model.core.models import ModelInput
-from clearhead.model.core.query import Progress, Query, UserError, frozen, with_arrays
+from clearhead.model.core.query import Progress, Query, Span, UserError, frozen, with_arrays
 from clearhead.model.core.record import Omission
 from clearhead.model.core.tokens import special_ids
 from clearhead.model.pretrained.files import in_one_line, is_fault
@@ -132,7 +132,7 @@ def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target
         total = len(encoded["input_ids"])
         if total > limit:
             encoded = tokenizer(**asked, **options, truncation=True, max_length=max(limit, 1))
-    pieces = (_pieces if tokenizer.is_fast else _slow_pieces)(tokenizer, encoded, texts)
+    pieces = _found(tokenizer, encoded, texts)
     if not any(piece.text >= 0 for piece in pieces):
         raise UserError("This model reads nothing in that text (its tokenizer leaves every character out); type a "
                         "word.")
@@ -195,9 +195,9 @@ class Unnamed:
     sep_token_id: int | None = None
     unk_token_id: int | None = None
 
-    def convert_ids_to_tokens(self, ids: int | list[int]) -> list[None] | None:
+    def convert_ids_to_tokens(self, ids: list[int]) -> list[None]:
         """Return None for every id."""
-        return [None] * len(ids) if isinstance(ids, list) else None
+        return [None] * len(ids)
 
     def decode(self, ids: list[int], **options: object) -> str:
         """Return an empty text."""
@@ -230,7 +230,7 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
             raise UserError("The decoder has its own vocabulary and the folder has no tokenizer for it, so no target "
                             "can be read; leave the target empty to let the model write one.")
     if query.target is None:
-        start, ends = _start_token(network, tokenizer), _ends(network, tokenizer)
+        start, ends = _start_token(network, tokenizer), ends_of(network, tokenizer)
         written = query.continuation or generate(network, tokenizer, question, min(limit, GREEDY) - 1, report)
         stop = -1 if written and written[-1] in ends and not query.continuation else None
         check_ids(network.get_decoder(), written)
@@ -240,7 +240,7 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
         encoding = encode(tokenizer, _clean((text,))[0], limit, as_target=True)
         check_ids(network, encoding.arguments["input_ids"], OTHER_TOKENIZER)
         start = _start_token(network, tokenizer)
-        pieces = [Piece(start, tokenizer.convert_ids_to_tokens(start), (0, 0), -1, True, False), *encoding.pieces]
+        pieces = [*_pieces_of(tokenizer, [start], [(0, 0)], [-1]), *encoding.pieces]
         pieces = pieces[:-1] if pieces[-1].text < 0 else pieces
         if encoding.omitted is not None:
             left_out = (f"{encoding.omitted.count:,} tokens at the end of the target did not fit and were left out.",)
@@ -248,14 +248,13 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
     return replace(question, target=readable(pieces, (text,)), tensors=tensors, notes=question.notes + left_out)
 
 
-def _generated_pieces(tokenizer: "Tokenizer", ids: list[int]) -> tuple[str, list[Piece]]:
+def _generated_pieces(tokenizer: "Tokenizer | Unnamed", ids: list[int]) -> tuple[str, list[Piece]]:
     """Return the text of some ids, and the piece of each id."""
-    special = set(tokenizer.all_special_ids)
-    text = tokenizer.decode([number for number in ids if number not in special], clean_up_tokenization_spaces=False)
-    numbered = list(zip(ids, _vocabulary_strings(tokenizer, ids), strict=True))
-    spans = iter(align(text, [raw for number, raw in numbered if number not in special]))
-    return text, [Piece(number, raw, (0, 0), -1, True, False) if number in special
-                  else Piece(number, raw, next(spans), 0, False, False) for number, raw in numbered]
+    words = [number for number in ids if number not in tokenizer.all_special_ids]
+    text = tokenizer.decode(words, clean_up_tokenization_spaces=False)
+    spans, known = iter(align(text, _vocabulary_strings(tokenizer, words))), [number in words for number in ids]
+    return text, _pieces_of(tokenizer, ids, [next(spans) if each else (0, 0) for each in known],
+                            [0 if each else -1 for each in known])
 
 
 def _start_token(network: "Network", tokenizer: "Tokenizer") -> int:
@@ -267,7 +266,7 @@ def _start_token(network: "Network", tokenizer: "Tokenizer") -> int:
     return next((number for number in named if isinstance(number, int)), 0)
 
 
-def _ends(network: "Network", tokenizer: "Tokenizer | Unnamed") -> list[int]:
+def ends_of(network: "Network", tokenizer: "Tokenizer | Unnamed") -> list[int]:
     """Return the ids at which the network's own generation stops."""
     known = network.generation_config.eos_token_id if network.can_generate() else None
     if known is None and network.config.is_encoder_decoder:
@@ -290,7 +289,7 @@ def generate(network: "Network", tokenizer: "Tokenizer | Unnamed", question: Mod
 
     if not network.can_generate() or most < 1:
         return []
-    ends, after = _ends(network, tokenizer), question.tensors["input_ids"].shape[1]
+    ends, after = ends_of(network, tokenizer), question.tensors["input_ids"].shape[1]
     greedy: dict[str, object] = {"do_sample": False, "num_beams": 1, "max_new_tokens": most, "max_length": None,
                                  "return_dict_in_generate": False, "use_cache": _same_depth(network.config),
                                  "tokenizer": tokenizer}
@@ -315,7 +314,7 @@ def _same_depth(config: "Config") -> bool:
     return getattr(config, "num_decoder_layers", None) in (None, getattr(config, "num_hidden_layers", None))
 
 
-def _vocabulary_strings(tokenizer: "Tokenizer", ids: list[int]) -> list[str]:
+def _vocabulary_strings(tokenizer: "Tokenizer | Unnamed", ids: list[int]) -> list[str]:
     """Return the vocabulary's strings for these ids, or ∅id, since a model may have more ids than its tokenizer."""
     return [f"∅{number}" if raw is None else raw
             for number, raw in zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)]
@@ -329,41 +328,38 @@ def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return cleaned, notes
 
 
-def _pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:
-    """Return the pieces from a tokenizer that reports offsets."""
-    ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
-    segments, raws = encoded.sequence_ids(), _vocabulary_strings(tokenizer, ids)
-    unknown, marks = tokenizer.unk_token_id, special_ids(tokenizer)
-    return [Piece(number, raw, tuple(span), -1 if special or segment is None else segment,
-                  bool(special) or number in marks, number == unknown and not special and number not in marks)
-            for number, raw, span, special, segment in zip(ids, raws, encoded["offset_mapping"], added, segments,
-                                                           strict=True)]
+def _pieces_of(tokenizer: "Tokenizer | Unnamed", ids: Sequence[int], spans: Iterable[Span],
+               sides: Iterable[int]) -> list[Piece]:
+    """Return the pieces of these ids. sides: the text of each, -1 for those that a tokenizer or template adds."""
+    marks, unknown = special_ids(tokenizer), tokenizer.unk_token_id
+    return [Piece(number, raw, span, side, special := side < 0 or number in marks, number == unknown and not special)
+            for number, raw, span, side in zip(ids, _vocabulary_strings(tokenizer, [*ids]), spans, sides, strict=True)]
 
 
-def _slow_pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:
-    """Return the pieces from a Python tokenizer, which reports no offsets, by finding them in the text in order."""
+def _found(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:
+    """Return the pieces of an encoded text or pair. Those of a Python tokenizer, which reports no offsets, are found in
+    the text in order."""
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
-    raws = _vocabulary_strings(tokenizer, ids)
-    own = [i for i, special in enumerate(added) if not special]
+    if tokenizer.is_fast:
+        sides = [-1 if special or side is None else side
+                 for special, side in zip(added, encoded.sequence_ids(), strict=True)]
+        return _pieces_of(tokenizer, ids, map(tuple, encoded["offset_mapping"]), sides)
+    raws, own = _vocabulary_strings(tokenizer, ids), [i for i, special in enumerate(added) if not special]
     first = min(len(tokenizer.tokenize(texts[0])), len(own)) if len(texts) > 1 else len(own)
-    spans = dict.fromkeys(range(len(ids)), (0, 0))
-    for text, members in zip(texts, (own[:first], own[first:]), strict=False):
-        spans.update(zip(members, align(text, [raws[i] for i in members]), strict=True))
-    sides, marks = {i: 0 if order < first else 1 for order, i in enumerate(own)}, special_ids(tokenizer)
-    return [Piece(number, raws[i], spans[i], sides.get(i, -1), i not in sides or number in marks,
-                  number == tokenizer.unk_token_id and i in sides and number not in marks)
-            for i, number in enumerate(ids)]
+    sides, spans = [-1] * len(ids), [(0, 0)] * len(ids)
+    for side, members in enumerate((own[:first], own[first:])[:len(texts)]):
+        for i, span in zip(members, align(texts[side], [raws[i] for i in members]), strict=True):
+            sides[i], spans[i] = side, span
+    return _pieces_of(tokenizer, ids, spans, sides)
 
 
 def numbered(tokenizer: "Tokenizer", before: Sequence[int], ids: tuple[int, ...],
               begin: int) -> tuple[list[Piece], str]:
     """Return the pieces of ids that follow others, in a text from the character `begin` on, and what they add to it."""
     written, spans = continuation(tokenizer, before, ids)
-    marks, unknown = special_ids(tokenizer), tokenizer.unk_token_id
-    return [Piece(number, raw, (begin + start, begin + end), -1 if number in marks else 0, number in marks,
-                  number == unknown and number not in marks)
-            for number, raw, (start, end) in zip(ids, _vocabulary_strings(tokenizer, [*ids]), spans,
-                                                 strict=True)], written
+    marks = special_ids(tokenizer)
+    return _pieces_of(tokenizer, ids, [(begin + start, begin + end) for start, end in spans],
+                      [-1 if number in marks else 0 for number in ids]), written
 
 
 def _omitted_text(pieces: list[Piece], texts: tuple[str, ...]) -> str:
