@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.model.core.models import ModelInput
-from clearhead.model.core.query import Progress, Query, Span, UserError, frozen, with_arrays
+from clearhead.model.core.query import Progress, Query, Span, UserError, with_arrays
 from clearhead.model.core.record import Omission
 from clearhead.model.core.tokens import special_ids
 from clearhead.model.pretrained.files import in_one_line, is_fault
@@ -184,31 +184,20 @@ def parameters_of(kind: "type[Network]") -> frozenset[str]:
     return frozenset(known) | (parameters_of(kind.__bases__[0]) if own and passed_on else frozenset())
 
 
-@frozen
-class Unnamed:
-    """A stand-in tokenizer for a vocabulary that is in none of the model's files."""
+@functools.cache
+def _without_vocabulary() -> "Tokenizer":
+    """Return a tokenizer that names no id, in place of one that is in none of the model's files."""
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
 
-    size: int
-    all_special_ids: tuple[int, ...] = ()
-    cls_token_id: int | None = None
-    bos_token_id: int | None = None
-    sep_token_id: int | None = None
-    unk_token_id: int | None = None
-
-    def convert_ids_to_tokens(self, ids: list[int]) -> list[None]:
-        """Return None for every id."""
-        return [None] * len(ids)
-
-    def decode(self, ids: list[int], **options: object) -> str:
-        """Return an empty text."""
-        return ""
+    return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({}, "")))
 
 
-def target_tokenizer(network: "Network", tokenizer: "Tokenizer") -> "Tokenizer | Unnamed":
-    """Return the tokenizer of the network's output. This is `Unnamed` if encoder and decoder have vocabularies of
+def target_tokenizer(network: "Network", tokenizer: "Tokenizer") -> "Tokenizer":
+    """Return the tokenizer of the network's output. It names no id if encoder and decoder have vocabularies of
     different sizes, because the folder's tokenizer is the encoder's."""
     encoder, decoder = (getattr(getattr(network.config, half, None), "vocab_size", None) for half in HALVES)
-    return tokenizer if encoder is None or decoder in (None, encoder) else Unnamed(decoder)
+    return tokenizer if encoder is None or decoder in (None, encoder) else _without_vocabulary()
 
 
 def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, question: ModelInput, limit: int,
@@ -218,13 +207,14 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
 
     Generation is greedy and ignores the query's edits, so the tokens are the same before and after an edit.
     """
-    pieces_known, tokenizer = len(tokenizer), target_tokenizer(network, tokenizer)
+    own, tokenizer = tokenizer, target_tokenizer(network, tokenizer)
     left_out: tuple[str, ...] = ()
-    if isinstance(tokenizer, Unnamed):
-        if abs(pieces_known - tokenizer.size) < abs(pieces_known - network.config.encoder.vocab_size):
-            raise UserError(f"The folder's tokenizer, with {pieces_known:,} pieces, is the decoder's, but the text is "
+    if tokenizer is not own:
+        encoder, decoder = (getattr(network.config, half).vocab_size for half in HALVES)
+        if abs(len(own) - decoder) < abs(len(own) - encoder):
+            raise UserError(f"The folder's tokenizer, with {len(own):,} pieces, is the decoder's, but the text is "
                             f"read by the encoder; save the encoder's tokenizer into the folder.")
-        left_out = (f"The decoder has a vocabulary of its own, of {tokenizer.size:,} tokens, and the folder no "
+        left_out = (f"The decoder has a vocabulary of its own, of {decoder:,} tokens, and the folder no "
                     f"tokenizer for it, so the target's tokens are numbers.",)
         if query.target is not None:
             raise UserError("The decoder has its own vocabulary and the folder has no tokenizer for it, so no target "
@@ -248,7 +238,7 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
     return replace(question, target=readable(pieces, (text,)), tensors=tensors, notes=question.notes + left_out)
 
 
-def _generated_pieces(tokenizer: "Tokenizer | Unnamed", ids: list[int]) -> tuple[str, list[Piece]]:
+def _generated_pieces(tokenizer: "Tokenizer", ids: list[int]) -> tuple[str, list[Piece]]:
     """Return the text of some ids, and the piece of each id."""
     words = [number for number in ids if number not in tokenizer.all_special_ids]
     text = tokenizer.decode(words, clean_up_tokenization_spaces=False)
@@ -266,7 +256,7 @@ def _start_token(network: "Network", tokenizer: "Tokenizer") -> int:
     return next((number for number in named if isinstance(number, int)), 0)
 
 
-def ends_of(network: "Network", tokenizer: "Tokenizer | Unnamed") -> list[int]:
+def ends_of(network: "Network", tokenizer: "Tokenizer") -> list[int]:
     """Return the ids at which the network's own generation stops."""
     known = network.generation_config.eos_token_id if network.can_generate() else None
     if known is None and network.config.is_encoder_decoder:
@@ -274,7 +264,7 @@ def ends_of(network: "Network", tokenizer: "Tokenizer | Unnamed") -> list[int]:
     return known if isinstance(known, list) else [] if known is None else [known]
 
 
-def generate(network: "Network", tokenizer: "Tokenizer | Unnamed", question: ModelInput, most: int,
+def generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, most: int,
              report: Progress) -> list[int]:
     """Return at most this many ids that the network writes greedily after a decoder's text or an encoder–decoder's
     start token, with the end token if it gets there; none if it cannot generate. Its own generation settings apply,
@@ -314,7 +304,7 @@ def _same_depth(config: "Config") -> bool:
     return getattr(config, "num_decoder_layers", None) in (None, getattr(config, "num_hidden_layers", None))
 
 
-def _vocabulary_strings(tokenizer: "Tokenizer | Unnamed", ids: list[int]) -> list[str]:
+def _vocabulary_strings(tokenizer: "Tokenizer", ids: list[int]) -> list[str]:
     """Return the vocabulary's strings for these ids, or ∅id, since a model may have more ids than its tokenizer."""
     return [f"∅{number}" if raw is None else raw
             for number, raw in zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)]
@@ -328,7 +318,7 @@ def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return cleaned, notes
 
 
-def _pieces_of(tokenizer: "Tokenizer | Unnamed", ids: Sequence[int], spans: Iterable[Span],
+def _pieces_of(tokenizer: "Tokenizer", ids: Sequence[int], spans: Iterable[Span],
                sides: Iterable[int]) -> list[Piece]:
     """Return the pieces of these ids. sides: the text of each, -1 for those that a tokenizer or template adds."""
     marks, unknown = special_ids(tokenizer), tokenizer.unk_token_id

@@ -33,7 +33,6 @@ from clearhead.model.pretrained import files
 from clearhead.model.pretrained.accounting import MODULES
 from clearhead.model.pretrained.files import blame
 from clearhead.model.pretrained.inputs import (
-    Unnamed,
     check_ids,
     ends_of,
     generate,
@@ -318,7 +317,7 @@ class Pieces:
             labels = self.model.network.config.id2label
             return [number for number, label in labels.items() if text in (label, self.name(number))]
         tokenizer, written, bare = self.model.tokenizer, text.translate(SHOWN_SPACES), spoken(text)
-        if isinstance(target_tokenizer(self.model.network, tokenizer), Unnamed) or not text:
+        if target_tokenizer(self.model.network, tokenizer) is not tokenizer or not text:
             return []
         own, word = self._spelled(text), bool(bare) and sort_of(bare[0]) == "word"
         if own and not (word and text == written):
