@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -107,13 +107,9 @@ def build_picture_model(place: "ModelFiles", network: "Network", processor: "Bas
         with _refused(place):
             comparison.check(probe.tensors["pixel_values"])
     pooling = Pooling("first" if tokens.special[0] else "mean", False) if head == "none" else None
-    own = _fields(replace(whole, card=picture_card(whole.card, network, len(tokens)), tokenizer=None, pooling=pooling,
-                          task="vector" if pooling else head))
-    return PictureModel(**own, processor=processor, comparison=comparison, measured={size: tokens})
-
-
-def _fields(model: PretrainedModel) -> dict[str, Any]:
-    return {name: getattr(model, name) for name in PretrainedModel.__dataclass_fields__}
+    whole = replace(whole, card=picture_card(whole.card, network, len(tokens)), tokenizer=None, pooling=pooling,
+                    task="vector" if pooling else head)
+    return PictureModel(**vars(whole), processor=processor, comparison=comparison, measured={size: tokens})
 
 
 def picture_probe(network: "Network", processor: "BaseImageProcessor", lend: Lend = nullcontext) -> Probe:
@@ -190,7 +186,7 @@ def _build_seeing(place: "ModelFiles", network: "Network", open_it: Callable[[],
     with reader.last.kept():
         whole = build_model(place, network, reader.processor.tokenizer, head, dtype, lend, probe,
                             language_part(network))
-    made = PromptModel(**_fields(whole), reader=reader, follows={})
+    made = PromptModel(**vars(whole), reader=reader, follows={})
     return made if network.config.is_encoder_decoder else _continued(made, probe[0].tensors)
 
 
