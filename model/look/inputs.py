@@ -1,6 +1,6 @@
 """Prepare a module's inputs: tensors, moved to its device."""
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from clearhead.model.core.query import UserError, with_arrays
 
@@ -22,6 +22,20 @@ def tensors_in(values: "Iterable[object]") -> "Iterator[Tensor]":
             yield from tensors_in(value.values() if isinstance(value, Mapping) else value)
 
 
+def mapped(value: Any, change: "Callable[[Tensor], Tensor | None]") -> Any:
+    """Return arguments with other tensors."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {name: mapped(each, change) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        made = [mapped(each, change) for each in value]
+        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+    return value
+
+
 @with_arrays
 class Inputs:
     """The arguments of a module call."""
@@ -41,8 +55,6 @@ class Inputs:
 def given(network: "nn.Module", inputs: object) -> Inputs:
     """Build the call for tensors, which are moved to the network's device. Raises UserError for other inputs."""
     import torch
-
-    from clearhead.model.look.replay import mapped
 
     kwargs: dict[str, object] = dict(inputs) if isinstance(inputs, Mapping) else {}
     args: tuple[object, ...] = () if kwargs else inputs if isinstance(inputs, tuple) else (inputs,)

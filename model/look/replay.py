@@ -17,7 +17,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from clearhead.model.capture.calls import Enough
 from clearhead.model.core.limits import LIMITS
-from clearhead.model.look.inputs import tensors_in
+from clearhead.model.look.inputs import mapped, tensors_in
 
 FUSED = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "flex_attention"})
 SOFTMAX = frozenset({"softmax", "special_softmax", "_safe_softmax", "_softmax"})
@@ -139,18 +139,6 @@ def changed(now: Tensor, before: Tensor, noise: Tensor | None = None) -> Tensor:
 def share_of(tensor: Tensor) -> float:
     """Return the size of a change that its type can hold."""
     return ROUGH if tensor.dtype in (torch.float16, torch.bfloat16) else NUDGE
-
-
-def mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """Return arguments with other tensors."""
-    if isinstance(value, Tensor):
-        return change(value)
-    if isinstance(value, Mapping):
-        return {name: mapped(each, change) for name, each in value.items()}
-    if isinstance(value, tuple | list):
-        made = [mapped(each, change) for each in value]
-        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
-    return value
 
 
 def _copied(value: Any) -> Any:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from clearhead.model.capture.calls import Enough
 from clearhead.model.capture.transformers_internals import mixers
 from clearhead.model.core.query import UserError, first_line
-from clearhead.model.look.inputs import tensors_in
+from clearhead.model.look.inputs import mapped, tensors_in
 from clearhead.model.look.replay import (
     Elements,
     Held,
@@ -26,7 +26,6 @@ from clearhead.model.look.replay import (
     Recorder,
     Site,
     is_ids,
-    mapped,
 )
 
 # what a row depends on, if not on one element, whose number it then has

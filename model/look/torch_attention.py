@@ -197,14 +197,6 @@ def _returned(found: Attention, output: object, batch_first: bool, batch: int) -
     return ours.shape == call.outputs.shape and np.allclose(ours, call.outputs, 0, found.tolerance * scale, True)
 
 
-@dataclass(eq=False)
-class Running:
-    """A module whose forward is running."""
-
-    name: str
-    found: Attention | None = None   # the last attention call inside it
-
-
 class Observer(TorchFunctionMode):
     """Observe the attention of one pass, for item `batch` if several texts form a batch.
 
@@ -218,7 +210,7 @@ class Observer(TorchFunctionMode):
         self.found: list[Attention] = []
         self.unread: list[str] = []   # sentences on attention that cannot be read
         self._names = {id(module): name or type(network).__name__ for name, module in network.named_modules()}
-        self._stack: list[Running] = []
+        self._stack: list[tuple[str, int]] = []   # modules that run, and the calls found before
         self._masks, inputs = Memo(), list(inputs)
         self._sources = Sources(inputs)
         self._first = next((each.shape[:2] for each in inputs if each.ndim > 1), torch.Size([1]))   # texts and tokens
@@ -239,19 +231,20 @@ class Observer(TorchFunctionMode):
             yield hooks.enter_context(self)
 
     def _enter(self, module: nn.Module, _args: tuple) -> None:
-        self._stack.append(Running(self._names.get(id(module), type(module).__name__)))
+        self._stack.append((self._names.get(id(module), type(module).__name__), len(self.found)))
 
     def _leave(self, module: nn.Module, args: tuple, output: object) -> None:
         if not self._stack:
             return
-        running = self._stack.pop()
+        name, before = self._stack.pop()
         self._sources.adopt(args, output)
-        if isinstance(module, nn.MultiheadAttention) and running.found is not None:
+        inside = [each for each in self.found[before:] if each.module == name]
+        if isinstance(module, nn.MultiheadAttention) and inside:
             same = False
             with suppress(Unsupported, ValueError, IndexError, RuntimeError):
-                same = _returned(running.found, output, module.batch_first, self.batch)
+                same = _returned(inside[-1], output, module.batch_first, self.batch)
             if not same:
-                running.found.reasons.append("it returns something other than the attention that it computed")
+                inside[-1].reasons.append("it returns something other than the attention that it computed")
 
     def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> object:
         kwargs = kwargs or {}
@@ -280,7 +273,7 @@ class Observer(TorchFunctionMode):
     @property
     def where(self) -> str:
         """The name of the running module."""
-        return self._stack[-1].name if self._stack else next(iter(self._names.values()))
+        return self._stack[-1][0] if self._stack else next(iter(self._names.values()))
 
     def _read(self, read: Callable[[], Attention], add: "Callable[[Attention], None] | None" = None) -> None:
         try:
@@ -294,8 +287,6 @@ class Observer(TorchFunctionMode):
         if attention.call is not None:
             attention.call.occurrence = sum(known.module == attention.module for known in self.found)
         self.found.append(attention)
-        if self._stack:
-            self._stack[-1].found = attention
 
     def _item(self, tensor: Tensor) -> Tensor:
         return item_of(tensor, self.batch)

@@ -12,8 +12,8 @@ import numpy as np
 
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.core.memory import memory_free
-from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.replay import Held, Lost, Recorder, changed, mapped, nudged, share_of
+from clearhead.model.look.inputs import mapped, tensors_in
+from clearhead.model.look.replay import Held, Lost, Recorder, changed, nudged, share_of
 from clearhead.model.pretrained.build import language_part
 
 if TYPE_CHECKING:
