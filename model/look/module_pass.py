@@ -23,16 +23,11 @@ from clearhead.model.core.torch_runs import seeded
 from clearhead.model.core.traces import FLOOR
 from clearhead.model.look.inputs import tensors_in
 from clearhead.model.look.rows import Rows, measure
-from clearhead.model.look.torch_attention import Attention, Proof, as_numbers
+from clearhead.model.look.torch_attention import Attention, Observer, Proof, as_numbers
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from clearhead.model.look.torch_attention import Observer
-
-
-Forward = Callable[[], object]
-Run = Callable[[Forward], list[Tensor]]
 FUSED = "sdpa"   # transformers' name for torch's fused attention
 
 
@@ -62,58 +57,47 @@ class Observation:
 def observe(network: "nn.Module", args: tuple, options: dict[str, object], batch: int) -> Observation:
     """Observe the attention of text number `batch` in a call of the network. Models of transformers with another
     attention implementation are switched to torch's for the observed pass, if this leaves their output unchanged."""
-    from clearhead.model.look.torch_attention import Observer
-
-    forward = partial(network, *args, **options)
-    run = partial(once, network, inputs=(args, options))
-
-    def new(run: Run) -> Observer:
-        return Observer(network, batch, tensors_in([*args, *options.values()]), measure(network, args, options, run))
-
+    forward, run = partial(network, *args, **options), partial(once, network, inputs=(args, options))
     plain = run(forward)
+
+    def observed(session: forward_pass.Session | None = None) -> Observation:
+        """Observe a pass; session: reads the attention function registered for models from a folder, if it is used."""
+        inside = lambda call, own: call() if own is None else forward_pass.run(own, call)
+        fresh = lambda: session and forward_pass.Session(session.names)
+        rows = measure(network, args, options, lambda call: run(lambda: inside(call, fresh())))
+        observer = Observer(network, batch, tensors_in([*args, *options.values()]), rows)
+        with observer.watching(network):
+            seen = run(lambda: inside(forward, session))
+        found = observer.found if session is None else _registered(network, session, observer.found)
+        blind = any(each.sees_nothing.any() for each in found)
+        return Observation(found, observer.unread if session is None else [],
+                           results_differ(seen, plain, blind) if found else None, rows)
+
     if attention_of(network) not in (None, FUSED):
         forward_pass.register()
-        looks = {FUSED: _observed} if batch else {FUSED: _observed, forward_pass.IMPLEMENTATION: _registered}
-        for name, look in looks.items():   # an unsupported family raises an error
+        for name in (FUSED, forward_pass.IMPLEMENTATION)[:1 if batch else 2]:   # an unsupported family raises an error
             with suppress(Unsupported, ValueError, KeyError, TypeError, RuntimeError), _attention(network, name):
-                found = look(network, forward, run, new, plain)
-                if found.found and found.agrees:
-                    return found
-    return _observed(network, forward, run, new, plain)
+                one = observed(None if name == FUSED else forward_pass.Session(forward_pass.names_of(network)))
+                if one.found and one.agrees:
+                    return one
+    return observed()
 
 
-def _registered(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[Run], Observer]",
-                plain: list[Tensor]) -> Observation:
-    """Observe a model of transformers whose attention function is the one registered for models from a folder, which
-    supports soft-caps and sinks. Reads only the first text of a batch."""
-    names = forward_pass.names_of(network)
-    session = forward_pass.Session(names)
-    observer = new(lambda call: run(lambda: forward_pass.run(forward_pass.Session(names), call)))
-    with observer.watching(network):
-        seen = run(lambda: forward_pass.run(session, forward))
+def _registered(network: "nn.Module", session: forward_pass.Session, seen: list[Attention]) -> list[Attention]:
+    """Return the calls of the attention function registered for models from a folder, which supports soft-caps and
+    sinks. It reads only the first text of a batch. seen: what was observed in the same pass."""
     dtype = next(network.parameters()).dtype
     found = [Attention(call.module, call, None, True, 1, dtype,
                        reasons=[f"the capture does not know the keyword {word}" for word in call.unknown])
              for call in session.calls]
-    if len(observer.found) == len(found):   # torch observed the same calls
-        for mine, theirs in zip(found, observer.found, strict=True):
+    if len(seen) == len(found):   # torch observed the same calls
+        for mine, theirs in zip(found, seen, strict=True):
             mine.same_source, mine.number = theirs.same_source, theirs.number
             mine.queries, mine.behind = theirs.queries, theirs.behind
             mine.keys = theirs.keys.cut(mine.shape[1])   # without a sink
     elif getattr(network.config, "is_encoder_decoder", False):
         raise Unsupported("the side that each of its attention layers reads is unknown")
-    return Observation(found, [], results_differ(seen, plain, any(each.sees_nothing.any() for each in found)),
-                       observer.rows)
-
-
-def _observed(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[Run], Observer]",
-              plain: list[Tensor]) -> Observation:
-    observer = new(run)
-    with observer.watching(network):
-        seen = run(forward)
-    blind = any(each.sees_nothing.any() for each in observer.found)
-    return Observation(observer.found, observer.unread, results_differ(seen, plain, blind) if observer.found else None,
-                       observer.rows)
+    return found
 
 
 def once(network: "nn.Module", forward: Callable[[], object], inputs: object) -> list[Tensor]:
