@@ -70,9 +70,9 @@ class Reader(NamedTuple):
 
         marked = text if self.mark in text else self.mark + text
         with reading():
-            made = self.processor(images=Image.fromarray(pixels), text=marked, return_tensors="pt")
-        to = lambda each: each.to(self.network.device, self.network.dtype if each.is_floating_point() else each.dtype)
-        return {name: to(each) for name, each in made.items() if isinstance(each, torch.Tensor) and name != "labels"}
+            made = self.processor(images=Image.fromarray(pixels), text=marked, return_tensors="pt").to(
+                self.network.device, self.network.dtype)
+        return {name: each for name, each in made.items() if isinstance(each, torch.Tensor) and name != "labels"}
 
     @classmethod
     def of(cls, network: "Network", processor: "ProcessorMixin") -> "Reader":
