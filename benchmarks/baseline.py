@@ -20,7 +20,7 @@ def bag(chosen: Sequence[WinogradSentence]) -> Tensor:
 
 def antecedents(chosen: Sequence[WinogradSentence]) -> Tensor:
     """Return the id of the noun that "it" refers to, int64 (sentence)."""
-    return torch.tensor([resolver.TOKENIZER.number(sentence.antecedent.english) for sentence in chosen])
+    return torch.tensor([resolver.TOKENIZER.number(sentence.nouns[sentence.answer].english) for sentence in chosen])
 
 
 def train(steps: int = 2_000, size: int = 64, seed: int = 1) -> nn.Linear:

@@ -68,7 +68,7 @@ class Cache:
         with self._lock:
             return self._answers.get(question, default)
 
-    def put(self, question: Hashable, answer: object) -> None:
+    def put(self, question: Hashable, answer: Any) -> None:
         """Store an answer, evicting others until all remaining ones fit."""
         with self._lock:
             self._answers[question] = answer

@@ -81,23 +81,23 @@ def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
     """Return a small model's vocabulary as {group: phrases}; empty for a model that reads any word."""
     if not scratch.is_scratch(model):
         return {}
-    from clearhead.model.scratch import vocabulary as small_world
-
-    return small_world.groups(model)
+    return _small_world().groups(model)
 
 
 def join_phrases(model: str, phrases: Sequence[str]) -> str:
     """Join phrases of a small model's vocabulary into a text."""
-    from clearhead.model.scratch import vocabulary as small_world
-
-    return small_world.join_phrases(model, phrases)
+    return _small_world().join_phrases(model, phrases)
 
 
 def swap(text: str) -> "Swap | None":
     """Return the adjectives that a small-world sentence can have; None for another text."""
-    from clearhead.model.scratch import vocabulary as small_world
+    return _small_world().swap(text)
 
-    return small_world.swap(text)
+
+def _small_world() -> Any:
+    from clearhead.model.scratch import vocabulary  # not needed for a model that reads any word
+
+    return vocabulary
 
 
 def text_set(model: str, kind: str, chosen: str) -> str:

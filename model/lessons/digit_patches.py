@@ -157,8 +157,7 @@ def read(pixels: np.ndarray, placed: bool) -> np.ndarray:
     model = network_of(MODEL)
     with torch.inference_mode():
         tokens = model.embedding.tokens(ink(pixels)[None])
-        x = model.embedding.positions(tokens) if placed else tokens
-        return model.output(model.encoder(x))[0, 0].numpy()
+        return model.output(model.encoder(model.embedding.positions(tokens) if placed else tokens))[0, 0].numpy()
 
 
 def place_vectors() -> np.ndarray:

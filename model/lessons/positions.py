@@ -122,8 +122,7 @@ def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[
         run = model.decode if causal else model.encode
         plain = run(torch.arange(1, len(order) + 1)[None])[0]
         mixed = run(torch.tensor([[word + 1 for word in order]]))[0]
-    back = np.argsort(order)
-    return plain.numpy(), mixed.numpy()[back]
+    return plain.numpy(), mixed.numpy()[np.argsort(order)]
 
 
 @cache

@@ -150,8 +150,7 @@ def overflow_share(d_k: int, n_keys: int, divisor: float = 1.0) -> float:
     """
     from scipy import stats
 
-    shares = (np.arange(INTEGRATED) + 0.5) / INTEGRATED
-    beyond = stats.norm.sf(FLOAT32_END * divisor / stats.chi.ppf(shares, d_k))
+    beyond = stats.norm.sf(FLOAT32_END * divisor / stats.chi.ppf((np.arange(INTEGRATED) + 0.5) / INTEGRATED, d_k))
     return float(-np.expm1(n_keys * np.log1p(-beyond)).mean())
 
 

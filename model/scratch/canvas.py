@@ -46,14 +46,8 @@ def digits(split: str = "train") -> Digits:
     """Return the digits of a split: train (1,297), validation or test (250 each), without overlap."""
     with gzip.open(FILE) as file:
         rows = np.loadtxt(file, np.uint8, delimiter=",")
-    order, begin = np.random.default_rng(SEED).permutation(len(rows)), 0
-    for name, count in SPLITS.items():
-        if name == split:
-            order = order[begin:begin + count]
-            break
-        begin += count
-    else:
-        order = order[begin:]
+    parts = np.split(np.random.default_rng(SEED).permutation(len(rows)), np.cumsum([*SPLITS.values()]))
+    order = dict(zip((*SPLITS, "train"), parts, strict=True))[split]
     ink = rows[order, :-1].reshape(-1, SIDE, SIDE).astype(np.float32) / WHITE
     return Digits(ink, rows[order, -1].astype(np.int64))
 

@@ -102,12 +102,6 @@ class WinogradSentence:
     french_pronoun: int        # position of il or elle in french
     answer: int                # the noun that "it" refers to: 0 for the first, 1 for the second
 
-    @property
-    def antecedent(self) -> Noun:
-        """The noun that "it" refers to."""
-        return self.nouns[self.answer]
-
-
 def bucket(first: str, second: str) -> str:
     """Return the split of an unordered pair of nouns: 8 in 10 train, 1 validation, 1 test."""
     return split_of(" ".join(sorted((first, second))))

@@ -112,8 +112,7 @@ def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
     if step is not None and step not in metadata["frames"]:
         raise UserError(
             f"There is no snapshot of step {step}; choose one of {', '.join(map(str, metadata['frames']))}.")
-    prefix = "" if step is None else f"{step}/"
-    values = unpack(contents(path, prefix))
+    values = unpack(contents(path, "" if step is None else f"{step}/"))
     with seeded():
         model = Transformer(Config(**metadata["config"]))
     fill(model, values)

@@ -108,7 +108,7 @@ class TrainingRun:
         return {"task": self.task.name, "config": asdict(self.task.config), "words": self.task.words,
                 "steps": self.steps, "seed": self.seed, "learning_rate": self.task.learning_rate,
                 "batch": self.task.batch,
-                "torch": torch.__version__}
+                "torch": str(torch.__version__)}
 
     def film(self) -> tuple[dict[str, Tensor], dict]:
         """Return snapshots and curves as tensors, and their metadata."""
@@ -117,35 +117,20 @@ class TrainingRun:
                           torch.tensor(self.curves or [(0.0,) * 3]).T, strict=True))
         return frames | curves, self.about() | {"frames": sorted(self.frames)}
 
-    def checkpoint(self) -> tuple[dict[str, Tensor], dict]:
-        """Return the tensors and metadata that `resume` needs."""
-        film, about = self.film()
-        own = {f"model/{name}": tensor for name, tensor in models.tensors(self.model).items()}
-        moments = {f"adam/{i}/{name}": each for i, state in self.adam.state_dict()["state"].items()
-                   for name, each in state.items()}
-        return film | own | moments, about | {"step": self.step}
+    def save(self, path: Path) -> None:
+        """Write what `resume` needs. Raises UserError on failure."""
+        with files.writing(path) as file:
+            torch.save({"about": self.about(), "step": self.step, "frames": self.frames, "curves": self.curves,
+                        "model": self.model.state_dict(), "adam": self.adam.state_dict()}, file)
 
     def resume(self, path: Path) -> None:
         """Continue from a checkpoint of the same training. A checkpoint of another training is ignored and later
         overwritten."""
-        if not path.exists():
-            return
-        metadata = models.read_metadata(path)
-        if any(metadata.get(name) != value for name, value in self.about().items() if name != "words"):
-            return
-        contents = models.contents(path)
-        parts = [(name.split("/"), content) for name, content in contents.items()]
-        models.fill(self.model, {name[1]: each for name, each in parts if name[0] == "model"})
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, each in parts:
-            if name[0] == "adam":
-                state.setdefault(int(name[1]), {})[name[2]] = each
-            elif name[0].isdigit():
-                self.frames.setdefault(int(name[0]), {})[name[1]] = each
-        self.adam.load_state_dict({"state": state, "param_groups": self.adam.state_dict()["param_groups"]})
-        self.curves = list(zip(*(contents[f"history.{name}"].tolist() for name in ("step", "loss", "right")),
-                               strict=True))
-        self.step = metadata["step"]
+        saved = torch.load(path, weights_only=True) if path.exists() else {}
+        if saved.get("about") == self.about():
+            self.model.load_state_dict(saved["model"])
+            self.adam.load_state_dict(saved["adam"])
+            self.frames, self.curves, self.step = (saved[name] for name in ("frames", "curves", "step"))
 
 
 def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,
@@ -158,7 +143,7 @@ def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,
     steps = steps or task.steps
     path = Path(out) / f"{task.name}.safetensors"
     files.make_folder(path.parent)   # not in the loop, since a folder deleted during training must not be recreated
-    saved = path.with_name(f"{task.name}-checkpoint.safetensors")
+    saved = path.with_name(f"{task.name}-checkpoint.pt")
     with one_thread():
         run = TrainingRun(task, steps, seed)
         run.resume(saved)
@@ -167,7 +152,7 @@ def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,
             if run.step in run.frame_steps:
                 models.write(film_path(path), *run.film())
             if run.step % CHECKPOINT_EVERY == 0:
-                models.write(saved, *run.checkpoint())
+                run.save(saved)
             progress(TrainingStep(run.step, steps, *run.curves[-1][1:]))
         models.write(path, models.tensors(run.model), run.about() | {"scores": task.score(run.model.eval())})
     saved.unlink(missing_ok=True)
