@@ -42,8 +42,6 @@ ASKED = Kept[frozenset[ClaimQuery]](frozenset())   # measurements requested in t
 ERRORS = Kept[dict[ClaimQuery, str]]({})           # the errors of failed measurements
 COLOURS = {Verdict.HOLDS: "green", Verdict.FAILS: "orange", Verdict.UNTESTED: "gray"}
 PAGE = Page("nothing", controls=(Switch("all"),))
-# placeholders for a row's verdict and numbers, and for the heads they refer to
-Places = tuple[DeltaGenerator, DeltaGenerator]
 
 
 @frozen
@@ -72,17 +70,16 @@ class Result:
 def render(page: PageContext) -> None:
     """Draw the page."""
     words = opening("claims")
-    table, counted = all_rows(), st.empty()
-    waiting = _controls(page, table)
+    results = {row: result_of(row) for row in all_rows()}
+    _count(list(results.values()))
+    waiting = _controls(page, list(results))
     prose(f":gray[{words['legend']}]")   # presenting hides captions outside claims
-    results, places = {row: result_of(row) for row in table}, dict[Row, Places]()
-    for _, group in groupby(table, key=lambda row: row.claim.name):
+    places = dict[Row, DeltaGenerator]()
+    for _, group in groupby(results, key=lambda row: row.claim.name):
         places |= draw_claim(page, {row: results[row] for row in group}, waiting)
     folded(words["rule_title"], _rule, key="claims-rule")
-    _count(counted, list(results.values()))
-    for row in waiting:   # one at a time; a click stops the rest and keeps finished results
-        _wait_for(page, row, places[row])
-        _count(counted, [result_of(each) for each in table])
+    if waiting:   # one at a time; a click stops the rest and keeps finished results
+        _measure(page, waiting[0], places[waiting[0]])
 
 
 def all_rows() -> list[Row]:
@@ -115,13 +112,13 @@ def _ask(row: Row) -> None:
     ASKED.value |= {question(row)}
 
 
-def _count(place: DeltaGenerator, results: list[Result]) -> None:
+def _count(results: list[Result]) -> None:
     """Draw the number of rows with each verdict so far."""
     count = Counter("stale" if result.stale else result.verdict for result in results)
     names = {verdict: WORDS["verdicts"][verdict] for verdict in Verdict} | {None: WORDS["not_yet"],
                                                                             "stale": WORDS["stale"]}
-    place.markdown(" · ".join(WORDS("counts", verdict=name, count=count[verdict])
-                              for verdict, name in names.items() if count[verdict]))
+    st.markdown(" · ".join(WORDS("counts", verdict=name, count=count[verdict])
+                           for verdict, name in names.items() if count[verdict]))
 
 
 def _rule() -> None:
@@ -152,8 +149,8 @@ def result_of(row: Row) -> Result:
     return Result(None if known is None else known.answer, open=known is None, shipped=known, here=bool(asked.revision))
 
 
-def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collection[Row]) -> dict[Row, Places]:
-    """Draw one claim with all its models. Return the placeholders of each row that is still to be measured."""
+def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collection[Row]) -> dict[Row, DeltaGenerator]:
+    """Draw one claim with all its models. Return each row's placeholder."""
     claim, places = next(iter(results)).claim, {}
     with st.container(key=f"claim-{claim.name}", gap="small"):
         with flex_row("center", gap="small"):
@@ -161,10 +158,10 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collectio
                         f":gray[{escape_markdown(short_source(claim.paper))}]", width="content")
             # drawn with the page, so that the popover also opens during measurements
             with st.popover(WORDS["details"], type="tertiary", key=f"details-{claim.name}"):
-                heads = _details(results)
+                _details(results)
         for row, result in results.items():
-            places[row] = st.empty(), heads[row]
-            with places[row][0].container():
+            places[row] = st.empty()
+            with places[row].container():
                 if row in waiting:   # the numbers are drawn once measured
                     st.markdown(f":gray-badge[{WORDS['not_yet']}] :gray[{row.model}]")
                 else:
@@ -172,19 +169,16 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collectio
     return places
 
 
-def _wait_for(page: PageContext, row: Row, places: Places) -> None:
-    """Measure a row, and show the progress in its placeholder."""
-    body, heads = places
-    desk.measure_again(question(row))
-    with body.container():
+def _measure(page: PageContext, row: Row, place: DeltaGenerator) -> None:
+    """Measure a row, with the progress in its placeholder, and draw the page again."""
+    asked = question(row)
+    desk.measure_again(asked)
+    with place.container():
         try:
-            page.ask(question(row), 0)
+            page.ask(asked, 0)
         except UserError as error:
-            ERRORS.value = ERRORS.value | {question(row): str(error)}
-    result = result_of(row)
-    with body.container():
-        _body(page, row, result)
-    heads.markdown(_chosen_heads(row, result))
+            ERRORS.value = ERRORS.value | {asked: str(error)}
+    st.rerun()
 
 
 def _body(page: PageContext, row: Row, result: Result) -> None:
@@ -219,7 +213,7 @@ def _origin(result: Result) -> None:
     known = result.shipped
     if known is not None:
         stale = f" :orange-badge[{WORDS['stale']}]" if result.stale else ""
-        st.caption(WORDS("measured", day=known.measured, seconds=known.seconds) + stale, width="content",
+        st.caption(WORDS("measured", known=known) + stale, width="content",
                    help=WORDS("measured_help", machine=known.machine, command=COMMAND))
 
 
@@ -247,17 +241,17 @@ def _written(value: float | None, share: bool) -> str:
     return "" if value is None else format_signed(value, ".1%") if share else format_number(value)
 
 
-def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
-    """Draw the published and the local measurement, and both as BibTeX. Return each row's placeholder for its chosen
-    heads."""
+def _details(results: dict[Row, Result]) -> None:
+    """Draw the published and the local measurement, the chosen heads, and both measurements as BibTeX."""
     claim = next(iter(results)).claim
     said = WORDS["claims"][claim.name]
     st.markdown(f"**{WORDS['there']}.** {said['there']}  \n**{WORDS['here']}.** {said['here']}")
-    places = {row: st.empty() for row in results}
-    for row, result in results.items():
-        places[row].markdown(_chosen_heads(row, result))
-        if result.measured is not None:
-            st.markdown(_capital(because(judge(result.measured.findings))))
+    found = {row: result.measured.findings for row, result in results.items() if result.measured is not None}
+    for row, findings in found.items():
+        if heads := dict.fromkeys(head_label(*head) for each in findings for head in each.heads):
+            st.markdown(WORDS("heads", model=row.model, heads=", ".join(heads)))
+    for findings in found.values():
+        st.markdown(_capital(because(judge(findings))))
     measured = [bibtex(row, question(row).revision) for row in results if row.model]
     entries = {"cite_claim": papers()[claim.paper], "cite_measurement": "\n\n".join(measured)}
     for title, entry in entries.items():
@@ -265,15 +259,6 @@ def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
             st.markdown(f"**{WORDS[title]}**")
             st.code(entry, language="bibtex", wrap_lines=True)
     st.caption(f"`{WORDS('json_help', name=claim.name)}`")
-    return places
-
-
-def _chosen_heads(row: Row, result: Result) -> str:
-    """Return the names of the heads that the numbers refer to, or ""."""
-    heads = [head_label(*head) for found in (result.measured.findings if result.measured else ())
-             for head in found.heads]
-    said = WORDS("heads", model=row.model, heads=", ".join(dict.fromkeys(heads)))
-    return said if heads else ""
 
 
 def _open(page: PageContext, picture: ClaimExample) -> None:
