@@ -17,14 +17,15 @@ from clearhead.model.studies.paths import READS, WAYS, AblationQuery, Paths, Pat
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Words, position
 from clearhead.viz.components.picture import HeadValues
-from clearhead.viz.style.format import format_change, format_number, format_share, head_label, markdown_table
+from clearhead.viz.style.format import format_number, head_label, markdown_table
 from clearhead.viz.style.text import strings
-from clearhead.viz.widgets.fields import choice_for, select, text_for
+from clearhead.viz.widgets.fields import select
 from clearhead.viz.widgets.fragment import asked_on_click, folded, fragment, source_listing
 from clearhead.viz.widgets.handout_button import data_table, offer_table
 from clearhead.viz.widgets.head_table import clickable_table, clicked_head, coloured_grid
 from clearhead.viz.widgets.layout import flex_row, heading, note, opening, prose, split
 from clearhead.viz.widgets.measured import measured_line
+from clearhead.viz.widgets.part import Part
 
 WORDS = strings("circuits")
 
@@ -83,22 +84,22 @@ def _grid(page: PageContext, values: dict[HeadId, float], label: str, key: str) 
 
 def _pairs(page: PageContext, found: Mechanisms) -> None:
     """Draw the pairs whose composition exceeds that of pairs in the impossible order; a click opens either head."""
-    words, by = WORDS["page"], page["by"]
+    words = Part(page, WORDS["page"])
     heading(words["pairs"])
-    choice_for(page, "by", words["by"], words["by_names"])
+    by = words.choice("by", "by_names")
     pairs, null = found.pairs(), found.null[by]
     pairs = pairs[pairs["kind"] == by]
     total = int((found.composition[by] == found.composition[by]).sum())   # NaN unless the first layer is earlier
     if not total:
         st.caption(words["one_layer"])
         return
-    claims = [words("pairs_claim", count=len(pairs), share=format_share(found.share(by)), total=total,
-                    limit=format_number(null.high), chance=format_share(null.chance))]
+    claims = [words("pairs_claim", count=len(pairs), share=found.share(by), total=total,
+                    limit=null.high, chance=null.chance)]
     earlier, later = ([*zip(pairs[f"{side}_layer"].tolist(), pairs[f"{side}_head"].tolist(), strict=True)]
                       for side in ("earlier", "later"))
     if len(pairs):
-        claims.append(words("pairs_best", one=head_label(*earlier[0]), other=head_label(*later[0]),
-                            score=format_number(pairs["score"].iloc[0]), mean=format_number(null.mean)))
+        claims.append(words("pairs_best", one=earlier[0], other=later[0],
+                            score=pairs["score"].iloc[0], mean=null.mean))
     prose(" ".join(claims))
     if not len(pairs):
         return
@@ -149,20 +150,19 @@ def _paths(page: PageContext, found: Mechanisms) -> None:
 
 def _path_fields(page: PageContext, found: Mechanisms) -> None:
     """Draw the fields for the twin sentence, the two words, and the two ends of the path."""
-    words, turned = WORDS["paths"], page.controls
+    words, turned = Part(page, WORDS["paths"]), page.controls
     example = words["examples"].get(page.model, () if desk.vocabulary(page.model) else words["examples"]["other"])
     if example:   # a small model can read only its own
         st.button(words["example"], key="paths-example", type="tertiary", icon=":material/edit_note:",
                   on_click=page.set, kwargs=dict(zip(("text", "twin", "answer", "rival"), example, strict=True)))
-    text_for(page, "twin", words["twin"], 300)
+    words.field("twin")
     heads = {number: head_label(*head) for number, head in enumerate(found.heads)}
-    first = found.heads[0][0]
-    later = {number: name for number, name in heads.items() if found.heads[number][0] > first}
+    later = {number: name for number, name in heads.items() if found.heads[number][0] > found.heads[0][0]}
     with flex_row("bottom"):
         for name in ("answer", "rival"):
-            text_for(page, name, words[name], 60, width=130)
-        select(words["sender"], {-1: words["all"]} | heads, page.set, "sender", turned["sender"])
-        select(words["receiver"], {-1: words["logits"]} | later, page.set, "into", turned["into"])
+            words.field(name, width=130)
+        for name, first, offered in (("sender", words["all"], heads), ("into", words["logits"], later)):
+            select(words[name], {-1: first} | offered, page.set, name, turned[name])
         if turned["into"] >= 0:
             select(words["reads"], words["reads_names"], page.set, "reads", turned["reads"])
 
@@ -174,11 +174,10 @@ def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result
     if not len(table):
         return
     way = result.twin - result.plain
-    top = table.iloc[0]
-    prose(words("claim", plain=format_number(result.plain), twin=format_number(result.twin),
-                head=head_label(int(top["layer"]), int(top["head"])), effect=format_change(top["effect"]),
-                share=format_share(top["effect"] / way if way else math.nan, 0)))
     heads = [(int(row.layer), int(row.head)) for row in table.itertuples()]
+    effect = table["effect"].iloc[0]
+    prose(words("claim", plain=result.plain, twin=result.twin, head=heads[0], effect=effect,
+                share=effect / way if way else math.nan))
     shown = table.assign(sender=[head_label(*head) for head in heads], share=100 * table["effect"] / way)
     left, right = split(11, 13)
     with left:
@@ -213,7 +212,7 @@ def _known(page: PageContext) -> None:
             (f"**{model}** · {says}", *others) for model, says, *others in rows]))
     last = max(measured.values(), key=lambda each: each.measured)
     offer_table("circuits-known-table", DataFrame(rows, columns=titles_of), words["title"])
-    st.caption(words("measured", day=last.measured, machine=last.machine))
+    st.caption(words("measured", last=last))
     if page.model in measured:
         measured_line(KnownCircuitsQuery(page.model, page.revision), "known", "mechanisms")
     note(words["sources"])

@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.core import heads
-from clearhead.model.core.query import UserError, isolated
+from clearhead.model.core.query import UserError, isolated, with_arrays
 from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.statistics import FEWEST as FEWEST_UNITS
 from clearhead.model.core.statistics import MeanInterval, critical_rho
@@ -45,15 +44,16 @@ from clearhead.viz.figures.bars import histogram
 from clearhead.viz.figures.heads import agreement as agreement_figure
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, importance, matrix
-from clearhead.viz.style.format import format_signed, format_weight, head_label, rank, visible_token
+from clearhead.viz.style.format import format_signed, head_label, rank, visible_token
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
-from clearhead.viz.widgets.fields import button_setting, choice_for, text_for, toggle_for
+from clearhead.viz.widgets.fields import button_setting, text_for
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded, folded_formula
 from clearhead.viz.widgets.head_picker import real_head
 from clearhead.viz.widgets.layout import bullets, flex_row, heading, opening, prose, split
 from clearhead.viz.widgets.measured import is_shipped, measured_line
+from clearhead.viz.widgets.part import Part
 
 WORDS = strings("faithfulness")
 
@@ -84,9 +84,10 @@ def render(page: PageContext) -> None:
     except UserError as error:
         st.error(escape_markdown(error))
     else:
-        prose(f"{value_claim(attribution)} {verdict(attribution, view)}")
+        found = ranking_of(attribution, view)
+        prose(f"{value_claim(attribution)} {verdict(found, view)}")
         importance_section(page, attribution, view)
-        agreement_section(page, attribution, view)
+        agreement_section(page, attribution, found, view)
         corpus_section(page, record, view, attribution.answer.kind)
         permuted_weights(page, question, attribution, view)
     head_shares(page, record[view.kind], view)
@@ -160,10 +161,9 @@ def matching_view(record: AttentionRecord, view: View) -> View:
     """Return the view with the kind of attention in the answer's row (for an encoder–decoder, cross-attention). The
     open head stays if it exists in that kind; otherwise its first head is opened."""
     kind = kind_of(record)
-    first = record[kind].layers[0].index
     if kind is view.kind:
         return view
-    layer, head = view.head_id if record[kind].has(*view.head_id) else (first, 0)
+    layer, head = view.head_id if record[kind].has(*view.head_id) else (record[kind].layers[0].index, 0)
     return replace(view, kind=kind, pair=None, layer=layer, head=head)
 
 
@@ -174,73 +174,87 @@ def comparison_sentence(page: PageContext) -> str:
 
 def importance_section(page: PageContext, attribution: Attribution, view: View) -> None:
     """Draw every token's importance by every measure."""
-    words, answer = WORDS["picture"], attribution.answer
-    measured, count = attribution.by_method(*view.head_id), len(attribution.tokens)
+    words, answer, texts = Part(page, WORDS["picture"]), attribution.answer, attribution.tokens.texts
+    measured, whole = attribution.by_method(*view.head_id), page["all"]
     flat = all(np.ptp(attribution.scores[name][attribution.ranked]) < 1e-9 for name in ("rollout_even", "flow_even")
                if name in attribution.scores)
-    whole = page["all"]
     groups = [[(words["names"][name], attribution.removed[name]) for name in (REMOVALS if whole else REMOVALS[:1])]]
     groups += [[(label(name, view.layer, view.head), measured[name]) for name in group
                 if name in measured and not (flat and name.endswith("_even"))] for group in (GROUPS if whole else FEW)]
-    twice = {text for text in attribution.tokens.texts if attribution.tokens.texts.count(text) > 1}
-    names = [isolated(visible_token(text)) + (f" {place}" if text in twice else "")
-             for place, text in enumerate(attribution.tokens.texts)]
-    apart = (~attribution.ranked).tolist()
-    most = int(np.abs(np.where(attribution.ranked, attribution.removed["deleted"], 0)).argmax())
+    names = [isolated(visible_token(text)) + (f" {place}" if texts.count(text) > 1 else "")
+             for place, text in enumerate(texts)]
+    most = np.abs(np.where(attribution.ranked, attribution.removed["deleted"], 0)).argmax()
     unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
     heading(words["title"], help=f"{words('lead', neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
-    figure(importance, [group for group in groups if group], names, apart, title=words["tokens"],
-           apart_title=words["apart"], key="explain-picture",
-           alt=words("alt", rows=sum(map(len, groups)), tokens=count, most=attribution.tokens.texts[most]))
-    _picture_caption(page, attribution, flat)
+    words.tell(rows=sum(map(len, groups)), tokens=len(texts), most=texts[most])
+    words.figure(importance, list(filter(None, groups)), names, (~attribution.ranked).tolist(), title=words["tokens"],
+                 apart_title=words["apart"], key="explain-picture")
+    _picture_caption(words, attribution, flat)
 
 
-def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) -> None:
+def _picture_caption(words: Part, attribution: Attribution, flat: bool) -> None:
     """Draw the caption: the unranked tokens and the reason, the uniform rows, and the missing measures."""
-    words, apart = WORDS["picture"], apart_claim(attribution)
-    sentences, whole = [apart] if apart else [], page["all"]
-    toggle_for(page, "all", words["all"])
-    if whole and not flat:
-        sentences.append(words["even"])
-    for why in dict.fromkeys(attribution.missing.values()) if whole else ():
-        names = [escape_markdown(words["names"](name, head="", layer="").strip(" ,"))
-                 for name, reason in attribution.missing.items() if reason == why]
-        sentences.append(words("missing", name=words["and"].join(names), why=escape_markdown(why)))
-    st.caption(" ".join(sentences), width=READABLE)
+    sentences = [apart_claim(attribution)]
+    if words.toggle("all"):
+        sentences += [] if flat else [words["even"]]
+        for why in dict.fromkeys(attribution.missing.values()):
+            names = [escape_markdown(words["names"](name, head="", layer="").strip(" ,"))
+                     for name, reason in attribution.missing.items() if reason == why]
+            sentences.append(words("missing", name=words["and"].join(names), why=escape_markdown(why)))
+    st.caption(" ".join(filter(None, sentences)), width=READABLE)
     if len(attribution.tokens) > FLOW_LONGEST:
-        toggle_for(page, "flow", words["long_flow"], help=words["long_flow_help"])
+        words.toggle("flow")
 
 
-def verdict(attribution: Attribution, view: View) -> str:
+@with_arrays
+class Ranking:
+    """How the measures' rankings of an answer's tokens agree with the measured effects."""
+
+    count: int                     # number of ranked tokens
+    chance: float                  # the |ρ| that one unrelated ranking in twenty reaches
+    ceiling: float                 # how well the ways of removing a token agree
+    rhos: dict[str, np.ndarray]    # by measure, (removal)
+
+    @property
+    def missing(self) -> str:
+        """Why nothing can be correlated (too few tokens, or equal effects); "" if it can."""
+        if self.count < FEWEST:
+            return WORDS["sentence"]("few", found=self)
+        return "" if np.isfinite(self.ceiling) else WORDS["sentence"]["flat"]
+
+
+def ranking_of(attribution: Attribution, view: View) -> Ranking:
+    """Return how the measures rank an answer's tokens, with those of the open head."""
+    count = int(attribution.ranked.sum())
+    return Ranking(count, critical_rho(count), ceiling(attribution).mean(),
+                   agreement(attribution, view.layer, view.head))
+
+
+def verdict(found: Ranking, view: View) -> str:
     """Return the main finding: how far the open head's attention agrees with the tokens' importance, and the chance
     level."""
-    words, count = WORDS["sentence"], int(attribution.ranked.sum())
-    if no_order(attribution):
+    rhos = found.rhos.get("weight_head")
+    if found.missing or rhos is None or not np.isfinite(rhos).any():
         return ""
-    rhos = agreement(attribution, view.layer, view.head).get("weight_head")
-    if rhos is None or not np.isfinite(rhos).any():
-        return ""
-    return words("verdict", head=head_label(*view.head_id), rho=np.nanmean(rhos), count=count,
-                 chance=critical_rho(count))
+    return WORDS["sentence"]("verdict", head=view.head_id, rho=np.nanmean(rhos), found=found)
 
 
-def agreement_section(page: PageContext, attribution: Attribution, view: View) -> None:
+def agreement_section(page: PageContext, attribution: Attribution, found: Ranking, view: View) -> None:
     """Draw the rank correlations for this answer, and the limits of a single sentence."""
-    words, count = WORDS["sentence"], int(attribution.ranked.sum())
-    heading(words["title"], help=words("lead", count=count))
-    if why := no_order(attribution):
-        st.info(why)
+    words = WORDS["sentence"]
+    heading(words["title"], help=words("lead", found=found))
+    if found.missing:
+        st.info(found.missing)
         return
-    top, luck = float(ceiling(attribution).mean()), critical_rho(count)
-    rhos = {name: rho for name, rho in agreement(attribution, view.layer, view.head).items() if np.isfinite(rho).any()}
+    rhos = {name: rho for name, rho in found.rhos.items() if np.isfinite(rho).any()}
     values = np.array(list(rhos.values()))
     left, right = split(7, 5, gap="large")
     with left:
-        agreement_chart(list(rhos), values if page["all"] else None, values.mean(1), view, top,
-                        chance=(luck, words["chance"]), key="explain-agreement",
-                        alt=words("alt", rows=len(rhos), ceiling=top, chance=luck))
+        agreement_chart(list(rhos), values if page["all"] else None, values.mean(1), view, found.ceiling,
+                        chance=(found.chance, words["chance"]), key="explain-agreement",
+                        alt=words("alt", rows=len(rhos), found=found))
     with right:
-        st.markdown(bullets(answer_claims(attribution, view.layer, view.head)))
+        st.markdown(bullets(answer_claims(attribution, found, view)))
 
 
 def agreement_chart(measures: list[str], values: np.ndarray | None, mean: np.ndarray, view: View, top: float, *,
@@ -266,10 +280,10 @@ def label(name: str, layer: int, head: int) -> str:
 
 def value_claim(attribution: Attribution) -> str:
     """Describe the number to explain."""
-    words, answer = WORDS["value"], attribution.answer
+    answer = attribution.answer
     form = "vector" if answer.kind == "vector" else "rival" if answer.rival else "word"
-    return words(form, word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
-                 value=answer.value, rank=answer.rank, chance=np.exp(min(answer.value, 0)))
+    return WORDS["value"](form, word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
+                 answer=answer, chance=np.exp(min(answer.value, 0)))
 
 
 def apart_claim(attribution: Attribution) -> str:
@@ -281,75 +295,63 @@ def apart_claim(attribution: Attribution) -> str:
     return words("apart_said", what=apart) if apart else ""
 
 
-def no_order(attribution: Attribution) -> str:
-    """Say why nothing can be correlated (too few tokens, or equal effects); "" if it can."""
-    words, count = WORDS["sentence"], int(attribution.ranked.sum())
-    if count < FEWEST:
-        return words("few", count=count)
-    return "" if np.isfinite(ceiling(attribution).mean()) else words["flat"]
-
-
-def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
+def answer_claims(attribution: Attribution, found: Ranking, view: View) -> list[str]:
     """Return Markdown sentences on what to notice about one answer; none if nothing can be correlated."""
-    words, top = WORDS["sentence"], float(ceiling(attribution).mean())
-    means = {name: float(rhos.mean()) for name, rhos in agreement(attribution, layer, head).items()
-             if np.isfinite(rhos).all()}
+    words = WORDS["sentence"]
+    means = {name: rhos.mean() for name, rhos in found.rhos.items() if np.isfinite(rhos).all()}
     proposed = {name: mean for name, mean in means.items() if name in METHODS}
-    if not proposed or not np.isfinite(top):
+    if not proposed:
         return []
     best = max(proposed, key=proposed.__getitem__)
     head_rho, layer_rho = (format_signed(means.get(f"weight_{name}", np.nan), ".2f") or "–"
                            for name in ("head", "layer"))
-    luck = critical_rho(int(attribution.ranked.sum()))
-    sentences = [words("ceiling_said", ceiling=top),
-                 words("best", best=label(best, layer, head), best_value=proposed[best],
-                       tied=rank(proposed[best], proposed.values(), "{:z.2f}".format)[1], head=head_rho,
-                       layer=layer_rho, chance=luck, n=len(proposed),
-                       outside=sum(abs(mean) > luck for mean in proposed.values()))]
-    outside = float(attribution.by_method(layer, head)["weight_head"][~attribution.ranked].sum())
-    sentences.append(words("sink", share=outside))
-    return sentences
+    outside = attribution.by_method(*view.head_id)["weight_head"][~attribution.ranked].sum()
+    return [words("ceiling_said", found=found),
+            words("best", best=label(best, view.layer, view.head), best_value=proposed[best],
+                  tied=rank(proposed[best], proposed.values(), "{:z.2f}".format)[1], head=head_rho, layer=layer_rho,
+                  found=found, n=len(proposed), outside=sum(abs(mean) > found.chance for mean in proposed.values())),
+            words("sink", share=outside)]
 
 
 def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind: str) -> None:
     """Draw the set of texts, the question about it, and the result. Each text is one query, so that a click can stop
     the run and other visitors are served in between."""
-    words, model = WORDS["set"], page.model
+    words, model = Part(page, WORDS["set"]), page.model
     which = desk.text_set(model, kind, page["set"])
-    heading(words["title"])
-    st.markdown(words["lead"], width=READABLE)
+    given = texts(which)
+    words.opening(width=READABLE)
     if which == page["set"]:
-        choice_for(page, "set", words["which"], words["names"])
+        words.choice("set", "names")
     st.caption(words["about"]["target" if kind == "target" else which], width=READABLE)
-    whole, wrong = AttributionsQuery(model, sources.revision(model), kind, which), list[str]()
+    whole, wrong = AttributionsQuery(model, page.revision, kind, which), list[str]()
     if is_shipped(whole) and not page["run"]:
         measured_line(whole, "explain", "faithfulness", again=lambda: page.set(run=True))
         answers: list[Attribution | None] = list(page.ask(whole))
     elif not page["run"]:
-        asks = words("run", model=escape_markdown(record.card.title), count=len(texts(which)))
+        asks = words("run", model=escape_markdown(record.card.title), count=len(given))
         st.button(asks, type="primary", on_click=lambda: page.set(run=True))
         st.caption(words["run_about"], width=READABLE)
         return
     else:
-        count = len(texts(which))
         answers = list(page.ask_each(questions(model, whole.revision, kind, which),
-                                     say=lambda number, text: words("progress", number=number + 1, all=count),
+                                     say=lambda number, text: words("progress", number=number + 1, all=len(given)),
                                      on_error=lambda number, error: wrong.append(str(error))))
     answered = [answer for answer in answers if answer is not None]
-    groups = [text.group for text, answer in zip(texts(which), answers, strict=True) if answer is not None]
+    groups = [text.group for text, answer in zip(given, answers, strict=True) if answer is not None]
     if wrong:
         st.warning(words("left_out", count=len(wrong), all=len(answers), first=escape_markdown(wrong[0])))
     if not answered:
         st.info(words["nothing"])
         return
-    _result(report(answered, groups, view.layer, view.head), view, len(np.concatenate(answered[0].by_head["weight"])))
+    _result(words, report(answered, groups, view.layer, view.head), view,
+            len(np.concatenate(answered[0].by_head["weight"])))
     if len(answered[0].layers) > 1:
-        _layers(answered)
+        _layers(words, answered)
 
 
-def _result(set_report: FaithfulnessReport, view: View, count: int) -> None:
+def _result(words: Part, set_report: FaithfulnessReport, view: View, count: int) -> None:
     """Draw every measure with its interval over the texts, and what to notice."""
-    words, top = WORDS["set"], set_report.ceiling[-1].value
+    top = set_report.ceiling[-1].value
     shown = {name: means for name, means in set_report.methods.items() if means[-1].texts}
     if not shown:
         st.info(words["few"])
@@ -360,71 +362,63 @@ def _result(set_report: FaithfulnessReport, view: View, count: int) -> None:
         agreement_chart(list(shown), values, values[:, -1], view, top, key="explain-set",
                         alt=words("alt", rows=len(shown), texts=set_report.texts, ceiling=top))
     with right:
-        st.markdown(bullets(set_claims(set_report, view.layer, view.head, count)))
+        st.markdown(bullets(set_claims(words, set_report, view, count)))
 
 
-def _layers(attributions: list[Attribution]) -> None:
+def _layers(words: Part, attributions: list[Attribution]) -> None:
     """Draw attention and its norms layer by layer (as in Abnar & Zuidema 2020)."""
-    words, layers = WORDS["set"], np.array(attributions[0].layers)
+    layers = np.array(attributions[0].layers)
     weight, norm = (np.array(by_layer(attributions, measure)) for measure in ("weight", "norm"))
     drawn = [Line(words["attention"], weight, 0), *([Line(words["norm"], norm, 1)] if np.isfinite(norm).any() else [])]
-    best = int(np.nanargmax(weight)) if np.isfinite(weight).any() else 0
+    best = np.nanargmax(weight) if np.isfinite(weight).any() else 0
+    words.tell(layer=layers[best], most=weight[best])
     with st.container(width=READABLE):
         st.markdown(f"**{words['by_layer']}**")
         st.caption(words["by_layer_about"])
-        figure(lines, layers, drawn, axes=(words["layer"], WORDS["sentence"]["axis"]),
-               height=280,
-               key="explain-layers", alt=words("alt_layer", layer=layers[best], most=weight[best]))
+        words.figure(lines, layers, drawn, height=280, key="explain-layers", kind="layer")
 
 
 def permuted_weights(page: PageContext, question: AttributionQuery, attribution: Attribution, view: View) -> None:
     """Draw the effect of shuffling the open head's rows, and of making them uniform."""
-    words, place = WORDS["swap"], head_label(*view.head_id)
-    heading(words["title"])
-    st.markdown(words("lead", head=place, draws=DRAWS), width=READABLE)
-    if not toggle_for(page, "swap", words["switch"]):
+    words, form = Part(page, WORDS["swap"], head=view.head_id, draws=DRAWS), attribution.answer.kind
+    form = "vector" if form == "vector" else "word"
+    words.opening(width=READABLE)
+    if not words.toggle("swap"):
         return
     swapped = page.ask(SwapQuery(question, view.layer, view.head, DRAWS))
     low, middle, high = np.quantile(swapped.permuted, [0.05, 0.5, 0.95])
-    edges = np.linspace(0, max(float(swapped.permuted.max()), swapped.even, 1e-9) * 1.02, 25)
-    shares = np.histogram(swapped.permuted, edges)[0] / len(swapped.permuted)
-    form = "vector" if attribution.answer.kind == "vector" else "word"
+    edges = np.linspace(0, max(swapped.permuted.max(), swapped.even, 1e-9) * 1.02, 25)
+    words.tell(median=middle, low=low, high=high, swapped=swapped)
     left, right = split(7, 5, gap="large")
     with left:
-        figure(histogram, edges, {words["shuffled"]: shares},
-               axes=(words["axis"][form], words["share"]),
-               marks=[(swapped.even, words["even"])],
-               key="explain-swap", alt=words("alt", draws=DRAWS, median=middle, even=swapped.even))
+        words.figure(histogram, edges, {words["shuffled"]: np.histogram(swapped.permuted, edges)[0] / DRAWS},
+                     axes=tuple(words["axis"][form]), marks=[(swapped.even, words["even"])], key="explain-swap")
     with right:
         st.caption(words["about"][form])
-        st.markdown(words("said", median=middle, low=low, high=high, draws=DRAWS, equal=swapped.even,
-                          largest=swapped.largest, entropy=swapped.entropy))
+        st.markdown(words("said"))
     st.markdown(words("answer", heads=sum(map(len, attribution.by_head["weight"]))), width=READABLE)
 
 
 def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> None:
     """Draw the open head's weights beside its share among its layer's heads."""
-    words, layer = WORDS["share"], attention_map.layer(view.layer)
-    heading(words["title"])
-    st.markdown(words("lead", layer=view.layer), width=READABLE)
-    if not toggle_for(page, "share", words["switch"]):
+    words, layer = Part(page, WORDS["share"], layer=view.layer), attention_map.layer(view.layer)
+    words.opening(width=READABLE)
+    if not words.toggle("share"):
         return
     attention_map.check_unsigned("a share among heads")
     weights, share = heads.weights(layer, view.head), heads.share_among_heads(layer, view.head)
     queries, keys = attention_map.queries.texts, attention_map.keys.texts
-    rows, columns = list(map(visible_token, queries)), list(map(visible_token, keys))
     titles = (words["row"], words("shared", heads=layer.heads))
     for column, name, numbers, key in zip(split(), titles, (weights, share), ("softmax", "share"),
                                           strict=True):
+        words.tell(name=name, rows=len(queries), columns=len(keys))
         with column:
             st.markdown(f"**{name}**")
-            figure(matrix, numbers, rows, columns, axes=tuple(words["axes"]),
-                   height=HIGH, style=CellStyle(ruler=False),
-                   key=f"explain-{key}", alt=words("alt", name=name, rows=len(rows), columns=len(columns)))
+            words.figure(matrix, numbers, list(map(visible_token, queries)), list(map(visible_token, keys)),
+                         height=HIGH, style=CellStyle(ruler=False), key=f"explain-{key}")
     at, sums = np.unravel_index(share.argmax(), share.shape), share.sum(1)
     st.markdown(words("said", low=sums.min(), high=sums.max(), row=escape_markdown(queries[at[0]]),
-                      column=escape_markdown(keys[at[1]]), share=share[at],
-                      weight=format_weight(weights[at])), width=READABLE)
+                      column=escape_markdown(keys[at[1]]), share=share[at], weight=weights[at]), width=READABLE)
 
 
 def _literature() -> None:
@@ -438,27 +432,23 @@ def _literature() -> None:
 
 def format_interval(mean: MeanInterval) -> str:
     """Format a mean with its interval, or why it has none."""
-    if not np.isfinite(mean.low):
-        return WORDS["set"]("no_interval", value=mean.value, units=mean.units, fewest=FEWEST_UNITS)
-    return WORDS["set"]("interval", value=mean.value, low=mean.low, high=mean.high)
+    return WORDS["set"]("interval" if np.isfinite(mean.low) else "no_interval", mean=mean, fewest=FEWEST_UNITS)
 
 
-def set_claims(found: FaithfulnessReport, layer: int, head: int, count: int) -> list[str]:
+def set_claims(words: Part, found: FaithfulnessReport, view: View, count: int) -> list[str]:
     """Return sentences on what to notice over many texts."""
-    words = WORDS["set"]
     proposed = {name: means[-1] for name, means in found.methods.items() if name in METHODS and means[-1].texts}
     if not proposed:
         return [words["few"]]
     best = max(proposed, key=lambda name: proposed[name].value)
-    values = [mean.value for mean in proposed.values()]
-    lines = [words("said", texts=found.texts, words=found.words, used=found.ceiling[-1].texts),
+    lines = [words("said", found=found, used=found.ceiling[-1].texts),
              words("ceiling", value=format_interval(found.ceiling[-1])),
-             words("best", name=label(best, layer, head), value=format_interval(proposed[best]),
-                   tied=rank(proposed[best].value, values, "{:z.2f}".format)[1])]
+             words("best", name=label(best, view.layer, view.head), value=format_interval(proposed[best]),
+                   tied=rank(proposed[best].value, (mean.value for mean in proposed.values()), "{:z.2f}".format)[1])]
     if {"weight_head", "weight_layer"} <= set(proposed):
-        lines.append(words("raw", head=head_label(layer, head), value=format_interval(proposed["weight_head"]),
+        lines.append(words("raw", head=view.head_id, value=format_interval(proposed["weight_head"]),
                            layer=format_interval(proposed["weight_layer"])))
     if count > 1 and found.best.texts:
-        chosen = words["and"].join(dict.fromkeys(head_label(*chosen) for chosen in found.chosen))
+        chosen = words["and"].join(dict.fromkeys(head_label(*head) for head in found.chosen))
         lines.append(words("held_out", chosen=chosen, value=format_interval(found.best), count=count))
     return lines

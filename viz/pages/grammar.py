@@ -25,7 +25,7 @@ from clearhead.model.studies.syntax import Choice as HeadChoice
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, position
 from clearhead.viz.figures.diagrams import Look, dependency_tree, sentence_width
-from clearhead.viz.style.format import head_label, visible_token
+from clearhead.viz.style.format import visible_token
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, most_megabytes, select
 from clearhead.viz.widgets.figure import figure
@@ -34,6 +34,7 @@ from clearhead.viz.widgets.handout_button import data_table
 from clearhead.viz.widgets.layout import bullets, flex_row, heading, note, opening, prose
 from clearhead.viz.widgets.lesson import source_listing
 from clearhead.viz.widgets.measured import measured_line
+from clearhead.viz.widgets.part import Part
 from clearhead.viz.widgets.upload import uploader
 
 if TYPE_CHECKING:
@@ -58,10 +59,9 @@ PAGE = Page("record", own_texts=True, controls=(
 def render(page: PageContext) -> None:
     """Draw the page."""
     words = opening("grammar")
-    choice_for(page, "treebank", words["which"], words["treebanks"])
-    limits = {"sentences": MOST_SENTENCES, "megabytes": most_megabytes(MEGABYTES * 10**6)}
-    note(words["about"](page["treebank"], **limits))
-    sentences = _sentences(page["treebank"])
+    treebank = Part(page, words).choice("treebank", "treebanks")
+    note(words["about"](treebank, sentences=MOST_SENTENCES, megabytes=most_megabytes(MEGABYTES * 10**6)))
+    sentences = _sentences(treebank)
     if sentences is None:
         return
     question = SyntaxQuery(page.model, page.revision, sentences)
@@ -89,22 +89,16 @@ def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
 
 def claims(report: SyntaxReport) -> list[str]:
     """Describe the table in sentences, with numbers counted from it."""
-    words, counts = WORDS["claims"], report.counts
+    counts = report.counts
     judged = [score for score in report.relations if score.held_out is not None and score.offset is not None]
-    above = [score.name for score in judged if beyond(score)]
-    sentences = [words("above", n=len(judged), count=len(above), names=", ".join(f"*{name}*" for name in above))]
+    above = [f"*{score.name}*" for score in judged if beyond(score)]
     few = sum(score.held_out.units < FEWEST for score in judged if score.held_out is not None)
-    sentences += [words("few", count=few, fewest=FEWEST)] if few else []
     unjudged = len(report.relations) - len(judged)
-    sentences += [words("unjudged", count=unjudged)] if unjudged else []
-    if report.alone:
-        sentences.append(words("alone", count=report.alone))
-    if counts.not_found + counts.too_long + counts.unplaced:
-        sentences.append(words("left_out", not_found=counts.not_found, too_long=counts.too_long,
-                               unplaced=counts.unplaced))
-    if any(share < 1 for score in report.relations for share in score.possible):
-        sentences.append(words["mask"])
-    return sentences
+    said = {"above": True, "few": few, "unjudged": unjudged, "alone": report.alone,
+            "left_out": counts.not_found + counts.too_long + counts.unplaced,
+            "mask": any(share < 1 for score in report.relations for share in score.possible)}
+    return [WORDS["claims"](name, report=report, n=len(judged), count=len(above), names=", ".join(above), few=few,
+                            fewest=FEWEST, unjudged=unjudged) for name, holds in said.items() if holds]
 
 
 def beyond(score: RelationScore) -> bool:
@@ -154,7 +148,7 @@ def table_of(report: SyntaxReport) -> "DataFrame":
 
 def name_of(choice: HeadChoice) -> str:
     """Return the name of a head with its direction."""
-    return WORDS["from"](choice.direction, head=head_label(choice.layer, choice.head))
+    return WORDS["from"](choice.direction, head=(choice.layer, choice.head))
 
 
 def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
@@ -191,14 +185,13 @@ def _choice(page: PageContext, report: SyntaxReport, relation: str) -> HeadChoic
     heads = report.counts.heads
     if page["whose"] == "open" and ((view := page.view()).layer, view.head) in heads:
         shares = test.accuracies(report.counts, report.counts.names.index(relation))
-        head = heads.index(view.head_id)
-        return HeadChoice(DIRECTIONS[int(shares[:, head].argmax())], view.layer, view.head)
+        return HeadChoice(DIRECTIONS[shares[:, heads.index(view.head_id)].argmax()], view.layer, view.head)
     return report.named(relation).best
 
 
 def sentence_at(report: SyntaxReport, place: int) -> Sentence:
     """Return the sentence at this index of the sentences used."""
-    return report.query.sentences[int(report.choices.numbers[place])]
+    return report.query.sentences[report.choices.numbers[place]]
 
 
 def drawable(report: SyntaxReport, relation: str) -> list[int]:
@@ -227,10 +220,9 @@ def looks_of(report: SyntaxReport, place: int, relation: str, choice: HeadChoice
 
 
 def _look(sentence: Sentence, looking: int, looked: int, wanted: list[int]) -> Look:
-    words = WORDS["looks"]
     forms = [word.form for word in sentence.words]
     right = looked in wanted
-    told = words("nothing" if looked == test.NOTHING else "right" if right else "wrong", word=forms[looking],
+    told = WORDS["looks"]("nothing" if looked == test.NOTHING else "right" if right else "wrong", word=forms[looking],
                  looked=forms[looked], wanted=" / ".join(forms[other] for other in wanted))
     return Look(looking, None if looked == test.NOTHING else looked, right, told)
 

@@ -9,6 +9,10 @@ from clearhead.model.core.query import head_label as head_label
 from clearhead.model.core.tokens import Tokens
 from clearhead.viz.style import theme
 from clearhead.viz.style.text import escape_markdown
+from clearhead.viz.style.text import format_change as format_change
+from clearhead.viz.style.text import format_number as format_number
+from clearhead.viz.style.text import format_weight as format_weight
+from clearhead.viz.style.text import paper_head_label as paper_head_label
 from clearhead.viz.style.text import true_minus as true_minus
 
 # printable according to Unicode but invisible: fillers, joiners and variation selectors
@@ -18,35 +22,12 @@ JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")   # between two characters, they
 SPACES = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
 
 
-def paper_head_label(layer: int, head: int) -> str:
-    """Return the head's label with layer and head counted from 1, as in Clark et al. 2019."""
-    return f"{layer + 1}-{head + 1}"
-
-
-def format_weight(weight: float) -> str:
-    """Format a weight with three decimals, but a nonzero weight never as 0.000."""
-    return true_minus(f"{weight:z.3f}" if abs(weight) >= 0.0005 or weight == 0 else f"{weight:.1e}")
-
-
-def format_change(number: float) -> str:
-    """Format a change with its sign, a true minus sign, and the decimals of a weight."""
-    return ("+" if number > 0 else "−" if number < 0 else "") + format_weight(abs(number))
-
-
 def rank(number: float, numbers: Iterable[float], write: Callable[[float], str] = format_weight) -> tuple[int, int]:
     """Return a number's rank among `numbers` (which include it, largest first) and the number of other values tied with
     it. Values tie if `write` formats them identically."""
     numbers = list(numbers)
     tied = [other for other in numbers if write(other) == write(number)]
     return 1 + sum(other > max(tied) for other in numbers), len(tied) - 1
-
-
-def format_number(number: float, digits: int = 3) -> str:
-    """Format a number with `digits` significant digits. An exponent is used only below 0.001 and from a million
-    upwards."""
-    rounded = float(f"{number:.{digits}g}")
-    plain = rounded == 0 or 1e-3 <= abs(rounded) < 1e6
-    return true_minus(f"{rounded:.15g}" if plain else f"{rounded:.{digits - 1}e}")
 
 
 def format_difference(difference: float) -> str:

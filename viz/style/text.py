@@ -7,10 +7,11 @@ import functools
 import re
 import string
 import tomllib
+from collections.abc import Callable
 from typing import Any
 
 from clearhead.model.core.files import ASSETS
-from clearhead.model.core.query import ISOLATES, isolated
+from clearhead.model.core.query import ISOLATES, head_label, isolated
 
 FOLDER = ASSETS / "text" / "en"
 # what Streamlit replaces after parsing Markdown, so that escaping has no effect: icons, addresses, e-mails, arrows and
@@ -26,7 +27,8 @@ class Text(str):
     """A string of the interface with plural forms and true minus signs.
 
     {n:# head is|# heads are} depends on the number n; {n:|, tied with # other|, tied with # others} has a first form
-    for zero. A number that rounds to zero has no sign.
+    for zero. A number that rounds to zero has no sign. {w:weight}, {x:number}, {x:change} and {place:head} are written
+    by the functions of `WRITTEN`.
     """
 
     __slots__ = ()
@@ -47,6 +49,8 @@ class Texts(dict[str, Any]):
 
 class _Fill(string.Formatter):
     def format_field(self, value: object, spec: str) -> str:
+        if spec in WRITTEN:
+            return WRITTEN[spec](value)
         if "|" in spec:
             *none, one, other = spec.split("|")
             return (none[0] if none and value == 0 else one if value == 1 else other).replace("#", f"{value:,}")
@@ -61,6 +65,35 @@ def true_minus(written: str) -> str:
     """Return a formatted number with a true minus sign (−) if it is negative. Files for programs keep the hyphen."""
     return f"−{written[1:]}" if written.startswith("-") else written
 
+
+def paper_head_label(layer: int, head: int) -> str:
+    """Return the head's label with layer and head counted from 1, as in Clark et al. 2019."""
+    return f"{layer + 1}-{head + 1}"
+
+
+def format_weight(weight: float) -> str:
+    """Format a weight with three decimals, but a nonzero weight never as 0.000."""
+    return true_minus(f"{weight:z.3f}" if abs(weight) >= 0.0005 or weight == 0 else f"{weight:.1e}")
+
+
+def format_change(number: float) -> str:
+    """Format a change with its sign, a true minus sign, and the decimals of a weight."""
+    return ("+" if number > 0 else "−" if number < 0 else "") + format_weight(abs(number))
+
+
+def format_number(number: float, digits: int = 3) -> str:
+    """Format a number with `digits` significant digits. An exponent is used only below 0.001 and from a million
+    upwards."""
+    rounded = float(f"{number:.{digits}g}")
+    plain = rounded == 0 or 1e-3 <= abs(rounded) < 1e6
+    return true_minus(f"{rounded:.15g}" if plain else f"{rounded:.{digits - 1}e}")
+
+
+# how a text writes a value, by what follows its name, as in {share:weight}
+WRITTEN: dict[str, Callable[..., str]] = {"weight": format_weight, "number": format_number,
+                                            "number4": lambda number: format_number(number, 4), "change": format_change,
+                                            "head": lambda head: head_label(*head[-2:]),
+                                            "paper": lambda head: paper_head_label(*head[-2:])}
 
 _FILL = _Fill()
 

@@ -43,10 +43,9 @@ is one screen whose texts appear one after the other in the order of SCREEN. Its
 stays covered until the key for the next text uncovers both the answer and the picture.
 """
 import functools
-import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
@@ -60,14 +59,13 @@ from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.components.sketch import Axes, sketch
 from clearhead.viz.figures.drawing import FigureSpec
 from clearhead.viz.figures.lines import Line
-from clearhead.viz.style.format import markdown_table
 from clearhead.viz.style.text import Texts, escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
-from clearhead.viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
-from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fields import button_setting
 from clearhead.viz.widgets.fragment import fragment, source_listing
 from clearhead.viz.widgets.layout import bullets, flex_row, heading, split
 from clearhead.viz.widgets.lesson_questions import LETTERS, ask, prompts, reveal, show_me
+from clearhead.viz.widgets.part import Part
 from clearhead.viz.widgets.progress import forget, remember, resume
 from clearhead.viz.widgets.sheets import notebook_button
 
@@ -103,7 +101,7 @@ class Lesson:
         self.page, self.name, self.prose = page, page.name, strings(f"lessons/{page.name}")
         self.words, self.prompts = strings("lesson"), prompts(self.prose)
         self.inside = ""                     # the section that is being drawn
-        self.measured = dict[str, float]()   # numbers for the explanations of a presented question
+        self.measured = dict[str, object]()   # numbers for the explanations of a presented question
         resume(page)
         self.uncovered = self._uncovered()   # at the page's last full run
         self.folded: set[str] = set()        # sections whose title is already on their expander
@@ -130,7 +128,7 @@ class Lesson:
             st.button(self.words["start_again"], type="tertiary", key="start-again", on_click=forget,
                       args=(self.page, self.name))
 
-    def predict(self, control: str = "guess", **measured: float) -> bool:
+    def predict(self, control: str = "guess", **measured: object) -> bool:
         """Draw this control's question and return `open`; if true, the page draws the answer onto its figure. While
         presenting, `section` draws it. measured: numbers to fill into the explanations."""
         self.measured = measured
@@ -271,45 +269,16 @@ def section(draw: Callable[..., Drawn]) -> Callable[..., Drawn]:
     return drawn
 
 
-class Section(Texts):
-    """A section's texts, and the facts that fill them: the values of the page's controls, and what `tell` adds. The
-    text with a control's name is its widget's label, and NAME_help its help. A figure is described by the text `alt`,
-    or else by its axes, which `axes` names; a section's other figures have a kind, and the texts alt_KIND and
-    axes_KIND."""
+class Section(Part):
+    """A part of a lesson. NAME_help is the help of a control's widget. A figure is described by the text `alt`, or else
+    by its axes, which `axes` names; a section's other figures have a kind, and the texts alt_KIND and axes_KIND."""
 
     def __init__(self, lesson: Lesson, name: str, among: Mapping[str, Texts] | None = None) -> None:
         """Read the section of this name: one of the lesson's, or one of `among`, such as a section's steps."""
-        super().__init__((among or lesson.prose)[name])
-        self.lesson, self.page, self.name, self.told = lesson, lesson.page, name, dict[str, object]()
+        super().__init__(lesson.page, (among or lesson.prose)[name])
+        self.lesson, self.name = lesson, name
+        self.predict, self.open, self.prose = lesson.predict, lesson.open, lesson.prose
         self.arrays: dict[str, np.ndarray] = {}   # the matrices drawn, by the key of their figure
-
-    @property
-    def facts(self) -> dict[str, object]:
-        """What may be filled into the texts. The controls are read anew, because a fragment may run alone."""
-        return self.page.controls | self.told
-
-    def __call__(self, name: str, /, **fields: object) -> str:
-        """Return a text with the section's facts and these filled in."""
-        return super().__call__(name, **self.facts | fields)
-
-    def _declared(self, control: str) -> Any:
-        """Return the declaration of a control."""
-        return next(each for each in self.page.about.controls if each.name == control)
-
-    def slider(self, control: str, options: Iterable[float] = (), **look: Any) -> Any:
-        """Draw a slider, and return its value: over these options only, or over those of the control, to which a link
-        may add another. look: as in `slider_for`."""
-        among = tuple(options)
-        return slider_for(self.page, control, self[control], among or self._declared(control).options,
-                          help=self.get(f"{control}_help"), closed=bool(among), **look)
-
-    def choice(self, control: str, options: str) -> Any:
-        """Draw a choice among the values of the table self[options], {value: label}, and return the value."""
-        return choice_for(self.page, control, self[control], self[options])
-
-    def toggle(self, control: str) -> bool:
-        """Draw a switch, and return whether it is on."""
-        return toggle_for(self.page, control, self[control], help=self.get(f"{control}_help"))
 
     def opened(self, control: str) -> bool:
         """Draw the switch of a part that opens a model, and return whether it is on. While presenting it always is,
@@ -330,13 +299,6 @@ class Section(Texts):
         if (took := time.perf_counter() - begun) > 1:
             _TOOK[self.name] = took
 
-    def text(self, control: str, draw: Callable[..., Any] = st.text_input, **look: Any) -> str:
-        """Draw a text field and return its text. look: as in `draw`."""
-        value = self.page[control]
-        draw(self[control], max_chars=self._declared(control).longest, help=self.get(f"{control}_help"),
-             **bind(self.page.set, control, value), **look)
-        return value
-
     def button(self, label: str, **changes: Any) -> None:
         """Draw a button with the text self[label] that sets several controls at once."""
         button_setting(self.page, self[label], f"{self.name}-{label}", **changes)
@@ -352,16 +314,6 @@ class Section(Texts):
         the question, each has the whole width."""
         return [st.container() for _ in widths] if self.page.present else split(*widths)
 
-    def presets(self, control: str, values: Mapping[str, object]) -> None:
-        """Draw a row of buttons, named in the table `presets`, that set a control to one of these values."""
-        with flex_row(gap="small"):
-            for name, value in values.items():
-                button_setting(self.page, self["presets"][name], f"{control}-{name}", **{control: value})
-
-    def tell(self, **facts: object) -> None:
-        """Add facts, which the section's texts may name: {found.mean:.2f} formats a field of the fact `found`."""
-        self.told |= facts
-
     def hidden(self, control: str = "guess") -> bool:
         """While this control's question is unanswered, draw a placeholder for what would answer it, and return true."""
         hidden = not self.lesson.open(control)
@@ -370,23 +322,13 @@ class Section(Texts):
         return hidden
 
     def figure(self, draw: Callable[..., FigureSpec], *given: object, key: str = "", kind: str = "",
-               **options: Any) -> None:
-        """Draw a figure as `figure` does, described by the facts told so far. kind: which of the section's figures;
-        "" for the first. key: needed for several of one kind, and for kinds that replace one another."""
-        which = f"_{kind}" if kind else ""
+               **options: object) -> None:
+        """Draw a figure as `Part.figure` does. key: needed for several of one kind, and for kinds that replace one
+        another."""
         key = key or "-".join(filter(None, (self.lesson.name, self.name, kind)))
-        if f"axes{which}" in self:
-            options.setdefault("axes", tuple(self[f"axes{which}"]))
         if given and isinstance(given[0], np.ndarray) and given[0].ndim > 1:
             self.arrays[key] = given[0]
-        alt = self.get(f"alt{which}") or " over ".join(filter(None, reversed(options["axes"])))
-        alt = re.sub(r"\\(.)", r"\1", alt.format(**self.facts))   # facts may be escaped for Markdown
-        figure(draw, *given, key=key, alt=alt, **options)
-
-    def table(self, rows: Iterable[Iterable[str]], head: str = "table_head", *, numbers: bool = True) -> None:
-        """Draw a table under the header self(head). numbers: whether all columns but the first are right-aligned."""
-        drawn = markdown_table(self(head), rows)
-        st.markdown(drawn if numbers else drawn.replace("---:", "---"))
+        super().figure(draw, *given, key=key, kind=kind, **options)
 
     def explain(self, *shown: Callable, notices_in: DeltaGenerator | None = None, **facts: object) -> None:
         """Draw what to notice in the section's figures, and the tabs below. shown: functions to list under Code.

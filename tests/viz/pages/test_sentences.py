@@ -10,13 +10,13 @@ from clearhead.model.ask import desk
 from clearhead.model.core.query import Kind, Patch, Query, Silence, Temper
 from clearhead.model.core.record import Layer
 from clearhead.model.studies.alignment import Group
-from clearhead.model.studies.attribution import FEWEST
+from clearhead.model.studies.attribution import FEWEST, ceiling
 from clearhead.model.studies.comparison import Alignment
 from clearhead.model.training.processes import Film, HeadScores
 from clearhead.viz.app.examples import examples
 from clearhead.viz.app.state import State, complete_view
 from clearhead.viz.pages.compare.difference import change_claim, unchanged_why
-from clearhead.viz.pages.faithfulness import no_order
+from clearhead.viz.pages.faithfulness import Ranking
 from clearhead.viz.pages.heads.explorer import pair_claim, twin_claims
 from clearhead.viz.pages.training.film import Story, claims
 from tests import headline
@@ -83,7 +83,8 @@ def test_constant_values_have_no_correlation(ranked, level, order):
     removed["deleted"] = np.where(np.arange(9) > ranked, np.nan, removed["deleted"])
     if level is not None:
         removed[level] = np.where(np.isnan(removed[level]), np.nan, 0.25)
-    why = no_order(replace(made(2), removed=removed))
+    found = replace(made(2), removed=removed)
+    why = Ranking(int(found.ranked.sum()), 0.0, ceiling(found).mean(), {}).missing
     assert (why == "") == order and (ranked >= FEWEST or has(why, ranked))
 
 

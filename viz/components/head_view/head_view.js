@@ -2,7 +2,7 @@
 // selections are sent, as {token, pair}. During a prediction the head is covered: the browser has no weights, the
 // reader marks cells, and {marks} is sent at the end.
 import { ARROWS, onKeys, presses } from "../js/input.js";
-import { button, clamp, div, elementAt, fill, framed, heightFor, place, span, tooltip, within } from "../js/shared.js";
+import { button, clamp, div, elementAt, fill, framed, heightFor, span, tooltip } from "../js/shared.js";
 import { lines } from "../lenses/lines/lines.js";
 import { matrix } from "../lenses/matrix/matrix.js";
 import { covered, marksOf } from "./prediction.js";
@@ -15,7 +15,7 @@ import { drawLegend, wordsOf } from "./words.js";
  * @typedef {import("../js/messages.js").Section} Section
  * @typedef {{texts: string[], flags: number[], tokens: number[]}} Axis
  * @typedef {{heads: [layer: number, head: number][], rows: Axis, columns: Axis | null, weights: Section,
- *   scores?: Section, low: number, high: number, bound: number | null,
+ *   scores?: Section, low: number, high: number, bound: number | null, absent: [number[], number[]] | null,
  *   blind: number[], floor: number, height: number, sums: boolean, notes: string[], text: Record<string, string>,
  *   ticks: Record<string, [number, string][]>}} Body
  * @typedef {{lens: string, scale: "linear" | "root" | "log", transpose: boolean,
@@ -47,8 +47,8 @@ const LENSES = { matrix, lines, text };
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("view", ({ root, on, draw, send }) => {
   const sentence = div(root, "say"), board = div(root, "board"), legend = div(root, "legend");
-  const table = div(root, "unseen"), tip = tooltip(root), caret = div(root, "caret"), view = /** @type {View} */ ({});
-  let lens, drawn, cursor, later, held, over = "", whole;
+  const table = div(root, "unseen"), tip = tooltip(root), view = /** @type {View} */ ({});
+  let lens, drawn, cursor, later, held, over = "", whole, blank;
   view.marks = marksOf(view);
   view.turn = ([row, column]) => (view.state.transpose ? [column, row] : [row, column]);
   view.lit = ({ row, column }) => {
@@ -129,14 +129,13 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
     const words = view.body.text, count = view.marks.inside().length;
     legend.replaceChildren();
     const reveal = button(legend, "reveal", words.reveal, () => {
-      board.focus();   // the buttons are drawn again
       send({ marks: view.marks.tokens() });
       if (!view.state.alone) return;
-      take({ marking: false });
+      view.state.marking = false;
+      look();
       draw();
     });
     const clear = button(legend, "", words.clear, () => {
-      board.focus();
       view.marks.clear();
       marked(words.none);
     });
@@ -184,9 +183,6 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
     const { row, column } = cursor, next = column === undefined ? pair?.[1] ?? row : column + step;
     if (lens.rowsOnly || Boolean(down) !== transpose) cursor.row = inside(row + step, view.rows);
     else cursor.column = inside(next, view.columns);
-    const [clientX, clientY] = lens.where(cursor);
-    place(caret, ...within(root, { clientX, clientY }));
-    caret.scrollIntoView({ block: "nearest" });
     point(cursor, ...lens.where(cursor));
     tip.say(...about(cursor));
   }
@@ -217,8 +213,13 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
     leave();
   });
 
+  // Hide all numbers of a head that the browser covers itself.
+  function look() {
+    view.body = view.state.alone && view.state.marking ? (blank ??= whole && covered(whole)) : whole;
+  }
+
   function build(read) {
-    whole = read;
+    [whole, blank] = [read, undefined];
     const { rows, columns, scores } = read;
     Object.assign(view, { rows, columns: columns ?? rows, hidden: scores?.values.includes(65535) });
     if (view.state) take({});
@@ -227,7 +228,7 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
   function take(read) {
     const state = view.state = { ...view.state, ...read }, { rows, columns } = view;
     view.marks.begin(state);
-    view.body = state.alone && state.marking ? covered(whole) : whole;
+    look();
     if (state.focus >= rows.texts.length) state.focus = null;
     if (state.pair?.[0] >= rows.texts.length || state.pair?.[1] >= columns.texts.length) state.pair = null;
   }

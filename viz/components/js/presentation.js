@@ -1,7 +1,6 @@
 // Keyboard control of presentations, independent of the focus, with a single listener that survives redraws: P toggles
 // presenting, arrows step, and Escape ends it. An element focused with Tab keeps its arrow keys, but never Page Up and
 // Page Down, which presenter remotes send. Remotes also send a full stop for a black screen, and F5 to start.
-import { keepFocus } from "./focus.js";
 import { SCREENS } from "./input.js";
 import { mountOnce } from "./lifecycle.js";
 import { button, div, fill, span } from "./shared.js";
@@ -23,7 +22,7 @@ const PRESSED = "button, a, input[type=checkbox], summary, [role=switch], [role=
 function taken(event, on) {
   const path = event.composedPath(), within = (what) => path.some((each) => each.matches?.(what));
   if (within(TYPED)) return true;
-  if (!on || event.key.startsWith("Page") || !path[0]?.matches?.(":focus-visible")) return false;
+  if (!on || event.key.startsWith("Page") || !path[0].matches?.(":focus-visible")) return false;
   return within(MOVED) ? event.key in SCREENS : event.key === " " && within(PRESSED);
 }
 
@@ -42,6 +41,18 @@ export function said(event, on, letters) {
   if (digit) return ["hand", { hand: Number(digit) - 1, by: shiftKey ? -1 : 1 }];
   if (SCREENS[key]) return ["move", SCREENS[key]];
   return COMMANDS[name] && [COMMANDS[name]];
+}
+
+// Draw the line below a screen: the position, and buttons for use without a keyboard or remote.
+function line(parent, { text, title }, act) {
+  const row = div(parent, "clearhead-line");
+  const made = (name, sign = text[name]) => Object.assign(button(row, name, sign, () => act(name)),
+    { ariaLabel: text[name], title: text[name] });
+  const back = made("back", "‹"), place = span(row, "place"), on = made("on", "›"), clock = span(row, "clock");
+  span(row, "name", title);
+  const proof = made("proof");
+  made("leave");
+  return { row, place, proof, clock, arrows: [back, on] };
 }
 
 // Show the minutes since a list's presentation began, and those planned until the end of this entry. The tab stores when
@@ -65,27 +76,22 @@ const early = [];
 // screen yet.
 let latest;
 
-// Show a page's screens and the line below them, with the position, and buttons for use without a keyboard or remote. settle: called for each screen.
+// Show a page's screens and the line below them. settle: called for each screen.
 function presented(parent, data, tell, settle) {
-  const black = div(parent, "clearhead-black"), { text, title } = data;
+  const black = div(parent, "clearhead-black");
   black.hidden = true;
   black.onclick = () => { black.hidden = true; };
   let told = data.screen || TITLE, waiting = told, ready = false, later;
   const patient = performance.now() + PATIENCE;
   const leave = () => (clearTimeout(later), tell({ on: false }));   // a pending event must not follow
-  const row = div(parent, "clearhead-line"), made = (name, act, sign = text[name]) =>
-    Object.assign(button(row, name, sign, act), { ariaLabel: text[name], title: text[name] });
-  const back = made("back", () => move(-1), "‹"), place = span(row, "place"), on = made("on", () => move(1), "›");
-  const clock = span(row, "clock");
-  span(row, "name", title);
-  const proof = made("proof", () => screens.prove());
-  made("leave", leave);
+  const acts = { leave, proof: () => screens.prove(), on: () => move(1), back: () => move(-1) };
+  const { row, place, proof, clock, arrows } = line(parent, data, (name) => acts[name]());
   const ticking = runClock(clock, data);
   const start = latest?.id === data.id && !data.back ? latest.screen : told;
   const screens = present(start, data, ({ name, place: at, of, proof: proves, whole }) => {
     place.textContent = data.place || (of > 1 ? `${at} / ${of}` : "");
     proof.hidden = !proves;
-    back.hidden = on.hidden = !place.textContent;   // a single screen has nothing to step to
+    for (const arrow of arrows) arrow.hidden = !place.textContent;   // a single screen has nothing to step to
     ready = whole;
     settle();
     if (name) latest = { id: data.id, screen: name };
@@ -161,8 +167,6 @@ function begin(parent) {
   }
   return { update, end: () => ended.abort() };
 }
-
-keepFocus();
 
 // For print, scale the page down from its width on screen (page.css).
 addEventListener("beforeprint", () => {

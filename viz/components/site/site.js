@@ -4,6 +4,7 @@ import { bytesIn, choices, drawn } from "../handout/figure.js";
 import { headsOf } from "../head_grid/layout.js";
 import { unpack } from "../js/messages.js";
 import { button, fill, isolated, node } from "../js/shared.js";
+import { gridBody, headBody } from "./bodies.js";
 import { fetched, modelOf } from "./model.js";
 import { pngOf } from "./png.js";
 import { formsOf, readState, writeState } from "./state.js";
@@ -42,22 +43,9 @@ function draw(next) {
   const own = { ...like.state, lens, transpose, scale, ...chosen };
   const strip = { ...chosen, pairs: true, chosen: chosen.focus !== null };
   update("strip", isNew && { ...like.strip, tokens: shown.tokens }, strip);
-  update("grid", isNew && gridBody(), { ...like.gridState, open: number });
-  update("head", headBody(number, notes), own);
+  update("grid", isNew && gridBody(like.grid, shown), { ...like.gridState, open: number });
+  update("head", headBody(like.head, shown, state.head.split(".").map(Number), number, notes), own);
   mark();
-}
-
-// The messages that the components draw, as viz/components/picture.py makes them in the app.
-function gridBody() {
-  const { tokens: { texts: { length: n } }, codes: { values: codes } } = shown;
-  const values = Uint8Array.from(codes, (code) => Math.round(code / 257));
-  return { ...like.grid, cells: { values, shape: [names.length, n, n] } };
-}
-
-function headBody(number, notes) {
-  const { tokens, codes } = shown, n = tokens.texts.length, head = state.head.split(".").map(Number);
-  const values = codes.values.subarray(number * n * n, (number + 1) * n * n);
-  return { ...like.head, rows: tokens, columns: null, heads: [head], notes, weights: { values, shape: [1, n, n] } };
 }
 
 function update(name, body, own) {
@@ -70,8 +58,8 @@ function update(name, body, own) {
 function mark() {
   const [layer, head] = state.head.split("."), t = state.temper[state.head] ?? 1, none = state.token === null;
   page.title.textContent = fill(words.head, { layer, head });
-  page.silence.ariaPressed = state.silence.includes(state.head);
-  page.hide.ariaPressed = state.hide.includes(state.token);
+  page.silence.ariaPressed = String(state.silence.includes(state.head));
+  page.hide.ariaPressed = String(state.hide.includes(state.token));
   page.hide.textContent = none ? words.hide_none : fill(words.hide, { token: nameOf(state.token, state.text) });
   page.hide.disabled = none;
   page.temper.value = Math.log2(t);

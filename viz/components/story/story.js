@@ -1,6 +1,6 @@
 // An animation of a text passing through a decoder, step by step. Buttons, arrow keys and clicks on the parts change
 // the step and stop the animation. Choices are sent as {lesson}, {write} or {opened}.
-import { onKeys, onSteps, stepped } from "../js/input.js";
+import { onSteps, stepped } from "../js/input.js";
 import { button, div, fill, framed, node, span } from "../js/shared.js";
 import { drawNeurons, drawPaths, panels } from "./parts.js";
 
@@ -35,6 +35,9 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
   }
 
   function redraw({ heads }) {
+    // presenting sets the columns and makes them fit
+    const columns = getComputedStyle(root).getPropertyValue("--story-columns");
+    root.classList.toggle("narrow", !columns && root.clientWidth < 1124);   // minimum width for the columns of .machine
     drawNeurons(stage, body, heads);
     drawPaths(stage, body);
   }
@@ -82,11 +85,12 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     go(step);
     send({ opened });
   });
-  onKeys(on, root, (event) => {
+  on(root, "keydown", (event) => {
     const to = stepped(event, step, body.steps.length), { target } = event;
-    if (to === undefined || target.matches("select") || event.ctrlKey || event.altKey || event.metaKey) return false;
+    if (to === undefined || target.matches("select") || event.ctrlKey || event.altKey || event.metaKey) return;
     go(to);
     if (target.matches(".stop")) stops.querySelectorAll("button")[step].focus();
+    event.preventDefault();
     event.stopPropagation();
   });
 

@@ -28,7 +28,10 @@ from clearhead.viz.pages.compare.difference import (
     patching_section,
 )
 from clearhead.viz.pages.compare.many_texts import many_section
-from clearhead.viz.style.format import format_number, format_share, head_label, token_label, token_markdown
+from clearhead.viz.style.format import format_number as format_number
+from clearhead.viz.style.format import format_share as format_share
+from clearhead.viz.style.format import head_label as head_label
+from clearhead.viz.style.format import token_label, token_markdown
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import choice_for, log_steps, select, slider_for, text_field
@@ -119,8 +122,8 @@ def _gone(page: PageContext, record: AttentionRecord, view: View, edit: Silence)
     found = page.ask(AddsQuery(record.query, edit.kind, edit.layer, edit.head, view.token or 0), height=0)
     words = {name: ", ".join(f"*{token_markdown(text)}*" for text, _ in getattr(found, name)[:NAMED])
              for name in ("promoted", "demoted")}
-    st.markdown(WORDS("gone", head=head_label(edit.layer, edit.head), length=format_number(found.length),
-                      token=token_label(record[edit.kind].queries, view.token or 0), share=format_share(found.share))
+    st.markdown(WORDS("gone", head=(edit.layer, edit.head), found=found,
+                      token=token_label(record[edit.kind].queries, view.token or 0))
                 + (WORDS("gone_words", **words) if found.promoted else ""))
 
 
@@ -142,9 +145,8 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
     query = sources.open_query(_model(page), asked.text, image=asked.image) if way == "model" else asked
     second = page.ask(query)
     kind = view.kind if view.kind in second.kinds else second.kinds[0]
-    wanted = (page["layer_b"], page["head_b"])
-    known = [place for place in (wanted, here) if second[kind].has(*place)]
-    head = known[0] if known else (second[kind].layers[0].index, 0)
+    head = next((place for place in ((page["layer_b"], page["head_b"]), here) if second[kind].has(*place)),
+                (second[kind].layers[0].index, 0))
     with flex_row("bottom"):
         head_choice(WORDS["second_head"], second[kind], head,
                     lambda second: page.set(layer_b=second[0], head_b=second[1]), "second")

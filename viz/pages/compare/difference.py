@@ -43,10 +43,10 @@ from clearhead.viz.style.format import (
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.export_menu import choose_file, save_button
 from clearhead.viz.widgets.fields import segments
-from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.handout_button import offer_picture
 from clearhead.viz.widgets.head_table import coloured_grid
 from clearhead.viz.widgets.layout import bullets, flex_row, heading, prose, split
+from clearhead.viz.widgets.part import Part
 from clearhead.viz.widgets.picture import named_patches, picture_name
 
 WORDS = strings("compare")
@@ -79,8 +79,8 @@ def names_of(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> 
     way = page["versus"]
     names = head_label(*heads[0]), head_label(*heads[1])
     if way == "text" and records[0].picture is not None:
-        first, second = (picture_name(record.query.image) or strings("pictures")["gone"] for record in records)
-        names = first, second
+        one, other = (picture_name(record.query.image) or strings("pictures")["gone"] for record in records)
+        names = one, other
     elif way == "text":
         names = of_sentences(records[0].query.text, records[1].query.text)
     elif way == "model" and records[0].card.title != records[1].card.title:
@@ -120,11 +120,11 @@ def open_head(page: PageContext, records: Pair, view: View, other: tuple[Kind, H
     """Compare the open head on both sides. other: kind and head in the second record."""
     (kind, head), here = other, view.head_id
     shown = difference_views(*records, ((view.kind, *here), (kind, *head)), aligned)
-    bound = max(float(np.abs(np.nan_to_num(shown[2].weights)).max()), EQUAL)
+    bound = max(np.abs(np.nan_to_num(shown[2].weights)).max(), EQUAL)
     names = names_of(page, records, (here, head))
     titles = [list(dict.fromkeys([name, head_label(*each)]))
               for name, each in zip(names, (here, head), strict=True)]
-    titles.append([WORDS("difference", one=names[0], other=names[1]),
+    titles.append([WORDS("difference", names=names),
                    *([WORDS("bound", bound=bound)] if bound > EQUAL else [])])
     return OpenHead(shown, bound, names, titles, aligned, head)
 
@@ -266,12 +266,10 @@ def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only
     changes = np.abs(np.nan_to_num(second - first))
     if only is not None:
         changes = np.where(np.arange(len(changes))[:, None] == only, changes, 0)
-    row, column = map(int, np.unravel_index(changes.argmax(), changes.shape))
-    one, other = float(first[row, column]), float(second[row, column])
-    return WORDS("unchanged" if changes.max() <= EQUAL else "most",
-                 row=escape_markdown(aligned.rows[row].text),
-                 column=escape_markdown(aligned.columns[column].text), one=format_weight(one),
-                 other=format_weight(other), change=format_change(other - one))
+    row, column = at = np.unravel_index(changes.argmax(), changes.shape)
+    return WORDS("unchanged" if changes.max() <= EQUAL else "most", row=escape_markdown(aligned.rows[row].text),
+                 column=escape_markdown(aligned.columns[column].text), one=first[at], other=second[at],
+                 change=second[at] - first[at])
 
 
 def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
@@ -295,9 +293,9 @@ def grid_section(page: PageContext, view: View, compared: Comparison, records: P
     head. choose(head=…) opens a head together with its counterpart; None if heads have no counterparts."""
     counterpart = choose is not None
     ranked = compared.frame()["divergence"]
-    one, other = map(escape_markdown, names)
-    about = WORDS["grid_about"] + ("" if counterpart else " " + WORDS("grid_against", one=one, other=other))
-    heading(WORDS["grid" if counterpart else "grid_alike"], help=about)
+    about = [WORDS["grid_about"]] + ([] if counterpart else [
+        WORDS("grid_against", names=list(map(escape_markdown, names)))])
+    heading(WORDS["grid" if counterpart else "grid_alike"], help=" ".join(about))
     if counterpart and ranked.iloc[0] <= EQUAL:
         st.markdown(WORDS["grid_none"])
         return
@@ -313,24 +311,22 @@ def grid_section(page: PageContext, view: View, compared: Comparison, records: P
 def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, ...]) -> None:
     """Draw both answers: probabilities side by side, generated texts, or the angle between vectors. names: the sides'
     names in Markdown."""
-    predictions = [first.prediction, second.prediction]
-    kinds = ["none" if each is None else each.kind for each in predictions]
+    kinds = ["none" if each.prediction is None else each.prediction.kind for each in (first, second)]
     with st.container(key="aside-answers"):   # hidden while presenting
         heading(WORDS["answers"])
-    sides = {"one": names[0], "other": names[1]}
-    angle = cosine(first, second)
+    angle, table = cosine(first, second), prediction_table(first, second, MOST_ANSWERS)
     if angle is not None:
         st.markdown(WORDS("cosine", cosine=angle))
     elif kinds == ["target", "target"]:
         texts = [" ".join(map(escape_markdown, each)) for each in target_texts(first, second)]
-        st.markdown(WORDS("answers_text", first=texts[0], second=texts[1], **sides))
-    elif not prediction_table(first, second):
-        st.markdown(WORDS("answers_none", first=WORDS["kinds"][kinds[0]], second=WORDS["kinds"][kinds[1]], **sides))
+        st.markdown(WORDS("answers_text", texts=texts, names=names))
+    elif not table:
+        st.markdown(WORDS("answers_none", kinds=list(map(WORDS["kinds"].get, kinds)), names=names))
     else:
         st.caption(WORDS["answers_place"])
-        st.markdown(markdown_table(WORDS("answers_head", **sides), [
+        st.markdown(markdown_table(WORDS("answers_head", names=names), [
             [escape_markdown(token), _share(one), _share(other), _share(other - one, format_change)]
-            for token, one, other in prediction_table(first, second, MOST_ANSWERS)]))
+            for token, one, other in table]))
 
 
 def _share(number: float, written: Callable[[float], str] = format_weight) -> str:
@@ -341,7 +337,7 @@ def patching_section(page: PageContext, records: Pair, view: View, patches: Patc
                      choose: Callable[..., None]) -> None:
     """Draw the heads that change the answer when patched from the other sentence: all heads as a grid, and whole
     layers. records: of the first text, unedited and edited. choose(head=…) selects another head."""
-    words, effects = WORDS["patches"], patches.frame()["effect"]
+    words, effects = Part(page, WORDS["patches"]), patches.frame()["effect"]
     strongest = effects[effects.abs().sort_values(ascending=False, kind="stable").index[:SHOWN]]
     heading(words["title"])
     prose(_lead(records[0], patches))
@@ -355,10 +351,10 @@ def patching_section(page: PageContext, records: Pair, view: View, patches: Patc
     with right:
         names = [*patches.layers, words["all"]]
         shares = np.array([patches.share(number) for number in (*patches.layers.values(), patches.whole)])
-        said = ", ".join(f"{name} {true_minus(f'{share:z.2f}')}" for name, share in zip(names, shares, strict=True))
+        words.tell(numbers=", ".join(f"{name} {true_minus(f'{share:z.2f}')}"
+                                     for name, share in zip(names, shares, strict=True)))
         st.caption(words["layers"])
-        figure(bars, names, {words["share"]: shares}, axes=(words["layer"], words["share"]),
-               height=BARS_HIGH, key="compare-layers", alt=words("layers_alt", numbers=said))
+        words.figure(bars, names, {words["share"]: shares}, height=BARS_HIGH, key="compare-layers", kind="layers")
     prose(bullets(patching_claims(patches)))
 
 
@@ -366,11 +362,11 @@ def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
     """Describe the patched quantity and its value for both texts."""
     words = WORDS["patches"]
     if patches.words is None or patches.place is None:
-        return words("lead_cosine", plain=patches.plain)
+        return words("lead_cosine", patches=patches)
     own, other = map(escape_markdown, patches.words)
     tokens = next(each.queries for each in reversed(record.maps) if patches.place < len(each.queries))
     sentence = words("lead", own=own, other=other, token=token_markdown(tokens.texts[patches.place]),
-                     plain=patches.plain, twin=patches.other)
+                     patches=patches)
     return sentence + (" " + words("same", own=own, other=other) if patches.same else "")
 
 
@@ -379,7 +375,7 @@ def patching_claims(patches: PatchEffects) -> list[str]:
     not imply."""
     words, shares = WORDS["patches"], np.array([patches.share(number) for number in patches.patched])
     facts = {"n": len(patches.heads), "turned": sum(map(patches.turns, patches.patched)), "heads": ", ".join(
-        f"**{head_label(*patches.heads[head])}** ({format_share(float(shares[head]), 0)})"
+        f"**{head_label(*patches.heads[head])}** ({format_share(shares[head], 0)})"
         for head in np.argsort(-shares, kind="stable")[:SHOWN])}
     sentences = [words("ways" if np.isfinite(shares).all() else "no_way", **facts)]
     if patches.words is not None:

@@ -13,7 +13,7 @@ from clearhead.model.studies.comparison import Divergences, ModelsQuery
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.components.picture import HeadValues
 from clearhead.viz.pages.compare.difference import EQUAL, SHOWN
-from clearhead.viz.style.format import format_number, head_label
+from clearhead.viz.style.format import format_number
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.head_table import coloured_grid, plain_table
 from clearhead.viz.widgets.layout import heading, prose, split
@@ -48,10 +48,8 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
     if said:
         st.warning(escape_markdown(said))
     first = table.iloc[0]
-    prose(words("most" if np.isfinite(first["low"]) else "one",
-                texts=len(whole.texts), units=whole.units, fewest=FEWEST, name=escape_markdown(name),
-                head=head_label(*table.index[0]), median=format_number(table["divergence"].median()),
-                **{column: format_number(first[column]) for column in table}))
+    prose(words("most" if np.isfinite(first["low"]) else "one", texts=len(whole.texts), whole=whole, fewest=FEWEST,
+                name=escape_markdown(name), head=table.index[0], median=table["divergence"].median(), first=first))
     left, right = split(gap="large")
     with left:
         colours = HeadValues(table["divergence"].to_dict(), strings("compare")["grid_value"],

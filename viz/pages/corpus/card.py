@@ -28,7 +28,7 @@ AROUND = 9        # tokens shown on each side of the marked ones
 
 def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> None:
     """Draw the card. measure: the measure with examples, if the atlas has any."""
-    heading(WORDS("card", head=head_label(*head)))
+    heading(WORDS("card", head=head))
     st.markdown(behaviour_sentence(atlas, head, _chance(page, atlas)))
     near = neighbours(atlas.wide(), head, NEAR)
     if near:
@@ -62,14 +62,14 @@ def behaviour_sentence(atlas: Atlas, head: HeadId, chance: PatternChance | None)
     """Describe the head's best pattern in comparison with uniform and random weights."""
     words, best = WORDS["behaviour"], best_fit(atlas, head)
     if best is None:
-        return words("none", head=head_label(*head))
+        return words("none", head=head)
     name, row = best
-    fit = words("best", head=head_label(*head), title=TITLES[name], fit=row["mean"], sd=row["sd"], n=int(row["n"]),
+    fit = words("best", head=head, title=TITLES[name], row=row, n=int(row["n"]),
                 none=TITLES[NONE], limit=SIMPLE)
     if chance is None:
         return fit
     return fit + " " + words("chance", even=format_signed(chance.even.get(name, math.nan), ".2f") or "–",
-                             luck=chance.luck, tokens=chance.tokens)
+                             chance=chance)
 
 
 def _chance(page: PageContext, atlas: Atlas) -> PatternChance | None:
@@ -99,7 +99,7 @@ def _strips(page: PageContext, atlas: Atlas, head: HeadId, examples: "DataFrame"
                     with st.container(width="stretch"):
                         said = "" if min(row["query"], row["key"]) < 0 else WORDS(
                             "weight", query=token_markdown(row["tokens"][row["query"]]),
-                            weight=format_weight(row["weight"]),
+                            weight=row["weight"],
                             key=token_markdown((row["keys"] if len(row["keys"]) else row["tokens"])[row["key"]]))
                         st.markdown(f":small[{label.format(decile=row['decile'])}: {said}]  \n{strip(row)}")
 

@@ -15,7 +15,7 @@ from clearhead.viz.app.page_controls import Places, Words
 from clearhead.viz.figures.base import ACCENT, MUTED, chart, name_sides, number_range, placed_points, weight_scale
 from clearhead.viz.figures.drawing import FigureSpec
 from clearhead.viz.pages.corpus.card import head_card
-from clearhead.viz.style.format import format_share, head_label
+from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import PAPER
 from clearhead.viz.widgets.fields import select, text_value
@@ -136,11 +136,11 @@ def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], head: HeadId) ->
     figure(atlas_scatter, dots, axes=(titles[axes["across"]], titles[axes["up"]]),
            colour=titles[axes["colour"]], key="atlas-map", on_pick=pick,
            alt=WORDS("alt", n=len(dots.names), across=titles[axes["across"]], up=titles[axes["up"]],
-                     head=head_label(*head)))
+                     head=head))
     st.caption(WORDS["how"])
     if set(COMPONENTS) & {axes["across"], axes["up"]}:
         _, shares = principal_components(atlas.wide())
-        st.caption(WORDS("plane", first=format_share(shares[0], 0), second=format_share(shares[1], 0)))
+        st.caption(WORDS("plane", first=shares[0], second=shares[1]))
 
 
 def _chosen(page: PageContext, atlas: Atlas) -> None:
@@ -172,9 +172,8 @@ def corpus_sentence(atlas: Atlas) -> str:
     """Describe the measured corpus."""
     about = atlas.about
     files = ", ".join(file["name"] for file in about["files"])
-    sentence = WORDS("corpus", texts=about["texts"], tokens=about["tokens"], heads=len(atlas.heads),
-                     files=escape_markdown(files))
-    return sentence + (" " + WORDS("cut", n=about["cut"]) if about["cut"] else "")
+    sentence = WORDS("corpus", about=about, heads=len(atlas.heads), files=escape_markdown(files))
+    return sentence + (" " + WORDS("cut", about=about) if about["cut"] else "")
 
 
 def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: str) -> FigureSpec:

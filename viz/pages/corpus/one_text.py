@@ -14,7 +14,7 @@ from clearhead.model.studies.patterns import PATTERNS, TITLES, FitsQuery, named
 from clearhead.model.studies.silencing import Silencing, SilencingQuery
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.figures.heads import WORST, pattern_grid, silencing_effects
-from clearhead.viz.style.format import format_number, head_label, rank
+from clearhead.viz.style.format import format_number, rank
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.figure import figure
@@ -69,7 +69,7 @@ def _effects(effects: "DataFrame", measure: str) -> None:
     left, right = split(7, 5, gap="large")
     with left:
         figure(silencing_effects, effects, TITLES, axes=axes, key="measures-effects",
-               alt=WORDS("effects_alt", n=len(changes), head=head_label(*place), most=changes[place]))
+               alt=WORDS("effects_alt", n=len(changes), head=place, most=changes[place]))
     with right:
         st.markdown("\n\n".join([WORDS[f"silenced_{measure}"], *effect_claims(effects)]))
 
@@ -80,7 +80,7 @@ def pattern_claims(best: "DataFrame") -> list[str]:
     top = fits.idxmax()
     return [WORDS("counts", counts=", ".join(WORDS("count", title=TITLES[pattern], count=count)
                                              for pattern, count in counts.items()), n=len(best)),
-            WORDS("top", head=head_label(*top), title=TITLES[best["pattern"][top]], fit=fits[top],
+            WORDS("top", head=top, title=TITLES[best["pattern"][top]], fit=fits[top],
                   tied=rank(fits[top], fits, "{:.2f}".format)[1])]
 
 
@@ -89,7 +89,7 @@ def effect_claims(effects: "DataFrame") -> list[str]:
     answer's change)."""
     changes = effects["silenced"]
     top = changes.idxmax()
-    sentences = [WORDS("effects_most", head=head_label(*top), most=format_number(changes[top]),
+    sentences = [WORDS("effects_most", head=top, most=changes[top],
                        tied=rank(changes[top], changes, format_number)[1],
                        title=escape_markdown(TITLES[effects["pattern"][top]]), fit=effects["fit"][top])]
     rho = spearman(effects["fit"].to_numpy(), changes.to_numpy())

@@ -18,7 +18,7 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.page_controls import Choice, Words
 from clearhead.viz.components.picture import HeadValues
 from clearhead.viz.export.provenance import public_name, versions
-from clearhead.viz.style.format import format_share, head_label, true_minus
+from clearhead.viz.style.format import format_share, head_label
 from clearhead.viz.style.text import strings
 from clearhead.viz.style.theme import READABLE_WIDE
 from clearhead.viz.widgets.fields import choice_for, text_for
@@ -88,24 +88,18 @@ def _untrained(page: PageContext, marked: tuple[rule.Marked, ...]) -> rule.RuleR
 
 def claims(report: rule.RuleReport, untrained: rule.RuleReport | None) -> list[str]:
     """Describe the key figures, the held-out sentences first, then position, chance and random weights."""
-    words, best, (offset, share) = WORDS["claims"], report.accuracy_of_best, report.offset
-    facts = {"best": head_label(*report.best), "accuracy": format_share(best.value), "share": format_share(share),
-             "offset": true_minus(f"{offset:+d}"), "chance": format_share(report.null.mean),
-             "rarely": format_share(report.null.high), "p": f"{report.null.p_value:.3f}", "pairs": report.pairs,
-             "sentences": report.sentences, "left_out": report.left_out, "units": report.units, "fewest": FEWEST}
+    offset, share = report.offset
+    facts = {"report": report, "offset": offset, "share": share, "untrained": untrained, "fewest": FEWEST}
     few = report.units < FEWEST
     names = ["best", "offset", "no_chance" if few else "chance", "pairs"]
     if report.held_out is not None:
         held = report.held_out.accuracy
         names.insert(0, "held_out_alone" if few else "held_out")
-        facts |= {"value": format_share(held.value), "low": format_share(held.low), "high": format_share(held.high),
-                  "heads": ", ".join(head_label(*head) for head in report.chosen),
+        facts |= {"held": held, "heads": ", ".join(head_label(*head) for head in report.chosen),
                   "beyond": int(held.low > max(share, report.null.high))}
     if untrained is not None:
         names.insert(-1, "untrained")
-        facts |= {"untrained": head_label(*untrained.best),
-                  "untrained_share": format_share(untrained.accuracy_of_best.value)}
-    return [words(name, **facts) for name in names]
+    return [WORDS["claims"](name, **facts) for name in names]
 
 
 def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked, ...]) -> None:

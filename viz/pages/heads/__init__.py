@@ -119,9 +119,8 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
     """Draw what is to be known before the picture: omitted tokens, and a model that reads what this one cannot."""
     words = strings("frame")
     if record.omitted is not None:
-        st.warning(words("omitted", total=record.omitted.count + record.omitted.limit, limit=record.omitted.limit,
-                         count=record.omitted.count, model=escape_markdown(record.card.title),
-                         text=escape_markdown(record.omitted.text[:40])))
+        st.warning(words("omitted", omitted=record.omitted, total=record.omitted.count + record.omitted.limit,
+                         model=escape_markdown(record.card.title), text=escape_markdown(record.omitted.text[:40])))
     if record.unread:
         # empty if downloads are disabled
         readers = [offer for offer in sources.catalogue().values() if offer.every_byte]

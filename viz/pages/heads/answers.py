@@ -19,7 +19,7 @@ from clearhead.viz.app.session import Kept, session
 from clearhead.viz.app.state import complete_view
 from clearhead.viz.components.from_record import patch_name, row_name
 from clearhead.viz.components.token_strip import token_strip
-from clearhead.viz.style.format import format_share, format_weight, head_label, token_label
+from clearhead.viz.style.format import format_weight, token_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.layout import flex_row, heading, note
 
@@ -89,9 +89,9 @@ def claims(record: AttentionRecord, view: View) -> list[str]:
     keys, weights = attention_map.keys, heads.weights(attention_map.layer(view.layer), view.head).astype(np.float64)
     name = lambda key: escape_markdown(isolated(patch_name(keys, key)))
     most = max(keys.patches, key=lambda patch: weights[token, patch])
-    said = [WORDS("most", head=head_label(*view.head_id), to=name(most), weight=format_weight(weights[token, most]),
+    said = [WORDS("most", head=view.head_id, to=name(most), weight=weights[token, most],
                   word=escape_markdown(row_name(record, attention_map, token)),
-                  share=format_share(weights[token, list(keys.patches)].sum(), 0))]
+                  share=weights[token, list(keys.patches)].sum())]
     if view.pair is not None:
         looking = [query for query in np.argsort(-weights[:, view.pair[1]], kind="stable").tolist()
                    if query not in attention_map.queries.of_picture]
@@ -115,11 +115,11 @@ def looked_at(keys: Tokens, weights: np.ndarray) -> list[int]:
 def what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the buttons that ask again, and how the answer changed."""
     attention_map, plain = record[view.kind], replace(record.query, continuation=())
-    keys, layer = attention_map.keys, attention_map.layer(view.layer)
+    keys = attention_map.keys
     patches = [view.pair[1]] if view.pair and keys.boxes[view.pair[1]] else []
     label = WORDS("patch", patch=patch_name(keys, patches[0])) if patches else ""
     if not patches:
-        patches = looked_at(keys, heads.row_weights(layer, view.token or 0)[view.head])
+        patches = looked_at(keys, heads.row_weights(attention_map.layer(view.layer), view.token or 0)[view.head])
         label = WORDS("half", count=len(patches))
     boxes = [box for patch in patches if (box := keys.boxes[patch])]
     # a single small patch is hidden with as much again on every side
@@ -136,7 +136,7 @@ def what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
         st.button(label, key="ask-hidden", icon=":material/visibility_off:", on_click=hide)
         if record.verification.status in ("verified", "computed"):
             st.button(WORDS["silence"], key="ask-silenced", icon=":material/volume_off:", on_click=_AGAIN.put, args=(
-                (record.query, silenced, WORDS("silenced", head=head_label(*view.head_id))),))
+                (record.query, silenced, WORDS("silenced", head=view.head_id)),))
     if _AGAIN.value is not None and _AGAIN.value[0] == record.query and record.query.continuation:
         _changed(page, *_AGAIN.value)
 
@@ -152,8 +152,8 @@ def _changed(page: PageContext, asked: Query, edited: Query, change: str) -> Non
             st.image(pictures.find(edited.image or "").encoded, width=SMALL)
         with st.container():
             st.markdown(WORDS("same" if written == ids else "other", change=change, old=escape_markdown(old),
-                              new=escape_markdown(new), before=format_share(before), now=format_share(now),
-                              after=format_share(after)))
+                              new=escape_markdown(new), before=before, now=now,
+                              after=after))
             note(WORDS["caution"])
 
 

@@ -16,9 +16,6 @@ from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import (
     format_change,
-    format_difference,
-    format_number,
-    format_share,
     head_label,
     markdown_table,
     token_label,
@@ -27,10 +24,10 @@ from clearhead.viz.style.format import (
 )
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import pills
-from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.handout_button import data_table
 from clearhead.viz.widgets.head_table import coloured_grid
 from clearhead.viz.widgets.layout import flex_row, heading, note, prose, split
+from clearhead.viz.widgets.part import Part
 
 WORDS = strings("circuits")
 
@@ -48,7 +45,7 @@ def why(page: PageContext, record: AttentionRecord, view: View) -> None:
     asked = WhyQuery(page.query(), view.kind, view.layer, view.head, *view.pair)
     found = page.ask(asked, height=0)
     if found.minus is not None:
-        prose(words("signed", factor=format_number(found.factor)))
+        prose(words("signed", factor=found.factor))
     for number, each in enumerate(filter(None, (found, found.minus))):
         _score(page, attention_map, view, each, words["softmaxes"][number] if found.minus else "", number)
 
@@ -56,28 +53,23 @@ def why(page: PageContext, record: AttentionRecord, view: View) -> None:
 def _score(page: PageContext, attention_map: AttentionMap, view: View, found: Why, where: str, number: int) -> None:
     """Draw the score of the pair in one softmax."""
     assert view.pair is not None
-    words = WORDS["why"]
-    a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
-    facts = {"head": head_label(*view.head_id), "score": format_number(found.score, 4)}
-    claims = [words("claim", **facts, a=a, b=b, where=where, count=found.parts.size,
-                    total=format_number(found.total, 4), error=format_difference(abs(found.total - found.score)))]
-    claims += [words("term", name=words["terms"][name], value=format_change(value))
-               for name, value in found.terms]
+    sides = attention_map.queries, attention_map.keys
+    query, key = (visible_token(tokens.texts[place]) for tokens, place in zip(sides, view.pair, strict=True))
+    a, b = map(token_label, sides, view.pair)
+    table = found.frame().head(LARGEST)
+    words = Part(page, WORDS["why"], head=view.head_id, found=found, query=query, key=key, first=table.iloc[0])
+    claims = [words("claim", a=a, b=b, where=where, count=found.parts.size, error=abs(found.total - found.score))]
+    claims += [words("term", name=words["terms"][name], value=value) for name, value in found.terms]
     prose(" ".join(claims))
-    shown, table = found.grouped(WRITERS), found.frame().head(LARGEST)
+    shown = found.grouped(WRITERS)
     numbers = np.block([[shown.parts, shown.parts.sum(1, keepdims=True)],
                         [shown.parts.sum(0, keepdims=True), np.array([[shown.parts.sum()]])]])
-    texts = [tokens.texts[place] for tokens, place in
-             zip((attention_map.queries, attention_map.keys), view.pair, strict=True)]
     left, right = split(8, 5)
     with left:
         heading(words["heading"])
-        axes = words("key_axis", token=visible_token(texts[1])), words("query_axis", token=visible_token(texts[0]))
-        first = table.iloc[0]
-        figure(matrix, numbers, (*shown.query_writers, words["sum"]), (*shown.key_writers, words["sum"]), axes=axes,
-               height=430, style=CellStyle("signed", square=False, ruler=False), key=f"heads-why-matrix{number or ''}",
-               alt=words("alt", **facts, a=texts[0], b=texts[1], part=format_change(first["value"]),
-                         query=first["query_from"], key=first["key_from"]))
+        words.figure(matrix, numbers, (*shown.query_writers, words["sum"]), (*shown.key_writers, words["sum"]),
+                     height=430, style=CellStyle("signed", square=False, ruler=False),
+                     key=f"heads-why-matrix{number or ''}")
         if not number:
             note(words("about", most=WRITERS))
     with right:
@@ -119,8 +111,7 @@ def writes(page: PageContext, record: AttentionRecord, view: View) -> None:
     words, token = WORDS["writes"], view.token or 0
     found = page.ask(AddsQuery(page.query(), view.kind, view.layer, view.head, token), height=0)
     label = token_label(record[view.kind].queries, token)
-    prose(words("claim", token=label, head=head_label(*view.head_id), length=format_number(found.length),
-                stream=format_number(found.stream), share=format_share(found.share)))
+    prose(words("claim", token=label, head=view.head_id, found=found))
     if not found.promoted and record.query.image is None and getattr(record.prediction, "vector", None) is not None:
         _cosine(page, view)
         return
@@ -159,18 +150,16 @@ def _split(page: PageContext, view: View, label: str | None, lens: Lens) -> None
     found = page.ask(WritesQuery(query, view.token or 0, *(word or number for word, number in zip(
         typed, lens.ids[-1], strict=False))), height=0)
     answer, rival = found.tokens
-    grid = words("grid", answer=visible_token(answer), rival=visible_token(rival))
-    claim = "split_claim" if label else "split_classes"
-    _attribution(page, view, found, grid, words["value_axis"], words(
-        claim, token=label, answer=token_markdown(answer), rival=token_markdown(rival),
-        difference=format_number(found.difference, 4)))
+    _attribution(page, view, found, words("grid", answer=visible_token(answer), rival=visible_token(rival)),
+                 words["value_axis"], words("split_claim" if label else "split_classes", token=label, found=found,
+                                            answer=token_markdown(answer), rival=token_markdown(rival)))
 
 
 def _cosine(page: PageContext, view: View) -> None:
     """Draw the cosine of this text's vector with another text's, split by head and layer."""
-    words, text = WORDS["writes"], page.text
+    words = WORDS["writes"]
     heading(words["cosine"])
-    default = comparison_text(text, page.state.text_b)
+    default = comparison_text(page.text, page.state.text_b)
     other = st.text_input(words["other"], key="writes-other", placeholder=default).strip() or default
     if not other:
         st.caption(words["other_needed"])
@@ -179,14 +168,13 @@ def _cosine(page: PageContext, view: View) -> None:
     page.ask(compared, height=0)   # notes what the model cannot read of it
     found = page.ask(CosineQuery(page.query(), compared), height=0)
     _attribution(page, view, found, words["cosine_axis"], words["cosine_axis"], words(
-        "cosine_claim", other=escape_markdown(other), difference=format_number(found.difference, 4)))
+        "cosine_claim", other=escape_markdown(other), found=found))
 
 
 def _attribution(page: PageContext, view: View, found: Writes, label: str, axis: str, claim: str) -> None:
     """Draw the parts of a logit difference or cosine as the grid's colours and as bars per layer."""
-    words = WORDS["writes"]
-    prose(claim + " " + words("sums", total=format_number(found.total, 4),
-                              error=format_difference(abs(found.total - found.difference))))
+    words = Part(page, WORDS["writes"], found=found, axis=axis)
+    prose(f"{claim} {words('sums', error=abs(found.total - found.difference))}")
     left, right = split(11, 13)
     with left:
         kind = Kind.CAUSAL if view.kind is Kind.CROSS else view.kind
@@ -197,12 +185,8 @@ def _attribution(page: PageContext, view: View, found: Writes, label: str, axis:
         coloured_grid(page, (record,), replace(view, kind=kind), HeadValues(values, label, signed=True),
                       key="writes-grid", height=430, choose=lambda head: page.set(kind=kind, head=head))
     with right:
-        sums = {words["heads"]: found.heads.sum(1) + (found.cross.sum(1) if found.cross.size else 0),
-                words["feed_forward"]: found.feed_forward}
-        facts = {name: format_change(value) for name, value in (
-            ("embedding", found.embedding), ("bias", found.bias), ("rest", found.rest), ("others", found.others),
-            ("heads", float(sum(sums[words["heads"]]))), ("feed_forward", float(found.feed_forward.sum())),
-            ("difference", found.difference))}
-        figure(bars, layers, sums, axes=(words["layers_axis"], axis),
-               height=400, key="writes-layers", alt=words("alt_layers", axis=axis, **facts))
-        st.caption(words("rest", **facts) + (words("others", **facts) if found.others else ""))
+        heads = found.heads.sum(1) + (found.cross.sum(1) if found.cross.size else 0)
+        words.tell(heads=heads.sum(), feed_forward=found.feed_forward.sum())
+        words.figure(bars, layers, {words["heads"]: heads, words["feed_forward"]: found.feed_forward}, height=400,
+                     key="writes-layers", kind="layers")
+        st.caption(words("rest") + (words("others") if found.others else ""))

@@ -2,7 +2,6 @@
 sentences on what they show. The model decides what they look like."""
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -113,7 +112,7 @@ def offer_head(page: PageContext, attention_map: AttentionMap, view: View) -> No
         best = None if attention_map.queries.patches else next(iter(links_from(attention_map, token)), None)
     if best is not None and (best.layer, best.head) != view.head_id:
         a, b = token_label(attention_map.queries, token), token_label(attention_map.keys, best.other)
-        st.button(WORDS("offer", head=head_label(best.layer, best.head), a=a, b=b, weight=format_weight(best.weight)),
+        st.button(WORDS("offer", head=head_label(best.layer, best.head), a=a, b=b, weight=best.weight),
                   key="offer", help=None if view.pair else WORDS["first_help"],
                   on_click=page.set, kwargs={"head": (best.layer, best.head)})
 
@@ -183,7 +182,7 @@ def _take(page: PageContext, event: GridEvent, view: View) -> None:
         page.open_next("compare", **edited("zero"))
 
 
-def edited(edit: str) -> dict[str, Any]:
+def edited(edit: str) -> dict[str, object]:
     """Return the Compare page's controls for an edit of the open head, replacing any previous edit."""
     return {"versus": "edit", "edit": edit, "edit_layer": -1, "edit_head": -1}
 
@@ -218,7 +217,7 @@ def open_head(page: PageContext, record: AttentionRecord, view: View, measures: 
     other = "text" if of_picture(record, view) else "picture"
     # the reason for this scale of a long matrix; "" if the user chose the scale or it makes no difference
     tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
-    why = "" if tenth is None else WORDS("scale_chosen", weight=format_weight(tenth))
+    why = "" if tenth is None else WORDS("scale_chosen", weight=tenth)
     with flex_row("center", gap="small"):
         heading(WORDS("head_title", layer=view.layer, head=view.head))
         lenses = ("matrix",) if record[view.kind].signed else [lens for lens in LENSES if lens != other]
@@ -246,7 +245,7 @@ def around(record: AttentionRecord, view: View) -> None:
     for name, shares in (("gate", _gate(record, view)), ("beside", layer.beside)):
         if shares is not None:
             st.caption(WORDS(name, layer=view.layer, token=token_label(record[view.kind].queries, token),
-                             share=format_share(shares[token]), mean=format_share(shares.mean())))
+                             share=shares[token], mean=shares.mean()))
 
 
 def _gate(record: AttentionRecord, view: View) -> np.ndarray | None:
@@ -263,17 +262,16 @@ def _display(page: PageContext, record: AttentionRecord, view: View, measures: H
         if not opened.open:
             return
         st.caption(WORDS["grid"])
-        select(WORDS["order"], _orders(view, measures)[0], choose, "order", _orders(view, measures)[1])
+        orders, order = _orders(view, measures)
+        select(WORDS["order"], orders, choose, "order", order)
         colours = _colours(page, view.kind, measures)[0]
         select(WORDS["colour"], colours, choose, "colour", page["colour"] if page["colour"] in colours else "")
         st.caption(WORDS("head_title", layer=view.layer, head=view.head))
         select(WORDS["scale"], {scale: WORDS["scales"][scale] for scale in SCALES}, choose, "scale", view.scale)
         if why:
             st.caption(f"{WORDS['scales'][view.scale]}, {why}")
-        for name in ("transpose", "words", "hide_special"):
+        for name in ("transpose", "words", "hide_special", *(["gated"] if _gate(record, view) is not None else [])):
             toggle(WORDS[name], choose, name, getattr(view, name))
-        if _gate(record, view) is not None:
-            toggle(WORDS["gated"], choose, "gated", view.gated)
         slider(WORDS["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
                key="slider-keep", turn=lambda share: choose(keep=share))
         if view.lens == "picture":
@@ -303,7 +301,7 @@ def look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasu
         if view.pair is None:
             place = st.container()
         else:
-            a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
+            a, b = map(token_label, (attention_map.queries, attention_map.keys), view.pair)
             st.markdown(WORDS("first_pair", a=a, b=b))
             pills(WORDS["first"], map(_ranked, heads.rank_heads_for_pair(attention_map, *view.pair)[:SHOWN]), choose,
                   "head", view.head_id, "rank_pair")
@@ -330,11 +328,11 @@ def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -
     title in Markdown."""
     values, even = measures.by_head(name), measures.uniform[name][measures.heads.index(here)]
     if here not in values:
-        return WORDS("measure_none", title=title, here=head_label(*here))
+        return WORDS("measure_none", title=title, here=here)
     place, tied = rank(values[here], values.values())
-    return WORDS("measure_line", title=title, here=head_label(*here), value=format_weight(values[here]),
+    return WORDS("measure_line", title=title, here=here, value=values[here],
                  unit=BY_NAME[name].unit, rank=place, tied=tied, n=len(values)) + (
-                     "" if np.isnan(even) else WORDS("measure_even", uniform=format_weight(even)))
+                     "" if np.isnan(even) else WORDS("measure_even", uniform=even))
 
 
 def look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View) -> None:
@@ -348,7 +346,7 @@ def look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View)
             title = WORDS(side, token=token)
             st.markdown(title, help=WORDS["first_help"])
             pills(title, [((link.layer, link.head), WORDS(
-                f"{side}_link", head=head_label(link.layer, link.head), weight=format_weight(link.weight),
+                f"{side}_link", head=head_label(link.layer, link.head), weight=link.weight,
                 other=token_markdown(others.texts[link.other]))) for link in links[:EACH]], page.set, "head",
                   view.head_id, f"rank_{side}")
 
@@ -357,7 +355,7 @@ def pair_claim(attention_map: AttentionMap, view: View, pair: tuple[int, int]) -
     """Return a Markdown sentence on the open head's weight for a pair."""
     weights = heads.pair_weights(attention_map, *pair)
     place, tied = rank(weights[view.head_id], weights.values())
-    return WORDS["claims"]("pair", head=head_label(*view.head_id), weight=format_weight(weights[view.head_id]),
+    return WORDS["claims"]("pair", head=view.head_id, weight=weights[view.head_id],
                            n=len(weights), rank=place, tied=tied, b=token_label(attention_map.keys, pair[1]),
                            a=token_label(attention_map.queries, pair[0]),
                            uniform=_uniform(attention_map, view, pair[0]))
@@ -386,8 +384,8 @@ def twin_claims(record: AttentionRecord, twin: AttentionRecord, view: View, exam
     if view.pair is not None and view.pair[0] == query and view.pair[1] in nouns and others:
         now, then = weights[nouns.index(view.pair[1])::2]
         other = max(others, key=now.__getitem__)
-        sentences += [words("other", head=head_label(*other), weight=format_weight(now[other]),
-                            twin=format_weight(then[other]), word=word), words["caution"]]
+        sentences += [words("other", head=other, weight=now[other],
+                            twin=then[other], word=word), words["caution"]]
     return sentences
 
 
@@ -395,11 +393,11 @@ def row_claim(record: AttentionRecord, view: View) -> str:
     """Return a Markdown sentence on the open head's row in focus: the keys with the largest weights."""
     attention_map, token, words = record[view.kind], view.token or 0, WORDS["row"]
     layer, keys = attention_map.layer(view.layer), attention_map.keys
-    facts = {"head": head_label(*view.head_id), "a": token_label(attention_map.queries, token)}
+    facts = {"head": view.head_id, "a": token_label(attention_map.queries, token)}
     if layer.sees_nothing[view.head, token]:
         return words("blind", **facts)
     weights = heads.row_weights(layer, token)[view.head]
-    named = ", ".join(words("key", token=token_label(keys, key), weight=format_weight(weights[key]))
+    named = ", ".join(words("key", token=token_label(keys, key), weight=weights[key])
                       for key in np.argsort(-np.abs(weights), kind="stable")[:NAMED] if weights[key])
     return words("most", keys=named, uniform=_uniform(attention_map, view, token), **facts)
 
@@ -420,9 +418,9 @@ def picture_claims(record: AttentionRecord, view: View) -> list[str]:
     patches, special = np.array(tokens.patches), len(tokens) - len(tokens.patches)
     on_patches = weights[patches]
     facts = {"from": escape_markdown(patch_name(attention_map.queries, token)),
-             "head": head_label(*view.head_id),
+             "head": view.head_id,
              "to": escape_markdown(patch_name(tokens, int(patches[on_patches.argmax()]))),
-             "weight": format_weight(on_patches.max()), "size": len(patches),
+             "weight": on_patches.max(), "size": len(patches),
              "half": len(answers.looked_at(tokens, weights)),
              "times": format_number(on_patches.max() / glow.even_weight(allowed_keys(layer, token)), 2),
              "even_half": -(-len(patches) // 2), "share": 1 - on_patches.sum() / weights.sum(), "count": special,
@@ -444,4 +442,4 @@ def answer_claim(record: AttentionRecord) -> list[str]:
     said = ", ".join(f"{name} ({format_signed(cosine, '.3f')})" for name, cosine in zip(names, prediction.cosines[0]))
     # a softmax over all texts (CLIP) sums to 1, sigmoids (SigLIP) do not
     ends = words["shared" if abs(sum(shares) - 1) < SUM else "by_itself"]
-    return [words("texts", names=said), ends.format(share=format_share(shares[0]), count=len(shares))]
+    return [words("texts", names=said), ends.format(share=shares[0], count=len(shares))]

@@ -79,7 +79,7 @@ def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool)
     with flex_row():
         for number, text in list(zip(answer.ids, answer.texts))[:OFFERED]:
             if chances[number] > 0:
-                share = format_weight(float(chances[number]))
+                share = format_weight(chances[number])
                 button_setting(page, f"{escape_markdown(text)} {share}", f"write-{number}",
                                continuation=(*wrote, number))
     if wrote and wrote[-1] in answer.ends:

@@ -27,7 +27,7 @@ from clearhead.viz.components.picture_view import picture_view
 from clearhead.viz.components.slider import slider
 from clearhead.viz.figures.heads import by_layer
 from clearhead.viz.style import glow
-from clearhead.viz.style.format import format_number, format_share, head_label
+from clearhead.viz.style.format import format_share
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, slider_for
 from clearhead.viz.widgets.figure import figure
@@ -46,26 +46,26 @@ def layers(page: PageContext, record: AttentionRecord, view: View) -> None:
     words, name = WORDS["layers"], page["measure"]
     found = page.ask(PatchHeadsQuery(record.query, view.kind))
     choice_for(page, "measure", words["measure"], {name: words["names"][name] for name in MEASURES})
-    values, even = getattr(found, name), found.even[name]
+    values = getattr(found, name)
     if not np.isfinite(values).any():
         st.markdown(words["none"])
         return
     found_range = words("range", **layer_facts(found, name), unit=words["units"][name])
     figure(by_layer, found.heads, values, axes=(words["layer"], words["axes"][name]),
-           names=(words["heads"], words["mean"]), line=(words["even"], values * 0 + even),
+           names=(words["heads"], words["mean"]), line=(words["even"], values * 0 + found.even[name]),
            marked=view.head_id, key=f"pictures-{name}", alt=f"{words['axes'][name]}. {found_range}")
     prose(found_range)
     note(words["about"][name])
 
 
-def layer_facts(found: PatchHeads, name: str) -> dict[str, Any]:
+def layer_facts(found: PatchHeads, name: str) -> dict[str, object]:
     """Return the numbers of a measure for its sentence: the layers with the smallest and the largest mean, and the head
     with the smallest value."""
     values, of_layer = getattr(found, name), found.frame().groupby("layer")[name].mean()
-    return {"even": format_number(found.even[name]), "low_layer": int(of_layer.idxmin()),
-            "low": format_number(of_layer.min()), "high_layer": int(of_layer.idxmax()),
-            "high": format_number(of_layer.max()), "lowest": head_label(*found.heads[int(np.nanargmin(values))]),
-            "lowest_value": format_number(float(np.nanmin(values)))}
+    return {"even": found.even[name], "low_layer": of_layer.idxmin(),
+            "low": of_layer.min(), "high_layer": of_layer.idxmax(),
+            "high": of_layer.max(), "lowest": found.heads[np.nanargmin(values)],
+            "lowest_value": np.nanmin(values)}
 
 
 def _map(page: PageContext, record: AttentionRecord, view: View, name: str, values: PatchValues, token: int | None,
@@ -125,13 +125,13 @@ def positions(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 def similar(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the cosine of the focused token's final vector with each patch's, for models that return vectors."""
-    words, tokens, token = WORDS["similar"], record[view.kind].keys, view.token or 0
+    words, token = WORDS["similar"], view.token or 0
     if record.prediction is None or record.prediction.vectors is None:
         st.markdown(words["none"])
         return
     cosines, facts = _cosines(record.prediction.vectors, record, view, token)
     # its cosine of 1 with itself is not on the scale, where it would compress the other colours
-    values = PatchValues(cosines.astype(np.float32), words("name", name=patch_name(tokens, token)),
+    values = PatchValues(cosines.astype(np.float32), words("name", name=patch_name(record[view.kind].keys, token)),
                          words["what"], kind="plain", low=float(facts["least"]), high=float(facts["most"]) + 1e-6)
     _beside(page, record, view, "similar", values, token, words("claim", **facts), "token")
 
@@ -146,8 +146,8 @@ def norms(page: PageContext, record: AttentionRecord, view: View) -> None:
     of_patches, marked = norms[list(tokens.patches)], outliers(norms, tokens.patches)
     values = PatchValues(norms.astype(np.float32), words("name", layer=chosen), words["what"], kind="plain",
                          low=float(of_patches.min()), high=float(of_patches.max()) + 1e-6)
-    claim = words("outliers", layer=chosen, median=format_number(np.median(of_patches)), count=len(marked),
-                  most=format_number(of_patches.max()), times=f"{OUTLIER:g}")
+    claim = words("outliers", layer=chosen, median=np.median(of_patches), count=len(marked),
+                  most=of_patches.max(), times=f"{OUTLIER:g}")
     _beside(page, record, view, "norms", values, None, claim, outlined=marked)
 
 
@@ -164,7 +164,7 @@ def rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
                                  even=1 / len(tokens), high=glow.most_times(len(tokens)))
             _map(page, record, view, f"rollout-{name}", values, token, hidden=hidden_tokens(record))
     sums = found.copied.sum(1)
-    prose(words("differ", name=escape_markdown(patch_name(tokens, token)), own=format_number(sums[token]),
-                apart=format_number(np.abs(found.copied - found.right)[token].max()),
-                low=format_number(sums.min()), high=format_number(sums.max())))
+    prose(words("differ", name=escape_markdown(patch_name(tokens, token)), own=sums[token],
+                apart=np.abs(found.copied - found.right)[token].max(),
+                low=sums.min(), high=sums.max()))
     note(words["about"])

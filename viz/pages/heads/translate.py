@@ -17,12 +17,13 @@ from clearhead.model.studies.predictions import PRONOUNS, pronoun_of, rows_by_pr
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.style.format import format_share, head_label, token_markdown
+from clearhead.viz.style.format import head_label, token_markdown
 from clearhead.viz.style.text import escape_markdown, strings
-from clearhead.viz.widgets.fields import bind, button_setting, choice_for, toggle_for
+from clearhead.viz.widgets.fields import bind, button_setting
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import PLAYING, pause, says_why
 from clearhead.viz.widgets.layout import bullets, flex_row, heading, prose, split
+from clearhead.viz.widgets.part import Part
 
 WORDS = strings("translate")
 
@@ -138,56 +139,52 @@ def _probabilities(record: AttentionRecord, word: int) -> None:
 @says_why
 def decide(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the choice between il and elle, or say that the model or sentence has none."""
-    words, swap = WORDS["decide"], _swap(page)
+    swap = _swap(page)
     decision = page.ask(DecisionQuery(page.model, page.revision, page.text, swap.twin if swap else ""))
-    prose(words("lead", said=decision.said))
+    words = Part(page, WORDS["decide"], decision=decision, other=other_pronoun(decision), n=2 * PAIRS)
+    prose(words("lead"))
     left, right = split(gap="large")
     with left:
-        _silenced(page, decision)
+        _silenced(words, decision)
     with right:
         if len(decision.patched):
-            _patched(decision)
-    prose(bullets(decision_claims(decision, page["mode"])))
-    if toggle_for(page, "set", words("set", n=2 * PAIRS)):
-        _set(page.ask(DecisionSetQuery(page.model, page.revision, PAIRS)))
+            _patched(words, decision)
+    prose(bullets(decision_claims(words, decision, page["mode"])))
+    if words.toggle("set"):
+        _set(words, page.ask(DecisionSetQuery(page.model, page.revision, PAIRS)))
 
 
-def _silenced(page: PageContext, decision: Decision) -> None:
+def _silenced(words: Part, decision: Decision) -> None:
     """Draw the change of the pronoun's probability by layer and head, with a column for whole layers."""
-    words, mode = WORDS["decide"], page["mode"]
-    change = (decision.zero if mode == "zero" else decision.mean).reshape(len(decision.layers), -1) - decision.share
-    numbers = np.column_stack([change, decision.whole - decision.share])
-    columns = [*range(change.shape[1]), words["all"]]
-    most = int(np.abs(change).argmax())
-    choice_for(page, "mode", words["mode"], words["modes"])
-    heading(words("change", said=decision.said))
-    figure(matrix, numbers, [layer_name(*layer) for layer in decision.layers], columns, axes=(words["axis"], ""),
-           height=330, style=CellStyle("signed", bound=1.0, square=False), key="translate-silenced",
-           alt=words("change_alt", said=decision.said, heads=change.size, change=change.flat[most],
-                     head=head_name(decision.heads[most])))
+    alone = decision.zero if words.choice("mode", "modes") == "zero" else decision.mean
+    change = alone.reshape(len(decision.layers), -1) - decision.share
+    most = np.abs(change).argmax()
+    heading(words("change"))
+    words.tell(heads=change.size, change=change.flat[most], head=head_name(decision.heads[most]))
+    words.figure(matrix, np.column_stack([change, decision.whole - decision.share]),
+                 [layer_name(*layer) for layer in decision.layers], [*range(change.shape[1]), words["all"]], height=330,
+                 style=CellStyle("signed", bound=1.0, square=False), key="translate-silenced")
 
 
-def _patched(decision: Decision) -> None:
+def _patched(words: Part, decision: Decision) -> None:
     """Draw the pronoun's probability when the encoder's output at one word is patched from the twin."""
-    words, other = WORDS["decide"], other_pronoun(decision)
-    moved, most = 1 - decision.patched, int((1 - decision.patched).argmax())
+    moved = 1 - decision.patched
     heading(words["patch"])
     st.caption(words["patch_lead"])
-    axis = words("patch_axis", other=other)
-    figure(bars, decision.source, {axis: moved}, axes=("", axis), y_range=(0, 1), height=330, key="translate-exchanged",
-           alt=words("patch_alt", other=other, share=moved[most], word=decision.source[most]))
+    words.tell(moved=moved.max(), word=decision.source[moved.argmax()])
+    words.figure(bars, decision.source, {words["axes_patch"][1].format(**words.facts): moved}, y_range=(0, 1),
+                 height=330, key="translate-exchanged", kind="patch")
 
 
-def _set(decisions: DecisionSet) -> None:
-    words = WORDS["decide"]
+def _set(words: Part, decisions: DecisionSet) -> None:
     names = [words["set_words"][name] for name in decisions.moved]
-    numbers = ", ".join(f"{name} {format_share(share, 0)}" for name, share in zip(names, decisions.moved.values()))
+    words.tell(numbers=", ".join(f"{name} {share:.0%}" for name, share in zip(names, decisions.moved.values())))
     left, right = split(gap="large")
     with left:
         heading(words["set_title"])
-        figure(bars, names, {words["set_axis"]: list(decisions.moved.values())}, axes=("", words["set_axis"]),
-               y_range=(0, 1.02), height=330, key="translate-set", alt=words("set_alt", numbers=numbers))
-    right.markdown("\n\n".join(set_claims(decisions)))
+        words.figure(bars, names, {words["axes_set"][1]: list(decisions.moved.values())}, y_range=(0, 1.02),
+                     height=330, key="translate-set", kind="set")
+    right.markdown("\n\n".join(set_claims(words, decisions)))
 
 
 def layer_name(kind: Kind, layer: int | str) -> str:
@@ -205,32 +202,28 @@ def head_name(head: KindHeadId) -> str:
     return layer_name(head[0], head_label(*head[1:]))
 
 
-def decision_claims(decision: Decision, mode: str) -> list[str]:
+def decision_claims(words: Part, decision: Decision, mode: str) -> list[str]:
     """Return Markdown sentences on the answer, and the head, layer and word that change it most."""
-    words, alone = WORDS["decide"], decision.zero if mode == "zero" else decision.mean
-    head, layer = (int(np.abs(shares - decision.share).argmax()) for shares in (alone, decision.whole))
-    facts = {"said": decision.said, "share": decision.share, "other": other_pronoun(decision), "twin": decision.twin,
-             "head": head_name(decision.heads[head]), "by_head": float(alone[head]),
-             "layer": layer_name(*decision.layers[layer]), "by_layer": float(decision.whole[layer])}
+    alone = decision.zero if mode == "zero" else decision.mean
+    head, layer = (np.abs(shares - decision.share).argmax() for shares in (alone, decision.whole))
+    words.tell(head=head_name(decision.heads[head]), by_head=alone[head], layer=layer_name(*decision.layers[layer]),
+               by_layer=decision.whole[layer])
     names = ["plain", *(["plain_twin"] if decision.twin is not None else []),
              "most" if abs(alone[head] - decision.share) > LEAST else "least", "layer"]
     if len(decision.patched):
         moved = 1 - decision.patched
-        most, it = int(moved.argmax()), [place for place, text in enumerate(decision.source) if text.lower() == "it"]
-        facts |= {"word": escape_markdown(decision.source[most]), "by_word": float(moved[most]),
-                  "unmoved": 1 - decision.share, "by_it": float(moved[it[-1]]) if it else 0.0}
+        most, it = moved.argmax(), [place for place, text in enumerate(decision.source) if text.lower() == "it"]
+        words.tell(word=escape_markdown(decision.source[most]), by_word=moved[most], unmoved=1 - decision.share,
+                   by_it=moved[it[-1]] if it else 0.0)
         names.append("moved")
-    return [words(name, **facts) for name in names]
+    return list(map(words, names))
 
 
-def set_claims(decisions: DecisionSet) -> list[str]:
+def set_claims(words: Part, decisions: DecisionSet) -> list[str]:
     """Return Markdown sentences on many test sentences, ending with the comparison to the resolver."""
-    words = WORDS["decide"]
-    facts: dict[str, object] = {}
-    for kind, (head, share, mass) in decisions.points.items():
-        facts |= {kind.value: share, f"{kind.value}_head": head_label(*head[1:]), f"{kind.value}_mass": mass}
     alone = {name: share for name, share in decisions.moved.items() if name not in ("it", "both nouns", "everything")}
-    most = max(alone, key=lambda name: alone[name])
-    return [words("set_points", **facts),
-            words("set_moved", it=decisions.moved["it"], most=words["set_words"][most], share=alone[most]),
+    most = max(alone, key=alone.__getitem__)
+    points = {kind.value: found for kind, found in decisions.points.items()}
+    return [words("set_points", **points),
+            words("set_moved", moved=decisions.moved, most=words["set_words"][most], share=alone[most]),
             words["contrast"]]

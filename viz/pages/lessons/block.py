@@ -113,7 +113,7 @@ def _parts(page: PageContext, lesson: Lesson, words: Section, trace: Trace, reco
 
 def _leaves(words: Section, output: np.ndarray, tokens: Tokens) -> None:
     rows = [token_name(tokens, place) for place in range(min(ROWS, len(output)))]
-    style = CellStyle("signed", bound=float(np.quantile(np.abs(output), 0.998)) or 1.0, square=False)
+    style = CellStyle("signed", bound=np.quantile(np.abs(output), 0.998) or 1.0, square=False)
     words.figure(matrix, output[:ROWS], rows, style=style,
                  height=max(220, 110 + 15 * len(rows)), title=words("leaves"))
 
@@ -172,7 +172,7 @@ def _norm(page: PageContext, words: Section, this_block: Block, tokens: Tokens) 
     strips, beside = split(7, 8) if page.present else [st.container(), st.container()]   # a low screen is full
     with strips, st.container(key="aside-norm"):
         vector_strips(rows, key="block-norm", alt=words("alt"), columns=columns,
-                      bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
+                      bound=np.quantile(np.abs([row for _, row in rows]), 0.995))
     # the answer to the question: each token's mean and spread
     x = norm.input[:ROWS].astype(np.float64)
     with beside:
@@ -244,7 +244,7 @@ def _dropout(page: PageContext, words: Section, this_block: Block, tokens: Token
                share=zeros / len(row), factor=1 / (1 - rate), before=length, after=np.linalg.norm(drawn),
                apart=np.linalg.norm(mean - row) / length)
     vector_strips([(words["row"], row), (words["draw"], drawn), (words("mean"), mean)],
-                  key="block-dropout", bound=float(np.quantile(np.abs(row), 0.995)) or 1.0,
+                  key="block-dropout", bound=np.quantile(np.abs(row), 0.995) or 1.0,
                   alt=words("alt"))
     words.explain(block.drop)
 
@@ -256,13 +256,13 @@ def _depth(page: PageContext, words: Section) -> None:
     runs, about = block.depth_runs()
     layers = words.slider("depth", block.DEPTHS)
     here = {kind: found[layers] for kind, found in runs.items()}
-    post, pre = here["post"], here["pre"]
+    pre = here["pre"]
     depths, at_six = np.array(block.DEPTHS), block.DEPTHS.index(6)
     last = {kind: np.array([found[depth].gradient[-1] for depth in block.DEPTHS]) for kind, found in runs.items()}
     words.tell(seeds=len(about["seeds"]), about=about, layers=layers, root=block.WIDTH**0.5, first=pre.stream[0],
                last=pre.stream[-1],
                ratios={kind: found.gradient[-1] / found.gradient[0] for kind, found in here.items()},
-               top=post.gradient[-1] / pre.gradient[-1],
+               top=here["post"].gradient[-1] / pre.gradient[-1],
                from_six={kind: each[-1] / each[at_six] for kind, each in last.items()})
     *columns, third = split(1, 1, 1)
     for column, name, log in zip(columns, ("stream", "gradient"), ("", "y"), strict=True):

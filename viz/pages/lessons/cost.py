@@ -71,11 +71,11 @@ def render(page: PageContext, lesson: Lesson) -> None:
 @section
 def _held(page: PageContext, words: Section, width: int) -> None:
     """Draw the question with a curve to draw by hand, then the memory of each method."""
-    names, lengths = words.lesson.prose["ways"], np.array(LENGTHS, float)
+    names, lengths = words.prose["ways"], np.array(LENGTHS, float)
     left, right = words.beside(1, 1)
     with left:
         words.slider("width", WIDTHS)
-        revealed = words.lesson.predict()
+        revealed = words.predict()
     if not (revealed or page["drawn"]):
         with right:
             across, up = np.log(lengths / lengths[0]) / np.log(lengths[-1] / lengths[0]), np.log10(GROWTH[1])
@@ -98,7 +98,7 @@ def _held(page: PageContext, words: Section, width: int) -> None:
 @section
 def _counted(page: PageContext, words: Section, width: int) -> None:
     """Draw one layer's multiplications over the text length."""
-    names, even, lengths = words.lesson.prose["ways"], cost.balanced_length(width), np.array(LENGTHS, float)
+    names, even, lengths = words.prose["ways"], cost.balanced_length(width), np.array(LENGTHS, float)
     counts = {way: np.asarray(cost.multiplications(way, lengths, width)) for way in ("plain", "window", "linear")}
     shares = counts["plain"] / (counts["plain"] + counts["linear"])
     drawn = [Line(words["square"] if way == "plain" else names[way], count, colour)
@@ -113,7 +113,7 @@ def _measured(page: PageContext, words: Section, width: int) -> None:
     """Draw the methods' measured costs: the shipped ones, or this machine's once asked for."""
     if words.hidden():
         return
-    names, question = words.lesson.prose["ways"], cost.CostsQuery(width)
+    names, question = words.prose["ways"], cost.CostsQuery(width)
     measured_line(question, "cost", "cost")
     found = page.ask(question)
     even, lengths = cost.balanced_length(width), {way: np.array(list(known), float) for way, known in found.items()}
@@ -124,9 +124,8 @@ def _measured(page: PageContext, words: Section, width: int) -> None:
     times = {way: {n: each.seconds for n, each in known.items()} for way, known in found.items()}
     n = max(set(times["plain"]) & set(times["fused"]))
     crossings = {way: cost.crossing(times[way], times["linear"]) for way in ("plain", "fused")}
-    words.tell(width=width, even=even, n=n, faster=times["plain"][n] / times["fused"][n], fits=fits,
+    words.tell(even=even, n=n, faster=times["plain"][n] / times["fused"][n], fits=fits,
                megabytes={way: known[n].peak / 2**20 for way, known in found.items() if n in known}, fitted=cost.FITTED,
-               longest=max(times["plain"]),
                equal={way: "–" if at is None else f"{at:,.0f}" for way, at in crossings.items()})
     for column, field in zip(split(), numbers, strict=True):
         drawn = [PowerSeries(names[way], lengths[way], each, colour, (*fits[field][way], lengths[way][-cost.FITTED]))
@@ -140,9 +139,9 @@ def _measured(page: PageContext, words: Section, width: int) -> None:
 @section
 def _tiles(page: PageContext, words: Section) -> None:
     """Draw one row's softmax, tile by tile."""
-    tile, scores = page["tile"], np.array(page["s"])
+    scores = np.array(page["s"])
     keys = list(map(str, range(len(scores))))
-    taken = cost.steps(scores, np.arange(len(keys), dtype=float)[:, None], tile)
+    taken = cost.steps(scores, np.arange(len(keys), dtype=float)[:, None], page["tile"])
     step = min(page["step"], len(taken))
     seen = taken[step - 1].keys[1] if step else 0
     plain = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
@@ -210,7 +209,7 @@ def _types(page: PageContext, words: Section) -> None:
     names = words["names"]
     for place, name in zip(split(1, 1, 1, 1), SIZES, strict=True):
         with place:
-            words.slider(name, say=lambda value: f"{value:,}")
+            words.slider(name, say="{:,}".format)
     column = words.choice("column", "columns")
     words.tell(column=words["columns"][column], cheapest=", ".join(map(names.get, cost.cheapest(n, d, k, r))), **at)
     drawn = [Line(names[kind], np.broadcast_to(cost.table(kind, SPAN, d, k, r)[column], SPAN.shape), place, style)

@@ -82,12 +82,12 @@ def _inputs(page: PageContext, words: Section) -> None:
     left, right = split(2, 3)
     with left:
         words.text("say")
-        revealed = words.lesson.predict()
+        revealed = words.predict()
     query = sources.open_query(BOTH, _sentence(page))
     record = page.ask(query)
-    tensors, target = families.wiring(page.ask(TraceQuery(query)), record), record[Kind.CAUSAL].queries
+    tensors = families.wiring(page.ask(TraceQuery(query)), record)
     words.tell(n=len(tensors.memory), m=len(tensors.stream), d=tensors.memory.shape[1], tensors=tensors,
-               begins=textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …"))
+               begins=textwrap.shorten(" ".join(record[Kind.CAUSAL].queries.texts), BEGIN, placeholder=" …"))
     boxes = {name: words["boxes"](name, **words.facts).split("\n") for name in words["boxes"]}
     if revealed:
         boxes["cross"] = boxes["cross_answered"]
@@ -180,7 +180,7 @@ def _hidden(page: PageContext, words: Section) -> None:
             before, after = (trace.last(record.kinds[0])[0].after for trace in (next(answers), next(answers)))
             change = relative_changes(before, after)
             touched = f"{(change > MOVED).sum()} of {len(change)}"
-            title, tokens = words.lesson.prose["three"][name], _short(record[record.kinds[0]].queries)
+            title, tokens = words.prose["three"][name], _short(record[record.kinds[0]].queries)
             words.tell(name=title, touched=touched, **{name: touched})
             with column:
                 st.markdown(f"**{title}**")
@@ -195,7 +195,7 @@ def _factors(page: PageContext, words: Section) -> None:
     text = _sentence(page)
     if words.choice("whose", "whoses") == "decoder":
         if decoder() == STANDS_IN and not page.present:
-            st.caption(words.lesson.prose["three"]["missing"])
+            st.caption(words.prose["three"]["missing"])
         _product(words, {words["this"]: page.ask(LikelihoodQuery(sources.open_query(decoder(), text)))},
                  words["alone"])
         return
@@ -234,7 +234,7 @@ def _product(words: Section, chains: dict[str, SequenceLikelihood], says: str) -
     factors = {title: np.exp(one) for title, one in padded.items()}
     labels = [" / ".join(dict.fromkeys(isolated(visible_token(one.texts[place])) for one in chains.values()
                                        if place < len(one.texts))) for place in places]
-    least = int(chain.log_probabilities.argmin())
+    least = chain.log_probabilities.argmin()
     total, smallest = chain.products[-1], chain.log_probabilities[least]
     words.tell(n=count, says=says, share=smallest / total if total else 0.0, name=name, p=np.exp(smallest),
                least=token_markdown(chain.texts[least]), power=total / np.log(10), perplexity=chain.perplexity,

@@ -58,11 +58,11 @@ def _toy(page: PageContext, words: Section) -> None:
                sharp={toy: information.mutual(information.toy(toy, n)) for toy in ("first", "causal")})
     left, right = words.beside(2, 3)
     with left:
-        if words.lesson.open():
+        if words.open():
             words.slider("size")
             if name not in ("uniform", "causal"):
                 words.slider("sharp")
-        revealed = words.lesson.predict()
+        revealed = words.predict()
     with right:
         words.choice("toy", "names")
         shown, beside = split() if revealed else (st.container(), st.container())
@@ -118,17 +118,16 @@ def _measured(page: PageContext, lesson: Lesson) -> Information | None:
 @section
 def _layers(page: PageContext, words: Section, pool: Information) -> None:
     view, mutual, blank_mutual = page.view(), pool.values["mutual"], pool.blank["mutual"]
-    most, least = int(mutual.argmax()), int(mutual.argmin())
+    most, least = mutual.argmax(), mutual.argmin()
     names = [name for name in ("entropy", "mutual", "distance") if np.isfinite(pool.values[name]).all()]
     for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
-        values, blank = pool.values[name], pool.blank[name]
         with column:
-            words.figure(by_layer, pool.places, values, height=360, names=(words["heads"], words["means"]),
-                         line=(words["lines"][name], blank), marked=view.head_id, kind=name)
+            words.figure(by_layer, pool.places, pool.values[name], height=360, names=(words["heads"], words["means"]),
+                         line=(words["lines"][name], pool.blank[name]), marked=view.head_id, kind=name)
     words.explain(information.measure_text, information.mutual, information.mean_over_texts,
                   below=(pool.values["entropy"] < pool.blank["entropy"] / 2).sum(), heads=len(pool.places),
-                  mean=mutual.mean(), most=head_label(*pool.places[most]), most_bits=mutual[most],
-                  least=head_label(*pool.places[least]), least_bits=mutual[least],
+                  mean=mutual.mean(), most=pool.places[most], most_bits=mutual[most],
+                  least=pool.places[least], least_bits=mutual[least],
                   blank=blank_mutual.mean(), under=(mutual < blank_mutual - ROUNDING).sum())
 
 

@@ -76,11 +76,11 @@ def _copying(page: PageContext, words: Section) -> None:
     copying."""
     from clearhead.model.lessons.recurrent import SHORT, Copier, CopyQuery
 
-    shipped, lengths, turned = shipped_runs(), np.array(kernels.LENGTHS), page.controls
+    shipped, lengths, drawn = shipped_runs(), np.array(kernels.LENGTHS), page["drawn"]
     left, right = words.beside(2, 3)
     with left:
-        revealed = words.lesson.predict("guess_copy")
-    if not (revealed or turned["drawn"]):
+        revealed = words.predict("guess_copy")
+    if not (revealed or drawn):
         across = [((length - lengths[0]) / (lengths[-1] - lengths[0]), str(length))
                   for length in (1, 4, 8, 12, 16, 20, 24)]
         with right:
@@ -88,34 +88,31 @@ def _copying(page: PageContext, words: Section) -> None:
                 (share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)], 340))
         return
     with left, controls_row():
-        words.toggle("copy")
+        own = words.toggle("copy")
         words.again("again", copy=True)
     with right:
-        part = page.ask(CopyQuery(turned["again"])) if turned["copy"] else shipped["copying"]
-    right_by = {kind: np.array(each) for kind, each in part["right"].items()}   # (seed, length)
-    alignment = np.array(part["alignment"])
+        part = page.ask(CopyQuery(page["again"])) if own else shipped["copying"]
+    alignment, right_by = np.array(part["alignment"]), part["right"]   # right: by kind, (seed, length)
     read, wrote = ([chr(ord("a") + number) for number in part[side]] for side in ("text", "written"))
     words.tell(trained=kernels.TRAINED, longest=lengths[-1], text=" ".join(read), written=" ".join(wrote),
-               off=np.abs(alignment.argmax(1) - np.arange(len(alignment))).mean(),
-               **{f"{kind}_{name}": np.mean(runs, 0)[kernels.LENGTHS.index(length)]
-                  for kind, runs in (shipped["copying"]["right"] | part["right"]).items()
-                  for name, length in (("short", 4), ("trained", kernels.TRAINED), ("long", 20), ("end", 24))},
-               **shipped["copying"]["parameters"])
-    drawn = [Line.of_runs(words["names"][kind], runs, *COPIERS[kind])
-             for kind, runs in right_by.items()]
+               off=np.abs(alignment.argmax(1) - np.arange(len(alignment))).mean(), shipped=shipped,
+               right={kind: dict(zip(kernels.LENGTHS, np.mean(runs, 0), strict=True))
+                      for kind, runs in (shipped["copying"]["right"] | right_by).items()})
+    curves_drawn = [Line.of_runs(words["names"][kind], np.array(runs), *COPIERS[kind])
+                    for kind, runs in right_by.items()]
     with right:
         curves, matrices = split(5, 4)
         with curves:
-            words.figure(lines, lengths, [*drawn, *drawn_lines(turned["drawn"], lengths, (0, 1))],
+            words.figure(lines, lengths, [*curves_drawn, *drawn_lines(drawn, lengths, (0, 1))],
                          y_range=(0, 1.03), bounds=[(1 / 12, words["guessing"])],
                          marks=[(kernels.TRAINED, words("trained", longest=kernels.TRAINED))])
         with matrices, st.container(key="aside-copy"):
             words.figure(matrix, alignment, wrote, read, height=360, kind="alignment")
     seconds = ", ".join(f"{words['names'][kind]} {sum(each):z.1f} s" for kind, each in part["seconds"].items())
-    if turned["copy"]:
+    if own:
         st.caption(words("own", steps=SHORT, seconds=seconds))
     elif not page.present:
-        st.caption(words("from", shipped=shipped, seeds=len(shipped["copy_seeds"])))
+        st.caption(words("from", seeds=len(shipped["copy_seeds"])))
     words.explain(Copier.forward, Copier.weights, notices_in=right)
 
 
@@ -127,20 +124,18 @@ def _points(page: PageContext) -> tuple[np.ndarray, np.ndarray]:
 @section
 def _regression(page: PageContext, words: Section) -> None:
     """Draw the kernel-weighted mean of the points at any x, and the mean of the nearest neighbours."""
-    (x, y), turned = _points(page), page.controls
-    words.choice("kernel", "kernels")
+    x, y = _points(page)
+    kernel = words.choice("kernel", "kernels")
     left, right = split(2, 3)
     with left:
         points = HandleSet([str(place) for place in range(len(x))], words["points"], mode="points", height=320)
-        handles(POINTS, turned["p"], points, key="points", turn=page.set)
-        words.slider("h")
-        words.slider("k")
-        words.slider("q")
-    (kernel, h, k, q), keys = page["kernel", "h", "k", "q"], x[:, None]
+        handles(POINTS, page["p"], points, key="points", turn=page.set)
+        h, k, q = map(words.slider, "hkq")
+    keys = x[:, None]
     curves = [Line(words["estimate"], kernels.kernel_weights(X[:, None], keys, h, kernel) @ y),
               Line(words("nearest"), kernels.nearest_weights(X[:, None], keys, k) @ y, 1, "dash")]
     weights = kernels.kernel_weights(np.array([[q]]), keys, h, kernel)[0]
-    answer, near = float(weights @ y), kernels.nearest_weights(np.array([[q]]), keys, k)[0] @ y
+    answer, near = weights @ y, kernels.nearest_weights(np.array([[q]]), keys, k)[0] @ y
     first = weights.argmax()
     words.tell(near=near, says=words["nobody"] if np.isnan(answer) else words(
         "weighs", answer=answer, place=first, weight=weights[first]))
@@ -148,7 +143,7 @@ def _regression(page: PageContext, words: Section) -> None:
         words.figure(regression, X, curves, (x, y, weights), (q, answer, f"x = {_short(q)}"), axes=("x", "y"),
                      y_range=(-3, 3), height=440)
     with st.expander(words["wide"]):
-        error = np.array([kernels.leave_one_out(keys, y, float(each), kernel) for each in BANDWIDTHS])
+        error = np.array([kernels.leave_one_out(keys, y, each, kernel) for each in BANDWIDTHS])
         words.figure(lines, BANDWIDTHS, [Line("left out", error)], log="x", marks=[(h, f"h = {h:g}")], height=240,
                      kind="bandwidth")
         if np.isfinite(error).any():
@@ -168,7 +163,7 @@ def _relabel(page: PageContext, words: Section) -> None:
             "bias": kernels.dot_product_weights(query, keys, h * h, kernels.length_bias(keys))[0]}
     left, table = split(2, 3)
     with left:
-        words.lesson.predict()
+        words.predict()
     with table:
         if words.hidden():
             return
@@ -189,7 +184,7 @@ def _relabel(page: PageContext, words: Section) -> None:
         words.figure(bars, range(len(x)), {words["names"][name]: row for name, row in rows.items()}, y_range=(0, 1.02),
                      height=380)
     with right:
-        words.figure(regression, X, curves, (x, y, rows["dot"]), (q, float(rows["dot"] @ y), f"query {_short(q)}"),
+        words.figure(regression, X, curves, (x, y, rows["dot"]), (q, rows["dot"] @ y, f"query {_short(q)}"),
                      y_range=(-3, 3), height=380, kind="curve")
     words.explain(kernels.lift, kernels.dot_product_weights, kernels.length_bias)
 
@@ -197,7 +192,7 @@ def _relabel(page: PageContext, words: Section) -> None:
 @section
 def _scores(page: PageContext, words: Section) -> None:
     """Draw three scores that learn a lookup: shipped runs for each d_k, and a training now at the chosen one."""
-    d_k, seed, shipped = page["dk"], page["seed"], shipped_runs()
+    shipped = shipped_runs()
     runs = {kind: np.array(each)[..., 0] for kind, each in shipped["scores"].items()}   # loss (d_k, seed)
     starts, chance = runs["additive"][-1], np.log(scores.CLASSES)
     words.tell(starts=len(starts), learnt=(starts < 0.01).sum(), worst=starts.max(), shipped=shipped, chance=chance,
@@ -206,16 +201,15 @@ def _scores(page: PageContext, words: Section) -> None:
             for kind, each in ((kind, np.maximum(runs[kind], 1e-4)) for kind in scores.KINDS)]
     guessing = [(chance, words["guessing"])]
     with controls_row():
-        words.slider("dk", width=320)
-        words.toggle("train")
+        d_k, trains = words.slider("dk", width=320), words.toggle("train")
         words.again("seed", train=True)
-    left, right = split() if page["train"] else (st.container(), None)
+    left, right = split() if trains else (st.container(), None)
     with left:
         words.figure(lines, np.array(shipped["widths"]), over, log="x", height=360, bounds=guessing,
                      marks=[(d_k, f"d_k = {d_k}")])
     if right is not None:
         with right:
-            _trained(words, page.ask(scores.ScoresQuery(d_k, seed)), guessing)
+            _trained(words, page.ask(scores.ScoresQuery(d_k, page["seed"])), guessing)
     words.explain(scores.score, scores.train)
 
 

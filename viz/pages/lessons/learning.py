@@ -17,7 +17,6 @@ from clearhead.viz.app.page_controls import Choice, Number, Numbers, Switch, Wor
 from clearhead.viz.components.handles import HandleSet, handles
 from clearhead.viz.figures.bars import bars, stacked_bars
 from clearhead.viz.figures.lines import Line, lines, loss_surface
-from clearhead.viz.style.format import format_number
 from clearhead.viz.style.text import escape_markdown
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.layout import split
@@ -63,7 +62,7 @@ def _optimiser(page: PageContext, lesson: Lesson) -> None:
     _run(page, lesson)
 
 
-def _said(number: float) -> str:
+def _said(number: float | np.ndarray) -> str:
     return f"{number:z.3f}" if np.isfinite(number) else "∞"
 
 
@@ -73,7 +72,7 @@ def _lengths(page: PageContext, words: Section) -> None:
     as lengths for entropy and divergence, also with P and Q swapped."""
     left, right = split()
     with left:
-        revealed = words.lesson.predict()
+        revealed = words.predict()
     with right:
         shown = (P, Q) if revealed else (P,)
         for control, place in zip(shown, st.columns(len(shown), gap="small"), strict=True):
@@ -85,10 +84,9 @@ def _lengths(page: PageContext, words: Section) -> None:
         words.presets("q", PRESETS | {"same": page["p"]})
         drawn = st.container()
     p, q = (_whole(page[name]) for name in ("p", "q"))
-    loss, floor, gap, back = (float(value) for value in (
-        learning.cross_entropy(p, q), entropy(p, base=math.e), learning.divergence(p, q),
-        learning.divergence(q, p)))
-    pieces = [(words["floor"], 0, np.array([floor, float(entropy(q, base=math.e))])),
+    loss, floor, gap, back = (learning.cross_entropy(p, q), entropy(p, base=math.e), learning.divergence(p, q),
+                              learning.divergence(q, p))
+    pieces = [(words["floor"], 0, np.array([floor, entropy(q, base=math.e)])),
               (words["gap"], 1, np.array([gap, back]))]
     words.tell(floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back))
     with drawn:
@@ -110,12 +108,12 @@ def _whole(values: tuple[float, ...]) -> np.ndarray:
 def _targets(page: PageContext, words: Section) -> None:
     """Draw next-character prediction, distillation and fine-tuning on one student: they share loss and gradient and
     differ in their targets."""
-    known, vocabulary = learning.steps(), learning.vocabulary()
+    vocabulary = learning.vocabulary()
     first, second, third, fourth = split(4, 4, 3, 2)
     with first:
         text = words.text("signs").replace(" ", "")
     with second:
-        step = words.slider("step", known, say=str)
+        step = words.slider("step", learning.steps(), say=str)
     with third:
         soft = words.slider("soft")
     with fourth:
@@ -136,8 +134,8 @@ def _targets(page: PageContext, words: Section) -> None:
     names = list(dict.fromkeys([right, wish, *likely]))[:SHOWN]
     pushes = {name: -learning.slope(target, student)[names] for name, target in wanted.items()}
     words.tell(sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]), p=student[right],
-               teacher=teacher[right], wish=escape_markdown(wished), word=losses[0], floor=floors[1],
-               distil=losses[1], tune=losses[2], size=len(logits), guess=np.log(len(logits)))
+               teacher=teacher[right], wish=escape_markdown(wished), losses=losses, floor=floors[1],
+               size=len(logits), guess=np.log(len(logits)))
     left, column = split()
     with left:
         pieces = [(words["floor"], 0, floors), (words["gap"], 1, gaps)]
@@ -154,7 +152,7 @@ def _smoothing(page: PageContext, words: Section) -> None:
     with first:
         epsilon = words.slider("eps")
     with second:
-        size = words.slider("size", say=lambda value: f"{value:,}")
+        size = words.slider("size", say="{:,}".format)
     with third:
         where = words.choice("where", "wheres")
     if words.hidden():
@@ -179,13 +177,12 @@ def _smoothing(page: PageContext, words: Section) -> None:
 @section
 def _adam(page: PageContext, words: Section) -> None:
     """Draw Adam's steps for a sequence of gradients, with the paper's settings and with the reader's."""
-    kind, beta2, epsilon = page["signal", "b2", "ae"]
-    gradients, steps = learning.signal(kind), np.arange(1, learning.DESCENT_STEPS + 1)
-    paper, own = learning.adam(gradients), learning.adam(gradients, beta2=beta2, epsilon=epsilon)
+    gradients, steps = learning.signal(page["signal"]), np.arange(1, learning.DESCENT_STEPS + 1)
+    paper, own = learning.adam(gradients), learning.adam(gradients, beta2=page["b2"], epsilon=page["ae"])
     after = learning.AT + 20
     words.tell(step=after + 1, paper=paper[after], own=own[after],
-               memory=1 / (1 - beta2), first=own[0], last=own[-1], last_paper=paper[-1])
-    words.choice("signal", "signals")
+               memory=1 / (1 - page["b2"]), first=own[0], last=own[-1], last_paper=paper[-1])
+    kind = words.choice("signal", "signals")
     left, right = split()
     with left:
         words.slider("b2")
@@ -234,9 +231,9 @@ def _cliff(page: PageContext, words: Section) -> None:
         point = HandleSet([words["start"]], words["start"], words["plane"], "points", 300)
         handles(START, page["start"], point, key="start", turn=page.set)
         words.slider("limit", say=lambda value: f"{value:g}" if value else words["never"])
-    words.tell(longest=format_number(lengths.max()), allowed=f"{limit:g}" if limit else words["never"],
+    words.tell(longest=lengths.max(), allowed=f"{limit:g}" if limit else words["never"],
                free=learning.cliff(*free[-1])[0], tame=learning.cliff(*tame[-1])[0],
-               median=format_number(np.median(lengths)), begin=learning.cliff(*start)[0])
+               median=np.median(lengths), begin=learning.cliff(*start)[0])
     with right:
         x, y, heights = learning.landscape()
         paths = [(words["unclipped"], 1, free),
@@ -265,7 +262,7 @@ def reference_question(question: RunQuery) -> RunQuery:
 def _run(page: PageContext, words: Section) -> None:
     """Draw a training of a few seconds with the page's settings, beside the same training with the paper's
     optimiser."""
-    controls, question = page.controls, run_question(page.controls)
+    question, runs = run_question(page.controls), page["run"]
     st.markdown(words("about", width=WIDTH, steps=STEPS, size=learning.SIZE), width=READABLE)
     words.choice("goal", "goals")
     left, right = split()
@@ -273,15 +270,15 @@ def _run(page: PageContext, words: Section) -> None:
         words.slider("clip", say=lambda value: f"{value:g}" if value else words["never"])
     with right:
         words.slider("seed")
-    words.button("stop" if controls["run"] else "go", run=not controls["run"])
-    if not controls["run"]:
+    words.button("stop" if runs else "go", run=not runs)
+    if not runs:
         words.idle(SECONDS)
         return
     st.caption(words(
         "settings", run=question, goal=words["goals"][question.target],
         decay=words["decays"][str(question.decay).lower()],
         clip=f"{question.clip:g}" if question.clip else words["never"],
-        smooth=words("smooth", where=words.lesson.prose["smoothing"]["wheres"][question.where])
+        smooth=words("smooth", where=words.prose["smoothing"]["wheres"][question.where])
         if question.target == "smooth" else ""))
     other = reference_question(question)
     with words.timed():
@@ -291,7 +288,7 @@ def _run(page: PageContext, words: Section) -> None:
     for row in (("right", "nats"), ("loss", "gradient")):
         for column, field in zip(split(), row, strict=True):
             drawn = [Line(label, getattr(run, field), colour, style) for label, run, colour, style in runs]
-            if field == "loss" and words.lesson.open() and own.floor.any():
+            if field == "loss" and words.open() and own.floor.any():
                 drawn.append(Line(words["floor"], own.floor, None, "dot"))
             x = own.tested.astype(int) if field in ("right", "nats") else np.arange(1, STEPS + 1)
             with column:

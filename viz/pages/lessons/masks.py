@@ -11,7 +11,7 @@ from clearhead.viz.components.mask_editor import mask_editor
 from clearhead.viz.figures.bars import stacked_bars
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.style.format import format_share, head_label
+from clearhead.viz.style.format import format_share
 from clearhead.viz.widgets.head_picker import real_head
 from clearhead.viz.widgets.layout import split
 from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section
@@ -74,7 +74,7 @@ def _build(page: PageContext, words: Section, texts: list[str], rule: np.ndarray
         words.figure(matrix, np.where(allowed, weights, np.nan), texts, texts, height=360,
                      style=CellStyle(ruler=False))
     with right:
-        revealed = words.lesson.predict()
+        revealed = words.predict()
     if revealed:
         words.explain(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights, notices_in=figures)
 
@@ -100,19 +100,18 @@ def _methods(page: PageContext, words: Section, texts: list[str], allowed: np.nd
         return
     found = method_numbers(by_method, allowed)
     words.table([
-        [words["names"][name], f"{found[f'least_{name}']:z.4f}", f"{found[f'difference_{name}']:.2g}",
+        [words["names"][name], f"{found['sums'][name]:z.4f}", f"{found['apart'][name]:.2g}",
          words["leaks"][name]] for name in masking.METHODS], numbers=False)
     words.explain(masking.masked_weights, masking.leak, **found)
 
 
-def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
-    """Return each method's smallest row sum, and its largest difference from masking with −∞, over rows with an allowed
-    key."""
-    seeing, numbers = allowed.any(1), {}
-    for method, weights in by_method.items():
-        numbers[f"least_{method}"] = weights[seeing].sum(1).min()
-        numbers[f"difference_{method}"] = np.abs(weights - by_method["before"])[seeing].max()
-    return numbers
+def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str, dict[str, float]]:
+    """Return each method's smallest row sum ("sums"), and its largest difference from masking with −∞ ("apart"), over
+    rows with an allowed key."""
+    seeing = allowed.any(1)
+    return {"sums": {method: weights[seeing].sum(1).min() for method, weights in by_method.items()},
+            "apart": {method: np.abs(weights - by_method["before"])[seeing].max()
+                      for method, weights in by_method.items()}}
 
 
 def _leak(words: Section, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int) -> None:
@@ -121,7 +120,7 @@ def _leak(words: Section, texts: list[str], allowed: np.ndarray, scores: np.ndar
     if not len(seen) or not len(hidden):
         st.info(words["no_leak"])
         return
-    best = int(scores[row, seen].argmax())
+    best = scores[row, seen].argmax()
     answers = {method: masking.leak(scores, allowed, row, MOVED, method)[:, best] for method in masking.METHODS}
     drawn = [Line(words["names"][method], weights, *LOOKS[method]) for method, weights in answers.items()]
     axes = (words("moved", token=f"{texts[hidden[0]]} ({hidden[0]})"),
@@ -131,7 +130,7 @@ def _leak(words: Section, texts: list[str], allowed: np.ndarray, scores: np.ndar
 
 @section
 def _blind(page: PageContext, words: Section) -> None:
-    names = words.lesson.prose["methods"]["names"]
+    names = words.prose["methods"]["names"]
     rows = [[names.get(name, f"`{name}`"), result] for name, result in masking.blind_row(N).items()]
     words.table(rows, numbers=False)
     words.explain(masking.blind_row)
@@ -189,13 +188,13 @@ def _real(page: PageContext, words: Section) -> None:
     if attention_map.kind.base is Kind.CROSS:
         st.info(words["cross"])
         return
-    n, titles = len(attention_map.queries), words.lesson.prose["patterns"]["names"]
+    n, titles = len(attention_map.queries), words.prose["patterns"]["names"]
     lost = {kind: masking.lost_weight(attention_map, masking.pattern(kind, n, shape)) for kind in masking.NAMES}
     grid, layers = softmax.by_layer(lost[name])
     least, most = min(lost[name], key=lost[name].__getitem__), max(lost[name], key=lost[name].__getitem__)
     words.tell(view=view, name=titles[name], n=n, lost=lost[name][place],
-               share=masking.pattern(name, n, shape).mean(), least=head_label(*least), little=lost[name][least],
-               most=head_label(*most), much=lost[name][most])
+               share=masking.pattern(name, n, shape).mean(), least=least, little=lost[name][least],
+               most=most, much=lost[name][most])
     left, right = split()
     with left:
         words.figure(stacked_bars, [titles[kind] for kind in lost],

@@ -56,7 +56,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
             words.again("draw")
             words.again("picture", "other")
     with right:
-        words.lesson.predict()
+        words.predict()
     if words.hidden():
         return
     columns = [right, right] if page.present else left.columns(2, gap="small")

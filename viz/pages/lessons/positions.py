@@ -13,7 +13,6 @@ from clearhead.viz.figures.drawing import Markup
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.figures.vector_plane import Points, vector_plane
-from clearhead.viz.style.format import format_number
 from clearhead.viz.style.text import Texts, escape_markdown
 from clearhead.viz.widgets.fields import choice_for
 from clearhead.viz.widgets.layout import flex_row, split
@@ -60,7 +59,7 @@ def _turned(page: PageContext, lesson: Lesson) -> None:
 @section
 def _shuffle(page: PageContext, words: Section) -> None:
     """Draw how much each word's output changes when a small model reads the words in shuffled order."""
-    scheme, causal, order = page["scheme"], page["stack"] == "decoder", page["shuffle"]
+    order = page["shuffle"]
     if sorted(order) != list(range(len(SENTENCE))):
         order = ORDERS["first"]
     left, right = split(3, 2)
@@ -68,21 +67,21 @@ def _shuffle(page: PageContext, words: Section) -> None:
         with flex_row("center"):
             st.markdown(f"{' '.join(SENTENCE)} → **{' '.join(SENTENCE[place] for place in order)}**", width="content")
             words.presets("shuffle", ORDERS)
-        before, after = positions.shuffle_outputs(order, scheme, causal)
-        style = CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()), square=False, ruler=False)
+        before, after = positions.shuffle_outputs(order, page["scheme"], page["stack"] == "decoder")
+        style = CellStyle("signed", bound=np.abs(before[:, :SHOWN]).max(), square=False, ruler=False)
         sides = (("before", tuple(range(len(SENTENCE))), before), ("after", order, after))
         for place, (name, places, rows) in zip(split(), sides, strict=True):
             with place:
-                if name == "after" and not words.lesson.open():
+                if name == "after" and not words.open():
                     words.lesson.covered(name)
                     continue
-                names, drawn = [SENTENCE[word] for word in places], rows[list(places), :SHOWN]
+                names = [SENTENCE[word] for word in places]
                 words.tell(order=" ".join(names))
-                words.figure(matrix, drawn, names, height=200, title=words[name],
+                words.figure(matrix, rows[list(places), :SHOWN], names, height=200, title=words[name],
                              style=style, kind="rows", key=f"positions-{name}")
     with right:
-        words.lesson.predict()
-    if not words.lesson.open():
+        words.predict()
+    if not words.open():
         return
     moved = relative_changes(before, after)
     apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
@@ -127,7 +126,7 @@ def _table(page: PageContext, words: Section) -> None:
     left, right = split(3, 2)
     with left:
         words.figure(matrix, table, height=420,
-                     style=CellStyle("signed", bound=float(np.quantile(np.abs(table), 0.995)), square=False))
+                     style=CellStyle("signed", bound=np.quantile(np.abs(table), 0.995), square=False))
     with right:
         words.figure(lines, x, [Line("wavelength", drawn, 1, "dots")], log="y", axes=("dimension", name),
                      bounds=[bound], height=420, kind="wavelengths")
@@ -162,7 +161,7 @@ def _distance(page: PageContext, words: Section) -> None:
     with flex_row():
         if waves:
             words.slider("back", say=_signed)
-        table, _ = _vectors(page, words.lesson.prose["table"])
+        table, _ = _vectors(page, words.prose["table"])
     square = cosines(table, table)
     mean, low, high = positions.by_distance(square)
     distance = np.arange(1 - len(table), len(table))
@@ -240,12 +239,11 @@ def _alibi(page: PageContext, words: Section) -> None:
     """Draw ALiBi: each head subtracts its slope times the distance from the scores."""
     count, distance = words.slider("heads"), np.arange(0, 65)
     slopes = positions.alibi_slopes(count)
-    shown = range(count) if count <= 8 else [round(head) for head in np.linspace(0, count - 1, 8)]
-    drawn = [Line(words("head", h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance),
-                  place)
+    shown = range(count) if count <= 8 else map(round, np.linspace(0, count - 1, 8))
+    drawn = [Line(words("head", h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance), place)
              for place, h in enumerate(shown)]
-    words.tell(first=slopes[0], last=slopes[-1], halves_near=format_number(np.log(2) / slopes[0]),
-               halves_far=format_number(np.log(2) / slopes[-1]))
+    words.tell(first=slopes[0], last=slopes[-1], halves_near=np.log(2) / slopes[0],
+               halves_far=np.log(2) / slopes[-1])
     words.figure(lines, distance, drawn, y_range=(0, 1.02))
     words.explain(positions.alibi_slopes)
 
@@ -274,13 +272,12 @@ def _beyond(page: PageContext, words: Section) -> None:
     # the trained positions, as many beyond them, and the rest
     parts = {"in": slice(trained - first), "next": slice(trained - first, 2 * trained - first),
              "out": slice(2 * trained - first, None)}
-    means = {f"{name}_{part}": run[:, places].mean() for name, run in runs.items()
-             for part, places in parts.items()}
-    words.lesson.predict("guess_far", **means)
+    means = {name: {part: run[:, places].mean() for part, places in parts.items()} for name, run in runs.items()}
+    words.predict("guess_far", means=means)
     if words.hidden("guess_far"):
         return
     words.tell(chance=chance, seeds=len(study["seeds"]), beyond=2 * trained, last_next=2 * trained - 1, study=study,
-               **means)
+               means=means)
     words.figure(lines, np.arange(first, study["tested"]), drawn, y_range=(0, 1.03), height=380,
                  marks=[(trained, words("limit"))], bounds=[(chance, words["guessing"])])
     words.explain(positions.beyond)

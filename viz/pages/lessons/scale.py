@@ -71,12 +71,11 @@ def _see(page: PageContext, words: Section) -> None:
     """Draw the question beside the crossing curves."""
     left, right = split(2, 3)
     with left:
-        revealed = words.lesson.predict()
+        revealed = words.predict()
         if not (revealed or page.present):
             st.caption(words["before"])
     with right:
-        words.slider("dk", say=lambda value: f"{value:,}")
-        d_k, rest = page["dk"], _rows(page)
+        d_k, rest = words.slider("dk", say="{:,}".format), _rows(page)
         with computing():
             found, numbers = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest)
             told = _told(page)

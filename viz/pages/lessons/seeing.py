@@ -82,7 +82,7 @@ def _hide(page: PageContext, words: Section) -> None:
     found = _measured(page)
     left, middle, right = split(1, 1, 1)
     with right:
-        hide = page["hide"] if words.lesson.predict("guess", **found.hidden) else "nothing"
+        hide = page["hide"] if words.predict("guess", **found.hidden) else "nothing"
     record = _record(page, hide)
     plain, hidden = _chances(_record(page)), _chances(record)
     words.tell(question=record.query.text, case=words["cases"][hide], said=plain.argmax(), p=plain.max(),
@@ -93,7 +93,7 @@ def _hide(page: PageContext, words: Section) -> None:
             words.again("picture")
     with middle:
         words.choice("side", "sides")
-        if words.lesson.open():
+        if words.open():
             words.choice("hide", "cases")
         st.markdown(f"**{record.query.text}**")
         words.figure(bars, [str(digit) for digit in range(10)], {words["cases"][each]: chances for each, chances in (

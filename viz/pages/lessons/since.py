@@ -1,7 +1,6 @@
 """A lesson on changes to the Transformer since 2017: a block with switches, then its cache, its experts, decoding and
 scaling, one at a time."""
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -73,7 +72,7 @@ def _block(page: PageContext, words: Section, this: since.Design) -> None:
     with left:
         _drawing(page, words, this)
     with right:
-        words.lesson.predict()
+        words.predict()
         both = [since.parameters(since.PAPER), since.parameters(this)]
         pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]) / 1000)
                   for part, colour in PART_COLOURS.items()]
@@ -116,16 +115,16 @@ def block_boxes(words: Texts, this: since.Design) -> list[DiagramBox]:
 
 
 def _drawing(page: PageContext, words: Texts, this: since.Design) -> None:
-    boxes, about = block_boxes(words, this), page["about"]
+    boxes = block_boxes(words, this)
     kinds = {"pre": ("add", "add_norm"), "rms": ("norm", "add_norm"), "swiglu": ("feed_forward",),
-             "rotary": ("attention" if this.rotary else "in",)}.get(about, ("attention",))
+             "rotary": ("attention" if this.rotary else "in",)}.get(page["about"], ("attention",))
     of = {box.name: OF_BOX[box.kind] for box in boxes}
     alt = words("alt_diagram", order=", ".join(box.words for box in boxes))
     block_diagram(boxes, next(box.name for box in boxes if box.kind in kinds), alt=alt, key="since-block",
                   on_open=lambda name: page.set(about=of[name]))
 
 
-def block_claim(words: Section, this: since.Design, about: str) -> dict[str, Any]:
+def block_claim(words: Section, this: since.Design, about: str) -> dict[str, object]:
     """Return the explanation of the change `about` (a switch, or "groups") in this block, and the number of parameters
     that it adds."""
     before = replace(this, **{about: getattr(since.PAPER, about)})
@@ -140,7 +139,7 @@ def _cache(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw the growth of the key–value cache: this page's block on the left, published models on the right."""
     if words.hidden():
         return
-    tokens, made = words.slider("tokens", say=lambda count: f"{count:,}"), since.run(this)
+    tokens, made = words.slider("tokens", say="{:,}".format), since.run(this)
     rows = min(tokens, since.TOKENS)
     kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(since.TOKENS, -1)[:rows]
     llama = next(model for model in MODELS if model.name == "Llama 3 8B")
@@ -223,7 +222,7 @@ def _said(path: since.Path) -> str:
     return " ".join(WORDS[word] for word in path)
 
 
-def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, Any]:
+def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, object]:
     """Return the text that each strategy writes after a prompt, with its probability; the most probable text overall;
     and what top-k and top-p of `amount` keep of the first word."""
     greedy, given = since.greedy(since.next_words, prompt, STEPS), np.exp(since.next_words(prompt))

@@ -92,19 +92,19 @@ def _curves(page: PageContext, words: Section, row: Row) -> None:
     temperature, keys = page["t"], int(row.allowed.sum())
     left, right = split(3, 2)
     with right:
-        if not words.lesson.predict():
+        if not words.predict():
             with left, computing():
                 words.figure(bars, row.names, {"weight": row.weights([1.0])[0]}, y_range=(0, 1), kind="asked")
             return
     with left, computing():
-        weights, here = row.weights(GRID), row.weights([temperature])[0]
+        weights = row.weights(GRID)
         order = [int(place) for place in np.argsort(-row.logits, kind="stable") if row.allowed[place]]
         drawn = [Line(row.named(place), weights[:, place], place if len(row.names) <= NAMED else rank)
                  for rank, place in enumerate(order[:NAMED])]
         if order[NAMED:]:
             drawn.append(Line(words("rest", count=len(order) - NAMED),
                               weights[:, order[NAMED:]].sum(-1), None, "dot"))
-        words.tell(top=here.max(), keys=keys, uniform=1 / keys, **_best(row))
+        words.tell(top=row.weights([temperature])[0].max(), keys=keys, uniform=1 / keys, **_best(row))
         words.figure(lines, GRID, drawn, log="x", marks=[(temperature, f"T = {temperature:g}")],
                      bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02))
         words.slider("t")
@@ -133,7 +133,7 @@ def _spread(page: PageContext, words: Section) -> Row:
     with middle:
         words.figure(bars, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"),
                      y_range=(0, 1), kind="weights")
-    if words.lesson.open():   # the curve over T answers the question above
+    if words.open():   # the curve over T answers the question above
         with right:
             words.figure(lines, GRID, [Line("2^H", softmax.effective_tokens(weights), 1)], log="x",
                          marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300)
@@ -166,7 +166,7 @@ def _real_row(page: PageContext, words: Section) -> Row:
             scores = np.log(heads.weights(layer, view.head, here).astype(np.float64))
     logits = scores[0].astype(np.float64)
     if isinstance(layer, Layer) and layer.sink is not None:
-        logits, names = np.append(logits, float(layer.sink[view.head])), [*names, words["sink"]]
+        logits, names = np.append(logits, layer.sink[view.head]), [*names, words["sink"]]
     allowed = np.isfinite(logits)
     st.caption(words("from", token=token_markdown(record[view.kind].queries.texts[token]), view=view,
                      allowed=allowed.sum(), keys=len(allowed)))
@@ -246,5 +246,5 @@ def _inside(page: PageContext, words: Section) -> None:
                later=max((value for (layer, _), value in moved.items() if layer > view.layer), default=0.0),
                answer=words["answers"](compared, change=change))
     words.figure(matrix, grid, numbers, height=120 + 30 * len(numbers),
-                 style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False))
+                 style=CellStyle("plain", bound=max(0.05, np.nanmax(grid)), square=False))
     words.explain(softmax.row_change, softmax.head_changes)

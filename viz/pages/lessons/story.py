@@ -18,7 +18,7 @@ from clearhead.model.lessons.story import (
 from clearhead.viz.app.page import Page, PageContext, pages
 from clearhead.viz.app.page_controls import Choice, Number, Steps, Words, counted
 from clearhead.viz.components.story import CELLS, STEPS, Event, Scene, Step, story
-from clearhead.viz.style.format import format_number, true_minus, visible_token
+from clearhead.viz.style.format import format_number, visible_token
 from clearhead.viz.style.text import Texts, escape_markdown, strings
 from clearhead.viz.widgets.fields import bind, button_setting
 from clearhead.viz.widgets.fragment import offer_smollm2
@@ -180,7 +180,7 @@ def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may
     prose, word, chances, numbers = strings("lessons/story"), answer.word, answer.probabilities, _numbers(
         answer, text, opened)
     ids, words = word.ids[:CANDIDATES], prose["story"]
-    rest = max(0.0, 1 - float(chances[list(ids)].sum()))
+    rest = max(0.0, 1 - chances[list(ids)].sum())
     ends = ids[0] in word.ends
     chosen = {"places": "places_added" if answer.positions_added else "places_inside",
               "attention": "attention_mean" if opened[1] == MEAN else "attention_head",
@@ -202,18 +202,15 @@ def _numbers(answer: Story, text: str, opened: tuple[int, int]) -> dict:
     """Return all numbers used in the steps' sentences."""
     tokens, (block, head), word = answer.tokens, opened, answer.word
     weights = answer.rows[block].mean(0) if head == MEAN else answer.rows[block, head]
-    source = int(np.argmax(weights))
+    source = weights.argmax()
     most = max((place for place in tokens.words if place >= 0), key=tokens.words.count, default=-1)
     count, part = strongest_share(answer.hidden[block])
-    gap = float(word.logits[word.ids[0]]) - float(word.logits[word.ids[1]])
-    return {"characters": sum(len(letters) for letters, _ in line(answer, text)),
+    gap = word.logits[word.ids[0]] - word.logits[word.ids[1]]
+    return {"answer": answer, "characters": sum(len(letters) for letters, _ in line(answer, text)),
             "pieces": sum(not special for special in tokens.special), "parts": tokens.words.count(most),
             "word": tokens.word([token for token, place in enumerate(tokens.words) if place == most]),
-            "width": answer.card.d_model, "last": visible_token(tokens.texts[-1]),
-            "share": percent(float(weights[source])), "source": visible_token(tokens.texts[source]),
-            "neurons": len(answer.hidden[block]), "count": count, "part": percent(part),
-            "blocks": len(answer.rows), "before": f"{answer.lengths.before[0]:z.1f}",
-            "after": f"{answer.lengths.after[-1]:z.1f}", "first": word.texts[0],
-            "second": word.texts[1], "logit": true_minus(f"{word.logits[word.ids[0]]:z.2f}"), "lead": f"{gap:z.2f}",
-            "ratio": format_number(math.exp(gap)) if gap < 6 else f"{math.exp(gap):,.0f}",
-            "chance": percent(float(answer.probabilities[word.ids[0]]))}
+            "last": visible_token(tokens.texts[-1]), "share": percent(weights[source]),
+            "source": visible_token(tokens.texts[source]), "neurons": len(answer.hidden[block]), "count": count,
+            "part": percent(part), "blocks": len(answer.rows), "after": answer.lengths.after[-1],
+            "logit": word.logits[word.ids[0]], "lead": gap, "chance": percent(answer.probabilities[word.ids[0]]),
+            "ratio": format_number(math.exp(gap)) if gap < 6 else f"{math.exp(gap):,.0f}"}

@@ -62,11 +62,10 @@ def _break(page: PageContext, words: Section) -> None:
     turned, (_, copy) = page.controls, sequence(page["seed"])
     left, middle, right = split(5, 4, 5)
     with right:
-        revealed = words.lesson.predict()
+        revealed = words.predict()
     broken = turned["broken"] if revealed else "none"
     tokens, weights = _weights(page, broken)
-    after = weights[-1, copy + 1]
-    words.tell(answer=tokens[copy + 1], last=tokens[-1], weight=after, case=words["cases"][broken])
+    words.tell(answer=tokens[copy + 1], last=tokens[-1], weight=weights[-1, copy + 1], case=words["cases"][broken])
     with left:
         words.figure(matrix, np.where(np.tri(len(tokens), dtype=bool), weights, np.nan), tokens, tokens, height=310,
                      angle=-90, title=words("matrix"))
@@ -105,12 +104,9 @@ def _board(page: PageContext, words: Section) -> None:
     """Draw the induction head's score, split by the components that wrote its query and its key to the residual
     stream."""
     text, copy = sequence(page["seed"])
-    looking = len(text.split())
-    why = page.ask(WhyQuery(sources.open_query(MODEL, text), Kind.CAUSAL, *INDUCTION[0], looking, copy + 1))
+    why = page.ask(WhyQuery(sources.open_query(MODEL, text), Kind.CAUSAL, *INDUCTION[0], len(text.split()), copy + 1))
     characters = text.split()
-    largest = why.frame().iloc[0]
-    words.tell(why=why, query=largest["query_from"], key=largest["key_from"],
-               part=largest["value"], last=characters[-1], after=characters[copy])
+    words.tell(why=why, largest=why.frame().iloc[0], last=characters[-1], after=characters[copy])
     words.figure(matrix, why.parts, why.query_writers, why.key_writers, height=330,
                  axes=(words("key", token=characters[copy]), words("query", token=characters[-1])),
                  style=CellStyle("signed", square=False))

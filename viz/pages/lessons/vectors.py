@@ -75,7 +75,7 @@ def _pieces(page: PageContext, words: Section) -> None:
     """Draw the text as split by WordPiece and by byte-level BPE, and the question beside it."""
     left, right = split(3, 2)
     with right:
-        revealed = words.lesson.predict()
+        revealed = words.predict()
     with left:
         text = words.text("typed")
         words.presets("typed", {name: preset for name, preset in PRESETS["texts"].items()
@@ -109,7 +109,7 @@ def _chinese(page: PageContext, words: Section) -> None:
     sentence = "".join(words["textbook"])
     by_tokenizer = cuts(sentence, PRESETS["books"]["english"])
     textbook = " ".join(f":gray-background[{piece}]" for piece in words["textbook"])
-    rows = [[words.lesson.prose["pieces"]["by"][name], chips(cut, ids=False), str(cut.count)]
+    rows = [[words.prose["pieces"]["by"][name], chips(cut, ids=False), str(cut.count)]
             for name, cut in by_tokenizer.items()]
     words.table([[words["split"], textbook, str(len(words["textbook"]))], *rows], "head", numbers=False)
     minilm, other = by_tokenizer.values()
@@ -123,7 +123,7 @@ def _merges(page: PageContext, words: Section) -> None:
     book = words.text("book")
     with flex_row(gap="small"):
         for name, preset in PRESETS["books"].items():
-            if words.lesson.open() or name not in TELLING:
+            if words.open() or name not in TELLING:
                 button_setting(page, words["names"][name], f"book-{name}", book=preset, done=3)
     learnt = vectors.merges(book)
     if not learnt.pairs:
@@ -157,7 +157,7 @@ def _merges(page: PageContext, words: Section) -> None:
     with right:
         words.figure(lines, np.arange(every + 1), [Line(words["length"], np.array(learnt.lengths, float))],
                      marks=[(done, words("here"))], height=320, kind="length")
-    if words.lesson.open():
+    if words.open():
         words.explain(vectors.train_bpe, vectors.merges, vectors.merge_pair, vectors.pair_counts)
 
 
@@ -193,7 +193,7 @@ def _table(page: PageContext, words: Section) -> None:
     if shown:
         names = [f"{label} {id}" for label, id in zip(cut.labels[:shown], cut.ids, strict=False)]
         columns = [str(place) if place % RULED == 0 else Markup("") for place in range(d_model)]
-        bound = float(np.percentile(np.abs(found.rows), BEYOND))
+        bound = np.percentile(np.abs(found.rows), BEYOND)
         words.figure(matrix, found.rows, names, columns, height=112 + 25 * shown, kind="rows",
                      style=CellStyle("signed", bound=bound, square=False))
     _near(words, word, found)
@@ -222,7 +222,7 @@ def _near(words: Section, word: str, found: vectors.Table) -> None:
 def _contexts(page: PageContext, words: Section) -> None:
     """Draw one word in two contexts, layer by layer, compared with two uses of the same meaning and with unrelated
     words."""
-    (model, pair), there = page["table", "case"], words.lesson.prose["table"]
+    (model, pair), there = page["table", "case"], words.prose["table"]
     words.choice("case", "cases")
     if pair == "own":
         word = words.text("shared").strip()
@@ -257,7 +257,7 @@ def _layers(words: Section, senses: vectors.Contexts, word: str, title: str) -> 
         drawing.update_xaxes(tickvals=written, ticktext=[names[place] for place in written])
         return drawing
 
-    high = int(senses.unrelated.argmax())
+    high = senses.unrelated.argmax()
     words.tell(word=escape_markdown(word), model=title, senses=senses, last=senses.apart[-1], alike=senses.alike[-1],
                base=senses.unrelated[high], base_at=names[high], base_last=senses.unrelated[-1],
                left=senses.apart[-1] - senses.unrelated[-1], left_alike=senses.alike[-1] - senses.unrelated[-1],

@@ -42,15 +42,21 @@ from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.base import fitting_name
 from clearhead.viz.figures.heads import twins as twins_figure
 from clearhead.viz.pages.pronouns.case_set import case_set_section, percent
-from clearhead.viz.style.format import format_share, format_signed, format_weight, head_label, paper_head_label
+from clearhead.viz.style.format import format_share as format_share
+from clearhead.viz.style.format import format_signed as format_signed
+from clearhead.viz.style.format import format_weight as format_weight
+from clearhead.viz.style.format import head_label
+from clearhead.viz.style.format import paper_head_label as paper_head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE_WIDE
-from clearhead.viz.widgets.fields import bind, choice_for, text_field, toggle_for
-from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.fields import bind, choice_for, text_field
+from clearhead.viz.widgets.fields import toggle_for as toggle_for
+from clearhead.viz.widgets.figure import figure as figure
 from clearhead.viz.widgets.fragment import folded_formula, says_why
 from clearhead.viz.widgets.handout_button import offer_picture as offer_picture
 from clearhead.viz.widgets.head_table import coloured_grid, plain_table
 from clearhead.viz.widgets.layout import flex_row, heading, note, opening, prose, split
+from clearhead.viz.widgets.part import Part
 from clearhead.viz.widgets.vocabulary import vocabulary
 
 WORDS = strings("pronouns")
@@ -88,6 +94,11 @@ class Twins:
     def order(self) -> np.ndarray:
         """The heads' indices, strongest preference for A first."""
         return np.argsort(-self.preference, kind="stable")
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The words in Markdown: a, b and it."""
+        return {name: f"*{escape_markdown(word)}*" for name, word in zip(("a", "b", "it"), self.words, strict=True)}
 
     def verdicts(self) -> list[str]:
         """Each head's verdict; None without a twin. One of: flips (A here, B in the twin), a or b (the same noun in
@@ -152,25 +163,24 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
 
 def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Case | None, twins: Twins) -> None:
     """Draw every head coloured by the noun it prefers, here and in the twin, and the open head's numbers."""
-    words, (a, b, _) = WORDS["grid"], twins.words
-    place, bold = _open(page, twins), {"a": f"*{escape_markdown(a)}*", "b": f"*{escape_markdown(b)}*"}
+    words, (a, b, _), place = Part(page, WORDS["grid"], **twins.named), twins.words, _open(page, twins)
     sides = [("here", case, twins.here)] + ([] if other is None or twins.there is None
                                             else [("there", other, twins.there)])
     heads = [head[1:] for head in twins.heads]
     reach = max(float(np.abs(weights[:, 0] - weights[:, 1]).max()) for _, _, weights in sides)
     for column, (side, side_case, weights) in zip(st.columns(len(sides), gap="large"), sides):
         with column:
-            heading(words(side, **bold), help=words("help", **bold))
+            heading(words(side), help=words["help"])
             st.caption(escape_markdown(side_case.sentence))
             numbers = {noun: by_head(heads, column) for noun, column in zip((a, b), weights.T, strict=True)}
             values = by_head(heads, weights[:, 0] - weights[:, 1])
-            query = sources.open_query(page.model, side_case.sentence)
-            coloured_grid(page, (page.ask(query),), View(*twins.heads[place]),
+            record = page.ask(sources.open_query(page.model, side_case.sentence))
+            coloured_grid(page, (record,), View(*twins.heads[place]),
                           HeadValues(values, f"{a} − {b}", signed=True, bound=reach), tooltips=numbers, height=GRID,
                           key=f"coref_{side}", choose=page.set)
-    note(words("same", reach=format_weight(reach), **bold))
+    note(words("same", reach=reach))
     with flex_row("center"):
-        st.markdown(_open_numbers(twins, place, bold), width="content")
+        st.markdown(_open_numbers(words, twins, place), width="content")
         if st.button(words["open_button"], key="coref_open", type="tertiary"):
             page.set(head=twins.heads[place][1:])
             page.open_page("heads")
@@ -178,38 +188,30 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
 
 def _open(page: PageContext, twins: Twins) -> int:
     """Return the index of the open head: the chosen one, by default the one that most prefers the right noun."""
-    view = page.state.view
-    chosen = [place for place, head in enumerate(twins.heads)
-              if "head" in page.state.user_set and head[1:] == view.head_id]
-    return chosen[0] if chosen else int(twins.order[0])
+    chosen = page.state.view.head_id if "head" in page.state.user_set else None
+    return next((place for place, head in enumerate(twins.heads) if head[1:] == chosen), int(twins.order[0]))
 
 
-def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
+def _open_numbers(words: Part, twins: Twins, place: int) -> str:
     """Describe the open head's weights in both sentences."""
-    words, (_, layer, head) = WORDS["grid"], twins.heads[place]
-    facts = bold | {"head": head_label(layer, head), "paper": paper_head_label(layer, head)}
-    for side, weights in (("here", twins.here), ("there", twins.there)):
-        if weights is not None:
-            facts |= {f"{side}_a": format_weight(float(weights[place, 0])),
-                      f"{side}_b": format_weight(float(weights[place, 1])),
-                      f"{side}_mass": format_weight(float(weights[place].sum()))}
-    return words("open", **facts) + ("" if twins.there is None else " " + words("open_twin", **facts))
+    said = words("open", head=twins.heads[place], here=twins.here[place], mass=twins.here[place].sum())
+    if twins.there is None:
+        return said
+    return f"{said} {words('open_twin', there=twins.there[place], mass=twins.there[place].sum())}"
 
 
 def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[str]) -> None:
     """Draw a scatter plot of the heads in both sentences, and what to notice in it."""
-    words, (a, b, _) = WORDS["scatter"], twins.words
+    words, (a, b, _) = Part(page, WORDS["scatter"]), twins.words
     heading(words["title"], 3)
-    prose(words("lead", a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"))
+    prose(words("lead", **twins.named))
     short = {"a": fitting_name(a, NOUN), "b": fitting_name(b, NOUN)}
-    axes = words("x", **short), words("y", **short)
-    corners = tuple(corner.format(**short) for corner in words["corners"])
-    names, chosen = [head_label(*head[1:]) for head in twins.heads], _open(page, twins)
+    words.tell(n=len(twins.heads), a=a, b=b, flips=twins.verdicts().count("flips"))
     left, right = split(6, 5, gap="large")
     with left:
-        figure(twins_figure, names, twins.here, there, chosen, axes=axes, corners=corners,
-               key="coref-twins",
-               alt=words("alt", n=len(twins.heads), a=a, b=b, flips=twins.verdicts().count("flips")))
+        words.figure(twins_figure, [head_label(*head[1:]) for head in twins.heads], twins.here, there,
+                     _open(page, twins), axes=(words("x", **short), words("y", **short)),
+                     corners=tuple(corner.format(**short) for corner in words["corners"]), key="coref-twins")
     right.markdown("\n\n".join(counts))
 
 
@@ -288,54 +290,49 @@ def twin_case(page: PageContext, case: Case) -> Case | None:
 def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
     """Describe the largest weight on a noun here and in the twin, and how many heads have each verdict, with the
     clearest change."""
-    words, (a, b, it) = WORDS["claims"], (f"*{escape_markdown(word)}*" for word in twins.words)
-    top, heads = int(np.argmax(twins.here.max(1))), [head_label(*head[1:]) for head in twins.heads]
-    facts = {"a": a, "b": b, "it": it, "head": heads[top], "paper": paper_head_label(*twins.heads[top][1:]),
-             "weight": format_weight(float(twins.here[top].max())), "noun": (a, b)[int(twins.here[top].argmax())]}
-    sentences = [words("largest", **facts)]
-    if twins.there is None:
+    words, top, there = WORDS["claims"], twins.heads[twins.here.max(1).argmax()], twins.there
+    here = twins.here[twins.heads.index(top)]
+    facts = twins.named | {"head": top, "weight": here.max()}
+    sentences = [words("largest", noun=(facts["a"], facts["b"])[here.argmax()], **facts)]
+    if there is None:
         return sentences, []
-    there_a, there_b = (format_weight(float(weight)) for weight in twins.there[top])
-    sentences.append(words("largest_twin", there_a=there_a, there_b=there_b, **facts))
+    sentences.append(words("largest_twin", there=there[twins.heads.index(top)], **facts))
     verdicts = twins.verdicts()
     numbers = {f"n_{outcome}": verdicts.count(outcome) for outcome in (*OUTCOMES.values(), "even", "faint")}
-    counts = [words("counts", **facts, **numbers, n=len(verdicts), uniform=format_weight(twins.uniform))]
+    counts = [words("counts", **facts, **numbers, n=len(verdicts), uniform=twins.uniform)]
     if flips := [head for head, verdict in enumerate(verdicts) if verdict == "flips"]:
-        change = np.minimum(twins.preference, twins.there[:, 1] - twins.there[:, 0])
+        change = np.minimum(twins.preference, there[:, 1] - there[:, 0])
         first = max(flips, key=change.__getitem__)
-        mass, twin = (format_weight(float(weights[first].sum())) for weights in (twins.here, twins.there))
-        counts.append(words("flipper", head=heads[first], mass=mass, twin=twin))
+        counts.append(words("flipper", head=twins.heads[first], mass=twins.here[first].sum(), twin=there[first].sum()))
     return sentences, counts
 
 
 @says_why
 def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: CoreferenceReport | None) -> None:
     """Draw the section on silencing, or a message for a model without word predictions."""
-    words = WORDS["proof"]
-    heading(words["title"], 3)
-    prose(words["lead"])
+    words = Part(page, WORDS["proof"], n=min(SILENCED, len(twins.heads)))
+    words.opening(3)
     question = AnswersQuery(page.model, page.revision, (case,))
     plain = page.ask(question)
     st.caption(words["ways"]["answer" if case.answer else plain.way])
     a, b = (case.answer, case.other) if case.answer else twins.words[:2]
     share = float(plain.share[0])
-    st.markdown(words("said", a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*", share=format_share(share)))
-    if toggle_for(page, "proof", words("switch", n=min(SILENCED, len(twins.heads)))):
-        _one_by_one(page, question, twins, (a, b), share)
+    st.markdown(words("said", a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*", share=share))
+    if words.toggle("proof"):
+        words.tell(a=a, b=b)
+        _one_by_one(page, words, question, twins, share)
     if set_report is not None:
-        _whole_set(page, set_report)
+        words.tell(n=len(set_report.cases))
+        _whole_set(page, words, set_report)
 
 
-def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice: tuple[str, str], share: float) -> None:
+def _one_by_one(page: PageContext, words: Part, question: AnswersQuery, twins: Twins, share: float) -> None:
     """Draw the effect of silencing each of the top-ranked heads individually."""
-    words, (a, b) = WORDS["proof"], choice
     heads = [twins.heads[place] for place in twins.order[:SILENCED]]
     questions = [replace(question, edits=frozenset({Silence(*head)})) for head in heads]
     shares = [float(answers.share[0]) for answers in page.ask_each(questions)]
     names = [words["base"], *(head_label(*head[1:]) for head in heads)]
-    figure(bars, names, {"P": [share, *shares]},
-           axes=(words["x"], words("y", a=a, b=b)), y_range=(0, 1),
-           key="coref-proof", alt=words("alt", a=a, b=b, n=len(heads)))
+    words.figure(bars, names, {"P": [share, *shares]}, y_range=(0, 1), key="coref-proof")
     st.markdown(silencing_claim(heads, share, shares))
 
 
@@ -344,18 +341,17 @@ def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[
     silenced individually."""
     most = int(np.abs(np.array(shares) - plain).argmax())
     turned = sum((share - 0.5) * (plain - 0.5) < 0 for share in shares)
-    return WORDS["proof"]("most", head=head_label(*heads[most][1:]), share=format_share(shares[most]),
-                          turned=turned, n=len(heads),
-                          change=format_signed(100 * (shares[most] - plain), "+.1f"))
+    return WORDS["proof"]("most", head=heads[most], share=shares[most], turned=turned, n=len(heads),
+                          change=100 * (shares[most] - plain))
 
 
-def _whole_set(page: PageContext, set_report: CoreferenceReport) -> None:
+def _whole_set(page: PageContext, words: Part, set_report: CoreferenceReport) -> None:
     """Draw the model's answers to the whole set, with and without the best head."""
-    words, cases = WORDS["proof"], set_report.cases
-    if not toggle_for(page, "proof_set", words("set_switch", n=len(cases))):
+    cases = set_report.cases
+    if not words.toggle("proof_set"):
         return
     question = AnswersQuery(page.model, page.revision, cases)
     head = (Kind(set_report.best.kind), set_report.best.layer, set_report.best.head)
     accuracies = [percent(accuracy_intervals(correctness(page.ask(each).scores[:, None]), frames_of(cases))[0])
                   for each in (question, replace(question, edits=frozenset({Silence(*head)})))]
-    st.markdown(words("set_said", plain=accuracies[0], silenced=accuracies[1], head=head_label(*head[1:])))
+    st.markdown(words("set_said", accuracies=accuracies, head=head))

@@ -25,11 +25,12 @@ from clearhead.viz.pages.training.own_run import (
 from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, segments
-from clearhead.viz.widgets.figure import figure
+from clearhead.viz.widgets.figure import figure as figure
 from clearhead.viz.widgets.fragment import PLAYING, folded_formula, offer_smollm2, pause, repeat, says_why
 from clearhead.viz.widgets.head_table import plain_table
-from clearhead.viz.widgets.layout import heading, opening, prose, split
+from clearhead.viz.widgets.layout import opening, split
 from clearhead.viz.widgets.measured import measured_line
+from clearhead.viz.widgets.part import Part
 
 WORDS = strings("training")
 
@@ -89,31 +90,30 @@ def _next(page: PageContext, frames: tuple[int, ...]) -> None:
 @says_why
 def _induction(page: PageContext) -> None:
     """Draw the section on decoders: their choice, every head by both scores, what to notice, and the numbers."""
-    words = WORDS["habits"]
-    heading(words["title"], 3)
-    prose(words["lead"])
+    words = Part(page, WORDS["habits"])
+    words.opening(3)
     offers, chosen = sources.catalogue(), page["decoder"]
     # available decoders, the sidebar's model if its type is unknown, and a link's model
     ours = [model for model, offer in offers.items() if offer.writes and offer.on_disk]
     unlisted = [model for model in (page.model, chosen) if model not in offers or model == chosen]
     options = {model: sources.title_of(model) for model in (*ours, *unlisted)}
-    choice_for(page, "decoder", words["which"], options)
+    choice_for(page, "decoder", words["decoder"], options)
     offer_smollm2("habits")
     question = InductionMeanQuery(chosen, sources.revision(chosen))
     scores = page.ask(question)
     measured_line(question, "habits", "induction")
-    names, most = [head_label(layer, head) for layer, head in scores.heads], int(scores.prefix.argmax())
+    best = scores.prefix.argmax()
     loud = list(dict.fromkeys(int(place) for score in (scores.previous, scores.prefix)
                               for place in np.argsort(-score)[:NAMED]))
+    words.tell(heads=len(scores.heads), head=scores.heads[best], prefix=scores.prefix[best],
+               previous=scores.previous.max())
     left, right = split(6, 5, gap="large")
     with left:
-        figure(induction_scatter, names, scores.previous, scores.prefix, loud,
-               axes=(words["previous"], words["prefix"]), key="training-habits",
-               alt=words("alt", heads=len(names), head=names[most], prefix=scores.prefix[most],
-                         previous=scores.previous.max()))
+        words.figure(induction_scatter, [head_label(*head) for head in scores.heads], scores.previous, scores.prefix,
+                     loud, axes=(words["previous"], words["prefix"]), key="training-habits")
     with right:
         st.markdown("\n\n".join(habit_claims(scores, options[chosen])))
-        title = words("table", heads=len(names))
+        title = words("table")
         with st.expander(title):
             plain_table(scores.frame().sort_values("prefix", ascending=False, kind="stable").round(3), title,
                         {name: words[name] for name in ("head", "prefix", "previous", "copying")},
@@ -122,10 +122,10 @@ def _induction(page: PageContext) -> None:
 
 def habit_claims(scores: InductionScores, model: str) -> list[str]:
     """Describe a decoder's heads on random tokens: the best scores, and how reliably the best matching head copies."""
-    words, names = WORDS["habits"], [head_label(layer, head) for layer, head in scores.heads]
-    back, match = int(scores.previous.argmax()), int(scores.prefix.argmax())
-    sentences = [words("best", model=escape_markdown(model), match=names[match], prefix=scores.prefix[match],
-                       back=names[back], previous=scores.previous[back], uniform=scores.uniform)]
+    words, heads = WORDS["habits"], scores.heads
+    back, match = scores.previous.argmax(), scores.prefix.argmax()
+    sentences = [words("best", model=escape_markdown(model), match=heads[match], prefix=scores.prefix[match],
+                       back=heads[back], previous=scores.previous[back], uniform=scores.uniform)]
     if scores.copying is not None and np.isfinite(scores.copying[match]):
-        sentences.append(words("copies", head=names[match], copying=scores.copying[match]))
+        sentences.append(words("copies", head=heads[match], copying=scores.copying[match]))
     return sentences

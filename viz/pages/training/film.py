@@ -1,7 +1,6 @@
 """The centre of the page How heads form: a training's curves with the current step marked, all heads at that step, and
 one head open."""
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -81,10 +80,10 @@ def claims(story: Story, step: int) -> list[str]:
     accuracy."""
     words, traits = WORDS["claims"], story.traits
 
-    def facts(trait: str) -> dict[str, Any]:
-        best, (start, end) = story.best(trait), story.formed(trait) or (0, 0)
-        return {"head": head_name(traits.heads[best]), "value": float(traits.of(trait)[-1, best]), "start": start,
-                "end": end}
+    def facts(trait: str) -> dict[str, object]:
+        best = story.best(trait)
+        return {"head": head_name(traits.heads[best]), "value": traits.of(trait)[-1, best],
+                "formed": story.formed(trait)}
 
     first = [words("best", what=words["roles"][story.main], score=words["scores"][story.main], **facts(story.main))]
     if story.formed(story.main):
@@ -96,7 +95,7 @@ def claims(story: Story, step: int) -> list[str]:
         if trait in traits.names and story.formed(trait):
             sentences.append(words(name, **facts(trait)))
     if len(story.film.step):
-        at = int(np.abs(story.film.step - step).argmin())
+        at = np.abs(story.film.step - step).argmin()
         sentences.append(words("now", step=step, loss=story.film.loss[at], right=story.film.right[at]))
     return sentences
 
@@ -144,7 +143,7 @@ def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool)
     """Draw the slider over the snapshots and the play button."""
     with flex_row("bottom"):
         if len(frames) > 1:
-            slider(WORDS["step"], frames, step, say=lambda value: f"{value:,}", key="slider-step",
+            slider(WORDS["step"], frames, step, say="{:,}".format, key="slider-step",
                    # selecting the last snapshot follows the newest one of a running training
                    turn=lambda chosen: page.set(step=-1 if chosen == frames[-1] else chosen))
         if growing:
@@ -164,31 +163,25 @@ def _play(page: PageContext, frames: tuple[int, ...], step: int) -> None:
 
 
 def _curves(story: Story, step: int, last: int) -> None:
-    film = story.film
-    panels = WORDS["panels"]
-    drawn, bold = story.lines()
-    formed = story.formed(story.main)
-    moment = None if formed is None else (*formed, WORDS["formed"][story.main])
-    guessing = (film.guessing, WORDS("guessing", words=film.about["config"]["vocabulary"], loss=film.guessing))
-    best = story.best(story.main)
-    ends = [float(curve[-1]) if len(curve) else np.nan for curve in (film.loss, film.right)]
-    figure(training, (film.step, film.loss, film.right), (story.steps, drawn, bold),
-           titles=(panels["loss"], panels["right"], panels["heads"]), at=(step, WORDS("at", step=step)),
-           formed=moment, guessing=guessing, last=last, key="training",
-           alt=WORDS("alt", steps=last, loss=ends[0], right=ends[1], head=head_name(story.traits.heads[best]),
-                     score=story.traits.of(story.main)[-1, best]))
+    film, formed, best = story.film, story.formed(story.main), story.best(story.main)
+    figure(training, (film.step, film.loss, film.right), (story.steps, *story.lines()),
+           titles=tuple(WORDS["panels"].values()), at=(step, WORDS("at", step=step)),
+           formed=None if formed is None else (*formed, WORDS["formed"][story.main]),
+           guessing=(film.guessing, WORDS("guessing", film=film)), last=last, key="training",
+           alt=WORDS("alt", steps=last, ends=[curve[-1] if len(curve) else np.nan for curve in (film.loss, film.right)],
+                     head=head_name(story.traits.heads[best]), score=story.traits.of(story.main)[-1, best]))
     st.caption(WORDS["grey"][story.main])
 
 
 def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     """Draw all heads at the snapshot with one of them open, and the snapshot's answer."""
     picture = _picture(page, model)
-    text = "" if picture else page["says"] or WORDS["texts"][model.split("-")[0]]
+    start = WORDS["texts"].get(model.split("-")[0])
+    text = "" if picture else page["says"] or start
     query = sources.open_query(f"{model}@{step}", text, image=picture and picture.sha256)
     if picture is None:   # show the field even if the model does not know the text's words
-        start = WORDS["texts"][model.split("-")[0]]
         st.text_input(WORDS["text"], help=WORDS["text_help"], placeholder=start,
-                      **bind(page.set, "says", page["says"] or start))
+                      **bind(page.set, "says", text))
     record = page.ask(query)
     kind, layer, head = open_head_id(page, record, story)
     if picture is not None and record.picture is not None:
@@ -238,6 +231,5 @@ def _answer(record: AttentionRecord, row: int | None) -> None:
     place = prediction.positions.index(row)
     answers = ", ".join(f"**{token_markdown(text)}** {probability:z.3f}" for text, probability in
                         zip(prediction.texts[place][:ANSWERS], prediction.probabilities[place]))
-    tokens = record.maps[-1].queries
     words = WORDS["predicted" if record.picture is None else "predicted_at"]
-    st.markdown(words.format(token=f"*{token_markdown(tokens.texts[row])}*", answers=answers))
+    st.markdown(words.format(token=f"*{token_markdown(record.maps[-1].queries.texts[row])}*", answers=answers))

@@ -17,6 +17,7 @@ from clearhead.viz.pages.training.film import film_player
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, slider_for
 from clearhead.viz.widgets.layout import flex_row, note, prose
+from clearhead.viz.widgets.part import Part
 
 WORDS = strings("training")
 
@@ -62,14 +63,14 @@ def own_training(page: PageContext) -> None:
 
 
 def _settings(page: PageContext, running: bool) -> None:
-    words = WORDS["settings"]
+    words = Part(page, WORDS["settings"])
     with flex_row("bottom", gap="medium"):
-        choice_for(page, "task", words["task"], words["tasks"])
+        words.choice("task", "tasks")
         for field, options in (("layers", LAYERS), ("heads", HEADS)):
             choice_for(page, field, words[field], {option: option for option in options})
     with flex_row("bottom", gap="medium"):
         slider_for(page, "rate", words["rate"], RATES, width=260)
-        slider_for(page, "steps", words["steps"], STEPS, say=lambda value: f"{value:,}", width=260)
+        slider_for(page, "steps", words["steps"], STEPS, say="{:,}".format, width=260)
         if not running:
             st.button(words["start" if TRAINING.value is None else "again"], type="primary", key="train",
                       on_click=_start, args=(page,))
@@ -127,12 +128,12 @@ def _progress(training: Training, news: Status) -> None:
     if news.state == "failed":
         st.error(escape_markdown(news.failure))
     elif news.state in ("done", "stopped"):
-        st.success(words(news.state, step=news.step, steps=news.steps))
+        st.success(words(news.state, news=news))
     else:
         _, loss, right = news.curves[-1] if news.curves else (0, 0.0, 0.0)
+        state = words["waiting"] if news.state == "starting" else words("running", news=news, loss=loss, right=right)
         with flex_row("center"):
-            running = words("running", step=news.step, steps=news.steps, loss=loss, right=right)
-            st.progress(news.step / news.steps, text=words["waiting"] if news.state == "starting" else running)
+            st.progress(news.step / news.steps, text=state)
             st.button(words["stop"], key="stop_training", on_click=training.stop)
 
 
@@ -150,8 +151,6 @@ def background_training(training: Training) -> None:
 
     def look() -> None:
         training.renew()
-        news = training.status()
-        st.caption(words("beside", step=news.step, steps=news.steps) if training.running
-                   else words["beside_done"])
+        st.caption(words("beside", news=training.status()) if training.running else words["beside_done"])
 
     st.fragment(look, run_every=LOOK if training.running else REST)()

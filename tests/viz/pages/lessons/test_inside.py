@@ -17,7 +17,7 @@ from clearhead.viz.pages.lessons import inside
 from clearhead.viz.pages.lessons.inside import steps
 from clearhead.viz.pages.lessons.inside.steps import STEPS, TRACED, StepContext
 from clearhead.viz.style.text import strings
-from clearhead.viz.widgets import lesson
+from clearhead.viz.widgets import part
 from clearhead.viz.widgets.lesson import Section
 from tests import headline
 from tests.fabricate import D_K, HEADS, QUERIES, layer, record
@@ -34,14 +34,15 @@ VARIANTS = {
 
 @pytest.fixture
 def quiet(monkeypatch):
-    for module, drawing in ((lesson, "figure"), (steps, "vector_strips"), (steps.st, "caption")):
+    for module, drawing in ((part, "figure"), (steps, "vector_strips"), (steps.st, "caption")):
         monkeypatch.setattr(module, drawing, lambda *given, **more: None)
 
 
 def told(step: str, here: StepContext) -> Section:
     """Draw a step, and return its texts with the facts."""
     page = SimpleNamespace(controls={})
-    words = Section(SimpleNamespace(page=page, prose=PROSE, name="inside"), step, PROSE["steps"])
+    lesson = SimpleNamespace(page=page, prose=PROSE, name="inside", predict=None, open=None)
+    words = Section(lesson, step, PROSE["steps"])
     words.tell(token="t", key="k", layer=0, head=here.view.head)
     STEPS[step](here, words)
     return words

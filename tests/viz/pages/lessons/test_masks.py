@@ -30,8 +30,8 @@ def test_methods_are_measured_on_the_mask_on_screen(turned):
     raised = np.exp(masking.toy_scores(N, turned.get("seed", 0)))
     sums = (raised * allowed).sum(1) / raised.sum(1)
     found = page.numbers["methods"]
-    assert found["least_after"] == pytest.approx(sums[allowed.any(1)].min())
-    assert found["difference_renormalised"] < 1e-12
+    assert found["sums"]["after"] == pytest.approx(sums[allowed.any(1)].min())
+    assert found["apart"]["renormalised"] < 1e-12
     row = turned["row"]
     if allowed[row].all():
         assert "masks-methods-leak" not in page.charts

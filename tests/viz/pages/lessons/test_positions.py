@@ -40,4 +40,4 @@ def test_accuracies_are_means_of_the_stored_runs():
     found, study = shown("positions", guess="a", guess_far="a").numbers["beyond"], positions.beyond()
     for name, runs in study["accuracy"].items():
         after = np.array(runs)[:, 64 - study["back"]:]
-        assert found[f"{name}_out"] == pytest.approx(after.mean())
+        assert found["means"][name]["out"] == pytest.approx(after.mean())

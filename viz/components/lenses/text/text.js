@@ -8,6 +8,7 @@ const TINTS = 96;
 /** @type {import("../../head_view/head_view.js").Lens} */
 export function text(stage, view) {
   let steps, shades, looking, lookedAt, tints, marked, guessing;
+  stage.style.height = "auto";
 
   function paragraph(axis, name) {
     const made = node("p", stage, `words ${name}`);
@@ -23,7 +24,7 @@ export function text(stage, view) {
   function draw() {
     const { rows, columns, body, state, colours } = view, one = body.columns === null;
     stage.replaceChildren();
-    steps = strengths(state.scale, body);
+    steps = strengths(state.scale, body.floor);
     shades = pixels(colours.ramp, TINTS);
     looking = one ? undefined : paragraph(rows, "looking");
     lookedAt = paragraph(columns, one ? "looking" : "");

@@ -16,7 +16,7 @@ from clearhead.viz.components.arrows import VECTORS, arrows
 from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.figures.vector_plane import Points, vector_plane
 from clearhead.viz.pages.lessons.inside.steps import STEPS, TRACED, StepContext
-from clearhead.viz.style.format import format_weight
+from clearhead.viz.style.format import format_weight as format_weight
 from clearhead.viz.style.text import Texts, escape_markdown
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import choice_for
@@ -92,8 +92,8 @@ def hand_numbers(words: Texts, q: np.ndarray, k: np.ndarray, v: np.ndarray, look
     mixed = words("hull", inside=head_steps.inside_by(row.mix, v), length=np.linalg.norm(row.mix),
                   longest=np.linalg.norm(v, axis=-1).max())
     return {"looks": words["tokens"][looks], "top": words["tokens"][top], "dot": row.dots[top],
-            "score": row.scores[top], "weight": format_weight(row.weights[top]), "wanted": format_weight(wanted),
-            "itself": format_weight(itself), "mark": words["marks"][bool(wanted >= ENOUGH and itself <= LITTLE)],
+            "score": row.scores[top], "weight": row.weights[top], "wanted": wanted,
+            "itself": itself, "mark": words["marks"][bool(wanted >= ENOUGH and itself <= LITTLE)],
             "enough": ENOUGH, "little": LITTLE, "mixed": mixed if revealed else words["covered"]}
 
 
@@ -163,7 +163,7 @@ def _geometry(page: PageContext, words: Section, here: StepContext) -> None:
     angles = np.array([head_steps.angle(path.query, vector) for vector in path.keys])
     cosines, lengths = np.cos(np.radians(angles)), np.linalg.norm(path.keys, axis=-1)
     at = np.nan_to_num(lengths[:, None] * np.stack([cosines, np.sin(np.radians(angles))], -1))
-    long, names = float(np.linalg.norm(path.query)), list(map(here.name, range(len(lengths))))
+    long, names = np.linalg.norm(path.query), list(map(here.name, range(len(lengths))))
     words.tell(angle=angles[key], length=lengths[key], query=long, token=escape_markdown(here.token),
                key=escape_markdown(names[key]), along=at[key, 0], dot=path.dots[key], d_k=len(path.query),
                spread=len(path.query) ** -0.5, low=np.nanmin(cosines), high=np.nanmax(cosines),
@@ -175,17 +175,17 @@ def _geometry(page: PageContext, words: Section, here: StepContext) -> None:
 
 def _nearest(here: StepContext, angles: np.ndarray) -> dict[str, str | float]:
     """Return the allowed keys with the smallest angle and with the largest weight, and both numbers of each."""
-    weights, close = here.path.weights, int(np.argmin(np.where(here.path.allowed, np.nan_to_num(angles, nan=180), 181)))
-    top = int(np.argmax(weights))
+    weights, close = here.path.weights, int(np.where(here.path.allowed, np.nan_to_num(angles, nan=180), 181).argmin())
+    top = int(weights.argmax())
     return {"close": escape_markdown(here.name(close)), "least": angles[close],
-            "weight": format_weight(weights[close]), "top": escape_markdown(here.name(top)), "wide": angles[top],
-            "largest": format_weight(weights[top])}
+            "weight": weights[close], "top": escape_markdown(here.name(top)), "wide": angles[top],
+            "largest": weights[top]}
 
 
 @section
 def _average(page: PageContext, words: Section, here: StepContext) -> None:
     """Draw the values in a plane, their convex hull, and the output as an arrow from their mean."""
-    path, total = here.path, float(here.path.weights.sum())
+    path, total = here.path, here.path.weights.sum()
     if words.hidden():
         return
     values = path.values[path.allowed]

@@ -64,8 +64,8 @@ class StepContext:
     def over_keys(self, words: Section, groups: dict[str, np.ndarray], axis: str) -> None:
         """Draw a step's bars over the keys, replacing the previous step's."""
         shown = np.unique([*np.argsort(-self.path.weights, kind="stable")[:SHOWN], self.key])
-        names, parts = list(map(self.name, shown)), {group: values[shown] for group, values in groups.items()}
-        words.figure(bars, names, parts, axes=("key", axis), height=320, key="inside-keys",
+        parts = {group: values[shown] for group, values in groups.items()}
+        words.figure(bars, list(map(self.name, shown)), parts, axes=("key", axis), height=320, key="inside-keys",
                      name=f"inside-{words.name}")
 
 
