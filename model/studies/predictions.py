@@ -30,17 +30,11 @@ class NextWordQuery:
 
     def answer(self, models: Models, report: Progress) -> "NextWord":
         """Compute the prediction. Raises NoNextWord for a model that is not a decoder."""
-        import torch
-
         opened = models.open(self.query, report)
         if opened.task != "next" and not (opened.task == "target" and opened.ours):
             raise NoNextWord(f"{opened.card.title} does not predict a next token; choose a decoder such as SmolLM2.")
         asked = opened.tokens(self.query, report)
-        if self.query.edits:
-            logits = opened.run(asked, self.query.edits, report).outputs()[0, -1]
-        else:   # with the model's own attention kernel
-            with torch.inference_mode():
-                logits = opened.forward(asked.tensors)[0, -1]
+        logits = opened.run(asked, self.query.edits, report, position=len(asked.continued) - 1).outputs()[0, -1]
         ids = logits.topk(min(NAMED, len(logits))).indices.tolist()
         words = opened.vocabulary
         return NextWord(logits.numpy(), tuple(ids), tuple(map(words.name, ids)), words.ends)
