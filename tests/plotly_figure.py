@@ -1,9 +1,10 @@
 """A figure of viz/figures as plotly's own, which validates every property."""
 from plotly.graph_objects import Figure
 
-from clearhead.viz.figures.drawing import FigureSpec, _drawn
+from clearhead.viz.figures.drawing import FigureSpec
 
 
-def plotly_of(figure: FigureSpec) -> Figure:
+def plotly_of(figure: FigureSpec, theme: str = "light") -> Figure:
     """Return plotly's Figure. Raises ValueError for an unknown property or value."""
-    return Figure(data=_drawn(figure._traces), layout=_drawn(figure._layout) | {"template": "none"})
+    drawn = figure.drawn(theme)
+    return Figure(data=drawn["data"], layout=drawn["layout"] | {"template": "none"})

@@ -77,13 +77,13 @@ def table() -> Item:
 
 
 def squares() -> Item:
-    return chart_item(matrix("light", NUMBERS, list("abcd"), list("uvwxyz"), style=CellStyle("signed")),
+    return chart_item(matrix(NUMBERS, list("abcd"), list("uvwxyz"), style=CellStyle("signed")),
                       "Four rows of six.")
 
 
 def curve() -> Item:
     x = np.linspace(0, 1, 5)
-    return chart_item(lines("light", x, [Line("square", x**2)], axes=("x", "x²")), "A curve.")
+    return chart_item(lines(x, [Line("square", x**2)], axes=("x", "x²")), "A curve.")
 
 
 # one of every kind

@@ -140,7 +140,7 @@ def handout() -> Handout:
              for lens, link in (("matrix", LOCAL), ("lines", PUBLIC), ("text", LOCAL))]
     items = [*heads, record_item(made, View(token=1), covered=True), record_item(made, View(pair=(1, 2)), grid=True),
              table_item(DataFrame({text: [text, TEXT] for text in LOUD}), LOUD[2]),
-             chart_item(bars("light", [LOUD[0], "x"], {LOUD[2]: np.ones(2)}, axes=(LOUD[4], LOUD[0])), LOUD[0]),
+             chart_item(bars([LOUD[0], "x"], {LOUD[2]: np.ones(2)}, axes=(LOUD[4], LOUD[0])), LOUD[0]),
              record_item(hostile_picture(), View(token=9, lens="picture")),
              record_item(hostile_picture(), View(), grid=True)]
     items = [dataclasses.replace(item, caption=TEXT[:2000], about=TEXT[:1000]) for item in items]

@@ -1,8 +1,8 @@
 """Shared parts of all figures: an empty chart in the project's style, series colours, labelled marks, and label
 placement.
 
-A figure is a function of arrays and `theme` ("light" or "dark") that starts with `chart(...)` and adds traces with
-methods such as `figure.add_scatter`. None of them imports plotly. A name is drawn where it overlaps no other name or
+A figure is a function of arrays that starts with `chart(...)` and adds traces with methods such as
+`figure.add_scatter`. None of them imports plotly. A name is drawn where it overlaps no other name or
 point, computed in pixels of the narrowest chart, on a phone; otherwise it only appears on hover. Names must also be
 separated in the same direction as their points, so that they stay apart in a wider chart, where points move apart but
 letters keep their size.
@@ -15,14 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from clearhead.viz.figures.drawing import FigureSpec, Markup
-from clearhead.viz.style import theme as colours
 from clearhead.viz.style.format import visible_token
+from clearhead.viz.style.theme import ACCENT, FADED, GRID, INK, PAPER, QUIET, RAMP, SERIES, SIGNED
 
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
-ACCENT = {"light": colours.ACCENT, "dark": "#f08a4b"}   # the page's primary colours in .streamlit/config.toml
-MUTED = {"light": colours.QUIET, "dark": "#a3abb8"}
-GRID = {"light": "#e6e9ee", "dark": "#252c38"}
-FADED = {"light": "#b9c0ca", "dark": "#4a5363"}      # background series
 LETTER = 12.5                             # font size of a figure's text in pixels
 # pixels: a character of a tick label, a wide character, the tick, plotly's margin at the edge
 SIGN, WIDE, TICK, EDGE = 8, 13, 8, 12
@@ -41,30 +37,25 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "triangle-down", "
 PATTERNS = ("", "/", ".", "x", "-", "\\", "|", "+")
 
 
-def series_colours(theme: str) -> tuple[str, ...]:
-    """Return eight colours that colour-blind readers can distinguish, with black replaced by the page's text colour."""
-    return colours.SERIES[theme]
-
-
-def bar_fill(theme: str, place: int, *, colour: int | None = None, written: bool = False) -> dict[str, object]:
+def bar_fill(place: int, *, colour: int | None = None, written: bool = False) -> dict[str, object]:
     """Return the marker for the bars of series number `place`: its colour and, from the second series on, a pattern.
     colour: index in theme.HEADS; `place` by default. written: whether numbers are printed in the bars, which need a
     faint pattern."""
-    pattern = {"shape": PATTERNS[place % len(PATTERNS)], "fillmode": "overlay", "fgcolor": colours.PAPER[theme],
+    pattern = {"shape": PATTERNS[place % len(PATTERNS)], "fillmode": "overlay", "fgcolor": PAPER,
                "size": 8, "fgopacity": 0.55 if written else 1, "solidity": 0.12 if written else 0.3}
-    return {"color": series_colours(theme)[place if colour is None else colour], "line_width": 0,
+    return {"color": SERIES[place if colour is None else colour], "line_width": 0,
             **({"pattern": pattern} if pattern["shape"] else {})}
 
 
-def weight_scale(theme: str, start: int = 0) -> list[tuple[float, str]]:
+def weight_scale(start: int = 0) -> list[tuple[float, str]]:
     """Return the colour ramp for weights as a plotly colour scale, 0 to 1. start: number of its palest colours to leave
     out, for dots."""
-    return _scale(colours.RAMP[theme][start:])
+    return _scale(RAMP[start:])
 
 
-def signed_scale(theme: str) -> list[tuple[float, str]]:
+def signed_scale() -> list[tuple[float, str]]:
     """Return the colour scale for differences, symmetric around 0, which has the page's background colour."""
-    return _scale(colours.SIGNED[theme])
+    return _scale(SIGNED)
 
 
 def _scale(stops: tuple[str, ...]) -> list[tuple[float, str]]:
@@ -81,17 +72,16 @@ def number_range(values: np.ndarray) -> tuple[float, float]:
     return (0.0, 1.0) if abs(high) < 1e-9 else (min(low, 0.0), max(high, 0.0))
 
 
-def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str = "") -> FigureSpec:
+def chart(x: str = "", y: str = "", *, height: int = 340, title: str = "") -> FigureSpec:
     """Return an empty figure with two axis titles. title: a few words that describe the figure; height: in pixels."""
-    ink, paper = colours.INK[theme], colours.PAPER[theme]
     axis: dict[str, object] = {
-        "gridcolor": GRID[theme], "linecolor": FADED[theme], "zeroline": False, "ticks": "outside", "ticklen": 4,
-        "tickcolor": FADED[theme], "title_font_size": 13,
+        "gridcolor": GRID, "linecolor": FADED, "zeroline": False, "ticks": "outside", "ticklen": 4,
+        "tickcolor": FADED, "title_font_size": 13,
         "ticklabeloverflow": "allow"}   # otherwise plotly measures all labels again for each label it places
     return FigureSpec(
-        height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": LETTER, "color": ink},
+        height=height, paper_bgcolor=PAPER, plot_bgcolor=PAPER, font={"family": FONT, "size": LETTER, "color": INK},
         margin={"l": 76 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
-        hoverlabel={"namelength": -1, "font_family": FONT, "bgcolor": paper, "font_color": ink},
+        hoverlabel={"namelength": -1, "font_family": FONT, "bgcolor": PAPER, "font_color": INK},
         title={"text": title, "x": 0, "xanchor": "left", "xref": "container", "y": 1, "yanchor": "top",
                "yref": "container", "pad": {"t": 8}, "font": {"size": 14}},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)",
@@ -154,22 +144,21 @@ def category_axis(names: Sequence[str]) -> dict[str, object]:
             "labelalias": dict(zip(places, names, strict=True))}
 
 
-def annotate(figure: FigureSpec, theme: str, marks: Sequence[tuple[float, str]] = (),
+def annotate(figure: FigureSpec, marks: Sequence[tuple[float, str]] = (),
              bounds: Sequence[tuple[float, str]] = (), taken: int = 0) -> None:
     """Add marks (vertical lines at x with labels above the plot) and bounds (dashed horizontal lines at y with labels
     at the end and side furthest from all curves). taken: number of label rows already above the plot."""
-    ink, muted = ACCENT[theme], MUTED[theme]
     for row, (x, text) in enumerate(marks, taken):
         at = math.log10(x) if figure.axis("xaxis").get("type") == "log" else x
-        figure.add_rule(ink, 1.5, "dot", x=x)
+        figure.add_rule(ACCENT, 1.5, "dot", x=x)
         figure.add_annotation(x=at, xanchor=_anchor(figure, at), y=1, yref="paper", yanchor="bottom", yshift=ROW * row,
-                              text=text, font={"color": ink, "size": LETTER})
+                              text=text, font={"color": ACCENT, "size": LETTER})
     for y, text in bounds:
         at = math.log10(y) if figure.axis("yaxis").get("type") == "log" else y
         end, side = _emptiest_corner(figure, at)
-        figure.add_rule(muted, 1, "dash", y=y)
+        figure.add_rule(QUIET, 1, "dash", y=y)
         figure.add_annotation(xref="paper", x=("left", "right").index(end), xanchor=end, y=at, yanchor=side, text=text,
-                              font={"color": muted, "size": 12})
+                              font={"color": QUIET, "size": 12})
     if marks:
         _make_room(figure, ROW * (taken + len(marks)))
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from clearhead.model.core.query import frozen
-from clearhead.viz.figures.base import ACCENT, FADED, LETTER, MUTED, chart, series_colours, text_width
+from clearhead.viz.figures.base import LETTER, chart, text_width
 from clearhead.viz.figures.drawing import FigureSpec, Markup, plain
-from clearhead.viz.style.theme import INK
+from clearhead.viz.style.theme import ACCENT, FADED, INK, QUIET, SERIES
 
 WORD, LIFT, STEP = 15, 26, 22    # pixels: word size, height of the lowest arc, distance between arcs
 BETWEEN, EDGE, BESIDE = 16, 12, 5   # pixels between words, at both ends, and between arcs at the same word
@@ -41,29 +41,28 @@ def sentence_width(words: Sequence[str], heads: Sequence[int], relations: Sequen
     return math.ceil(_middles(words, heads, relations)[1])
 
 
-def dependency_tree(theme: str, words: Sequence[str], heads: Sequence[int], relations: Sequence[str],
+def dependency_tree(words: Sequence[str], heads: Sequence[int], relations: Sequence[str],
                     asked: str, looks: Sequence[Look]) -> FigureSpec:
     """Draw the tree above the words, and a head's choices below them. heads: index of the word that each word depends
     on, or ROOT. relations: name of each word's relation. asked: the tested relation, which is highlighted."""
     middles, width = _middles(words, heads, relations)
-    colours, faded = series_colours(theme), FADED[theme]
     tree = [_Arc(head, word, relation, f"{relation}: {words[word]} ← {words[head]}",
-                 colours[0] if relation == asked else faded, relation == asked)
+                 SERIES[0] if relation == asked else FADED, relation == asked)
             for word, (head, relation) in enumerate(zip(heads, relations, strict=True)) if head != ROOT]
     below = [_Arc(look.word, look.looked, "✓" if look.right else "✗", look.said,
-                  colours[RIGHT if look.right else WRONG], True, "solid" if look.right else "dash")
+                  SERIES[RIGHT if look.right else WRONG], True, "solid" if look.right else "dash")
              for look in looks if look.looked is not None]
     heights = [LIFT + STEP * level for level in _levels(tree)]
     depths = [LIFT + STEP * level for level in _levels(below)]
     top, bottom = max(heights, default=LIFT) + 2 * WORD, max(depths, default=LIFT) + 2 * WORD
-    figure = chart(theme, height=math.ceil(top + bottom))
+    figure = chart(height=math.ceil(top + bottom))
     for side, arcs, sizes in ((1, tree, heights), (-1, below, depths)):
         for number, (arc, size) in enumerate(zip(arcs, sizes, strict=True)):
-            _draw(figure, theme, arc, _ends(arcs, number, middles), side * WORD * 0.8, side * size)
-    _words(figure, theme, words, heads, middles, top)
+            _draw(figure, arc, _ends(arcs, number, middles), side * WORD * 0.8, side * size)
+    _words(figure, words, heads, middles, top)
     for look in looks:
         if look.looked is None:
-            _letters(figure, [middles[look.word]], [-WORD * 1.6], ["✗"], [look.said], colours[WRONG], "nothing")
+            _letters(figure, [middles[look.word]], [-WORD * 1.6], ["✗"], [look.said], SERIES[WRONG], "nothing")
     figure.update_xaxes(visible=False, range=[0, width], fixedrange=True)
     figure.update_yaxes(visible=False, range=[-bottom, top], fixedrange=True)
     figure.update_layout(showlegend=False, margin={"l": 0, "r": 0, "t": 0, "b": 0})
@@ -104,7 +103,7 @@ def _ends(arcs: Sequence[_Arc], number: int, middles: Sequence[float]) -> tuple[
     return middles[arc.start] + way, middles[arc.end] - way
 
 
-def _draw(figure: FigureSpec, theme: str, arc: _Arc, ends: tuple[float, float], foot: float, height: float) -> None:
+def _draw(figure: FigureSpec, arc: _Arc, ends: tuple[float, float], foot: float, height: float) -> None:
     """Draw an arc with an arrowhead at its end and a label on top."""
     steps = [math.pi * point / (POINTS - 1) for point in range(POINTS)]
     middle, reach = (ends[0] + ends[1]) / 2, (ends[0] - ends[1]) / 2
@@ -115,7 +114,7 @@ def _draw(figure: FigureSpec, theme: str, arc: _Arc, ends: tuple[float, float], 
     figure.add_scatter(x=[ends[1]], y=[foot + math.copysign(3, height)], mode="markers", hoverinfo="skip", name="end",
                        marker={"symbol": "triangle-down" if height > 0 else "triangle-up", "size": 8,
                                "color": arc.colour})
-    ink = (INK if arc.bold else MUTED)[theme] if height > 0 else arc.colour
+    ink = (INK if arc.bold else QUIET) if height > 0 else arc.colour
     _letters(figure, [middle], [height + math.copysign(LETTER * 0.6, height)], [arc.label], [arc.said], ink, arc.said)
 
 
@@ -125,13 +124,13 @@ def _letters(figure: FigureSpec, x: Sequence[float], y: Sequence[float], texts: 
                        textfont={"size": size, "color": ink}, hovertemplate="%{customdata}<extra></extra>")
 
 
-def _words(figure: FigureSpec, theme: str, words: Sequence[str], heads: Sequence[int], middles: Sequence[float],
+def _words(figure: FigureSpec, words: Sequence[str], heads: Sequence[int], middles: Sequence[float],
            top: float) -> None:
     """Draw the words in a row, and a vertical line to each root."""
     for word, head in enumerate(heads):
         if head == ROOT:
-            figure.add_line([middles[word]] * 2, [top, WORD * 0.8], FADED[theme], 1, name="root")
-    _letters(figure, middles, [0] * len(words), words, words, INK[theme], "words", WORD)
+            figure.add_line([middles[word]] * 2, [top, WORD * 0.8], FADED, 1, name="root")
+    _letters(figure, middles, [0] * len(words), words, words, INK, "words", WORD)
 
 
 # pixels: per leaf, margin, smallest height; room after the last word, in levels of depth
@@ -150,21 +149,20 @@ class Branch:
     said: str               # tooltip
 
 
-def word_tree(theme: str, root: str, branches: Sequence[Branch]) -> FigureSpec:
+def word_tree(root: str, branches: Sequence[Branch]) -> FigureSpec:
     """Draw the tree. branches: each after its parent; children keep this order."""
     places = _tree_places([branch.path for branch in branches])
     leaves = 1 + max(-y for _, y in places.values())
     deepest = max(x for x, _ in places.values())
     parents = {branch.path[:-1] for branch in branches}
-    figure = chart(theme, height=int(max(LEAST, 2 * ABOVE + LEAF * leaves)))
-    colour, faded = series_colours(theme)[0], FADED[theme]
+    figure = chart(height=int(max(LEAST, 2 * ABOVE + LEAF * leaves)))
     for branch in branches:
         (x0, y0), (x1, y1) = places[branch.path[:-1]], places[branch.path]
         start, end = x0 + SHELF, x1 + SHELF * (branch.path in parents)
         figure.add_scatter(x=[start, x1, end], y=[y0, y1, y1], mode="lines", hoverinfo="skip",
-                           name=branch.word, line={"color": colour if branch.kept else faded, "shape": "linear",
+                           name=branch.word, line={"color": SERIES[0] if branch.kept else FADED, "shape": "linear",
                                                    "width": 1.5 + 4 * branch.kept**0.5 if branch.kept else 1})
-    for shown, ink in ((True, INK[theme]), (False, MUTED[theme])):
+    for shown, ink in ((True, INK), (False, QUIET)):
         chosen = [branch for branch in branches if bool(branch.kept) is shown]
         names = [f"<b>{plain(branch.word)}</b>" if shown else plain(branch.word) for branch in chosen]
         figure.add_scatter(x=[places[branch.path][0] for branch in chosen], name="kept" if shown else "cut off",
@@ -177,8 +175,8 @@ def word_tree(theme: str, root: str, branches: Sequence[Branch]) -> FigureSpec:
                            hovertemplate="%{customdata}<extra></extra>")
     figure.add_scatter(x=[0.05, SHELF], y=[places[()][1]] * 2, mode="lines+text", name="prompt",
                        text=[Markup(f"<b>{plain(root)}</b>"), ""],
-                       line={"color": colour, "width": 2}, textposition="top right",
-                       textfont={"size": LETTER, "color": INK[theme]}, hoverinfo="skip")
+                       line={"color": SERIES[0], "width": 2}, textposition="top right",
+                       textfont={"size": LETTER, "color": INK}, hoverinfo="skip")
     figure.update_xaxes(visible=False, range=[0, deepest + BEYOND_LAST])
     figure.update_yaxes(visible=False, range=[-leaves + 0.4, 0.6])
     figure.update_layout(showlegend=False, margin={"l": 4, "r": 4, "t": 6, "b": 6})
@@ -208,13 +206,13 @@ Unit = tuple[int, int]   # (layer, position); layer 0 holds the tokens
 FREE = 0.5               # drawing units left free at each edge
 
 
-def paths(theme: str, tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Sequence[tuple[Unit, Unit]],
+def paths(tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Sequence[tuple[Unit, Unit]],
           chosen: tuple[int, int]) -> FigureSpec:
     """Draw a path through the layers. joined: all edges (lower, upper). lit: the path's edges. chosen: positions of the
     two tokens, from 0."""
-    figure = chart(theme, height=240)
+    figure = chart(height=240)
     layers = max(high[0] for _, high in joined)
-    for edges, colour, width, name in ((joined, FADED[theme], 1, "joined"), (lit, ACCENT[theme], 3.5, "path")):
+    for edges, colour, width, name in ((joined, FADED, 1, "joined"), (lit, ACCENT, 3.5, "path")):
         x = [value for low, high in edges for value in (low[1] + 1, high[1] + 1, None)]
         y = [value for low, high in edges for value in (low[0], high[0], None)]
         figure.add_line(x, y, colour, width, name=name, showlegend=False)
@@ -222,7 +220,7 @@ def paths(theme: str, tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Seq
     on_way = {unit for edge in lit for unit in edge} | {(0, place) for place in chosen}
     figure.add_scatter(x=[place + 1 for _, place in dots], y=[layer for layer, _ in dots], mode="markers",
                        name="units", hoverinfo="skip", showlegend=False,
-                       marker={"size": 13, "color": [ACCENT[theme] if dot in on_way else MUTED[theme] for dot in dots],
+                       marker={"size": 13, "color": [ACCENT if dot in on_way else QUIET for dot in dots],
                                "line_width": 0})
     figure.update_xaxes(range=[1 - FREE, tokens + FREE], tickvals=list(range(1, tokens + 1)),
                         showgrid=False)

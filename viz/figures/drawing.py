@@ -13,10 +13,16 @@ from typing import Any
 import numpy as np
 
 from clearhead.viz.style.format import visible_token
+from clearhead.viz.style.theme import DARK, luminance, rgb
 
 # properties whose strings appear in the drawing
 TEXTS = frozenset({"text", "hovertext", "customdata", "ticktext", "labelalias", "name"})
 WHOLE = ("paper_bgcolor", "plot_bgcolor", "error_x")    # property names that contain an underscore
+COLOUR = re.compile("#[0-9a-f]{6}")
+BLACK, WHITE = "#000000", "#ffffff"   # the page's text colour is too pale on cells in the middle of the ramp
+EVEN = (1.05 * 0.05) ** 0.5 - 0.05    # luminance on which black and white have the same contrast, 4.6 : 1 (WCAG 2.2)
+CLEAR = [(0, "rgba(0,0,0,0)"), (1, "rgba(0,0,0,0)")]
+BLANK = "\u2007"                      # a space with the width of a digit
 # conversions of types that browser arrays do not support
 NARROW = {np.dtype(np.int64): np.int32, np.dtype(np.uint64): np.uint32, np.dtype(np.float16): np.float32}
 
@@ -73,9 +79,10 @@ class FigureSpec:
         """Add bars."""
         self._add("bar", properties)
 
-    def add_heatmap(self, **properties: object) -> None:
-        """Add a colour matrix."""
-        self._add("heatmap", properties)
+    def add_heatmap(self, texts: Sequence[Sequence[str]] | None = None, **properties: object) -> None:
+        """Add a colour matrix. texts: the text in each cell, which needs the properties zmin and zmax."""
+        written = {} if texts is None else {"xgap": 1, "ygap": 1, "text": texts, "texttemplate": "%{text}"}
+        self._add("heatmap", properties | written)
 
     def add_annotation(self, **properties: object) -> None:
         """Add text at a position, without an arrow unless `showarrow`."""
@@ -154,9 +161,15 @@ class FigureSpec:
         """Margins in pixels: l, r, t and b."""
         return self._layout["margin"]
 
-    def to_plotly_json(self) -> dict:
-        """Return the JSON for the browser, with arrays as base64 and matrices in float32."""
-        return {"data": _sent(_drawn(self._traces)), "layout": _sent(_drawn(self._layout))}
+    def drawn(self, theme: str = "light") -> dict:
+        """Return what plotly draws on a page of this theme, "light" or "dark": {"data", "layout"}."""
+        whole = _drawn({"data": self._traces, "layout": self._layout}, theme == "dark")
+        return whole | {"data": [part for trace in whole["data"] for part in _legible(trace)]}
+
+    def to_plotly_json(self, theme: str = "light") -> dict:
+        """Return the JSON for the browser, with arrays as base64 and matrices in float32. theme: as in `drawn`."""
+        sent: dict = _sent(self.drawn(theme))
+        return sent
 
 
 def _nested(properties: Mapping[str, object]) -> dict:
@@ -185,15 +198,47 @@ def _merge(into: dict, more: Mapping[str, object]) -> None:
             into[name] = value
 
 
-def _drawn(value: object, text: bool = False) -> Any:
-    """Return the value with all drawn strings escaped."""
+def _drawn(value: object, dark: bool, text: bool = False) -> Any:
+    """Return the value with all drawn strings escaped, and with the colours of a dark page if it is `dark`."""
     if isinstance(value, dict):
-        return {name: _drawn(each, text or name in TEXTS) for name, each in value.items()}
+        return {name: _drawn(each, dark, text or name in TEXTS) for name, each in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
         value = value.tolist()
     if isinstance(value, (list, tuple)):
-        return [_drawn(each, text) for each in value]
-    return plain(value) if text and isinstance(value, str) else value
+        return [_drawn(each, dark, text) for each in value]
+    if not isinstance(value, str):
+        return value
+    if text:
+        return plain(value)
+    return COLOUR.sub(lambda found: DARK.get(found[0], found[0]), value) if dark else value
+
+
+def _legible(trace: dict) -> list[dict]:
+    """Return a trace as plotly draws it: the text of a heatmap has a single colour, so black text is drawn by a second,
+    transparent heatmap."""
+    if trace["type"] != "heatmap" or "text" not in trace:
+        return [trace]
+    low, high = trace["zmin"], trace["zmax"]
+    shares = (np.nan_to_num(trace["z"], nan=low) - low) / (high - low)
+    places, stops = zip(*trace["colorscale"], strict=True)
+    dark = luminance(np.stack([np.interp(shares, places, channel)
+                               for channel in np.array([*map(rgb, stops)]).T], -1)) < EVEN
+    over = {name: trace[name] for name in ("type", "xgap", "ygap", "texttemplate")} | {
+        "z": np.zeros(shares.shape, np.int8), "colorscale": CLEAR, "showscale": False, "hoverinfo": "skip"}
+    return [each | {"text": _those(trace["text"], mask), "textfont": {"color": ink}}
+            for each, mask, ink in ((trace, dark, WHITE), (over, ~dark, BLACK))]
+
+
+def _those(texts: Sequence[Sequence[str]], mask: np.ndarray) -> list[list[str]]:
+    """Return the texts of the cells in `mask`, and "" for other cells. plotly chooses the font size by the longest text
+    and the neighbouring cells; blanks in the corner give both heatmaps the same size."""
+    longest = max((len(text) for row in texts for text in row), default=0)
+    masked = [[text if keep else "" for text, keep in zip(row, keeps, strict=True)]
+              for row, keeps in zip(texts, mask, strict=True)]
+    for row, column in ((0, 0), (0, 1), (1, 0)):
+        if row < len(masked) and column < len(masked[0]):
+            masked[row][column] = masked[row][column] or BLANK * longest
+    return masked
 
 
 def _sent(value: object) -> Any:
@@ -224,8 +269,7 @@ def figure_rows(drawn: FigureSpec) -> list[list]:
     for number, trace in enumerate(drawn.traces):
         name = without_markup(trace.get("name") or f"series {number}")
         if trace["type"] == "heatmap":
-            if trace.get("hoverinfo") != "skip":   # a transparent overlay only holds labels
-                rows += _cell_rows(name, trace, [drawn.axis(f"{axis}axis") for axis in "xy"])
+            rows += _cell_rows(name, trace, [drawn.axis(f"{axis}axis") for axis in "xy"])
         elif trace.get("y") is not None:
             xs = trace["x"] if trace.get("x") is not None else range(len(trace["y"]))
             labels = _point_names(trace, len(trace["y"]))

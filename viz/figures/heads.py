@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.viz.figures.base import (
-    ACCENT,
-    FADED,
-    GRID,
-    MUTED,
     add_dots,
     annotate,
     chart,
@@ -18,12 +14,11 @@ from clearhead.viz.figures.base import (
     label_width,
     name_sides,
     placed_points,
-    series_colours,
     weight_scale,
 )
 from clearhead.viz.figures.drawing import FigureSpec
-from clearhead.viz.style import theme as colours
 from clearhead.viz.style.format import head_label, true_minus
+from clearhead.viz.style.theme import ACCENT, FADED, GRID, PAPER, QUIET, SERIES
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -32,13 +27,13 @@ DOT, LETTERS = 9, 12   # pixels: size of a head's dot and of its label
 TICKS = 8   # most labelled layers on the axis; as many fit into a third of a page
 
 
-def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, *, axes: tuple[str, str],
+def by_layer(places: Sequence[tuple[int, int]], values: np.ndarray, *, axes: tuple[str, str],
              names: tuple[str, str], line: tuple[str, np.ndarray] | None = None, marked: tuple[int, int] | None = None,
              height: int = 340) -> FigureSpec:
     """Draw a value per head against the layer. places: (layer, head) of each value. names: legend of the dots and of
     their means. line: (name, number per head), drawn as the mean per layer. marked: the highlighted head."""
-    figure = chart(theme, *axes, height=height)
-    layers, colour = np.array([layer for layer, _ in places]), series_colours(theme)[0]
+    figure = chart(*axes, height=height)
+    layers, colour = np.array([layer for layer, _ in places]), SERIES[0]
     levels = sorted(set(layers.tolist()))
     labels = [f"layer {layer} · head {head}" for layer, head in places]
     figure.add_scatter(x=layers, y=values, mode="markers", name=names[0], customdata=labels,
@@ -47,12 +42,12 @@ def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, 
     figure.add_line(levels, [float(values[layers == layer].mean()) for layer in levels], colour, name=names[1],
                     hovertemplate="%{y:.3f}")
     if line is not None:
-        figure.add_line(levels, [float(line[1][layers == layer].mean()) for layer in levels], MUTED[theme], 1.5, "dash",
+        figure.add_line(levels, [float(line[1][layers == layer].mean()) for layer in levels], QUIET, 1.5, "dash",
                         name=line[0], hovertemplate="%{y:.3f}")
     if marked is not None and marked in places:
         at = list(places).index(marked)
         figure.add_scatter(x=[marked[0]], y=[values[at]], mode="markers", name=head_label(*marked),
-                           hovertemplate="%{y:.3f}", marker={"color": ACCENT[theme], "size": 11, "symbol": "diamond"})
+                           hovertemplate="%{y:.3f}", marker={"color": ACCENT, "size": 11, "symbol": "diamond"})
     figure.update_xaxes(dtick=-(-len(levels) // TICKS), tick0=levels[0], range=[levels[0] - 0.5, levels[-1] + 0.5],
                         tickangle=0)
     figure.update_yaxes(rangemode="tozero")
@@ -64,26 +59,26 @@ MAP_DOT, MARKED = 10, 14  # pixels: size of a head's dot; size of the highlighte
 BELOW = 62                # pixels for the colour bar of the layers
 
 
-def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, marked: tuple[int, int],
+def head_map(places: Sequence[tuple[int, int]], at: np.ndarray, *, marked: tuple[int, int],
              near: Sequence[int] = (), layer_word: str = "layer", others: bool = True) -> FigureSpec:
     """Draw heads on a map, whose axes share one scale and have no unit. at: float (head, 2). marked: the highlighted
     head. near: indices of heads connected to it by lines. others: whether to label the other heads."""
-    figure, names, here = chart(theme, height=520), [head_label(*place) for place in places], places.index(marked)
+    figure, names, here = chart(height=520), [head_label(*place) for place in places], places.index(marked)
     figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW}, showlegend=False)
     for other in near:
         x, y = at[[here, other]].T
-        figure.add_line(x, y, ACCENT[theme], 1, name=f"{names[here]} to {names[other]}")
+        figure.add_line(x, y, ACCENT, 1, name=f"{names[here]} to {names[other]}")
     order = [here, *near] if others else [here]
     order += [place for place in range(len(names)) if place not in order and others and len(names) <= NAMED_ON_MAP]
     loud = np.arange(len(names)) == here
     sizes, letters = np.where(loud, MARKED, MAP_DOT), np.where(loud, MARKED, 11)
     sides = name_sides(*fit_points(figure, at, sizes / 2), sizes / 2,
                        [(place, names[place], letters[place]) for place in order], always=1)
-    layers, inks = [layer for layer, _ in places], [(ACCENT if each else MUTED)[theme] for each in loud]
+    layers, inks = [layer for layer, _ in places], [(ACCENT if each else QUIET) for each in loud]
     add_dots(figure, at[:, 0], at[:, 1], names, dict(zip(order, sides, strict=True)), name="heads",
              textfont={"size": letters, "color": inks}, customdata=names, cliponaxis=False,
              hovertemplate="%{customdata}<extra></extra>",
-             marker={"color": layers, "colorscale": weight_scale(theme, 2), "size": sizes,
+             marker={"color": layers, "colorscale": weight_scale(2), "size": sizes,
                      "symbol": np.where(loud, "diamond", "circle"), "showscale": len(set(layers)) > 1,
                      "line": {"color": inks, "width": np.where(loud, 2, 0.5)},
                      "colorbar": {"title": {"text": layer_word, "side": "top"}, "thickness": 10, "outlinewidth": 0,
@@ -93,18 +88,18 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
     return figure
 
 
-def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, prefix: np.ndarray, named: Sequence[int],
+def induction_scatter(names: Sequence[str], previous: np.ndarray, prefix: np.ndarray, named: Sequence[int],
                       *, axes: tuple[str, str]) -> FigureSpec:
     """Draw a dot per head. previous (x) and prefix (y): scores from 0 to 1, (head). named: indices of heads to
     highlight and label."""
-    figure = chart(theme, *axes, height=380)
+    figure = chart(*axes, height=380)
     figure.update_axes(range=[-0.04, 1.08], tickvals=[0, 0.25, 0.5, 0.75, 1])
-    named_dots(figure, theme, names, previous, prefix, named, loud=named,
+    named_dots(figure, names, previous, prefix, named, loud=named,
                hovertemplate="<b>%{hovertext}</b><br>%{x:.3f}<br>%{y:.3f}<extra></extra>")
     return figure
 
 
-def named_dots(figure: FigureSpec, theme: str, names: Sequence[str], x: np.ndarray, y: np.ndarray,
+def named_dots(figure: FigureSpec, names: Sequence[str], x: np.ndarray, y: np.ndarray,
                named: Sequence[int], *, loud: Sequence[int] = (), sizes: float | np.ndarray = DOT, always: int = 0,
                **how: object) -> None:
     """Add a dot per head to a chart with fixed ranges, and the names in `named` (most important first) where they
@@ -112,8 +107,8 @@ def named_dots(figure: FigureSpec, theme: str, names: Sequence[str], x: np.ndarr
     labels = [(place, names[place], LETTERS) for place in named]
     sides = name_sides(*placed_points(figure, x, y), np.broadcast_to(sizes, len(names)) / 2, labels, always=always)
     add_dots(figure, x, y, names, dict(zip(named, sides, strict=True)), hovertext=list(names), textfont_size=LETTERS,
-             marker={"size": sizes, "opacity": 0.75, "line": {"width": 0.5, "color": colours.PAPER[theme]},
-                     "color": [ACCENT[theme] if place in loud else series_colours(theme)[0]
+             marker={"size": sizes, "opacity": 0.75, "line": {"width": 0.5, "color": PAPER},
+                     "color": [ACCENT if place in loud else SERIES[0]
                                for place in range(len(names))]}, **how)
     figure.update_layout(showlegend=False)
 
@@ -124,17 +119,17 @@ NAMED_EFFECTS = 6                               # number of heads with the large
 PLAIN, NONE = "even", "none"            # uniform weights, and no matching pattern: drawn in grey
 
 
-def colour_of(theme: str, patterns: Sequence[str]) -> dict[str, str]:
+def colour_of(patterns: Sequence[str]) -> dict[str, str]:
     """Return one colour per pattern, independent of which patterns occur."""
     others = [pattern for pattern in patterns if pattern not in (PLAIN, NONE)]
-    return {PLAIN: FADED[theme], NONE: MUTED[theme], **dict(zip(others, series_colours(theme), strict=False))}
+    return {PLAIN: FADED, NONE: QUIET, **dict(zip(others, SERIES, strict=False))}
 
 
-def pattern_grid(theme: str, best: "DataFrame", titles: Mapping[str, str], *, axes: tuple[str, str]) -> FigureSpec:
+def pattern_grid(best: "DataFrame", titles: Mapping[str, str], *, axes: tuple[str, str]) -> FigureSpec:
     """Draw heads as a grid of squares with layers as rows. The colour shows a head's best pattern and the size its fit.
     best: pattern and fit by (layer, head). titles: titles of all patterns, in a fixed order."""
     layers = sorted(best.index.unique("layer"))
-    figure = chart(theme, *axes, height=130 + 34 * max(len(layers), 3))
+    figure = chart(*axes, height=130 + 34 * max(len(layers), 3))
     for pattern in _there(best, titles):
         fits = best["fit"][best["pattern"] == pattern]
         sizes = SMALLEST + (LARGEST - SMALLEST) * np.clip((fits.to_numpy() - WORST) / (1 - WORST), 0, 1)
@@ -145,8 +140,8 @@ def pattern_grid(theme: str, best: "DataFrame", titles: Mapping[str, str], *, ax
                            hovertemplate="%{customdata}<extra></extra>",
                            marker={"symbol": "square-open" if pattern == NONE else "square",
                                    "size": sizes, "opacity": 1,
-                                   "line": {"width": 1, "color": colours.PAPER[theme]},
-                                   "color": colour_of(theme, list(titles))[pattern]})
+                                   "line": {"width": 1, "color": PAPER},
+                                   "color": colour_of(list(titles))[pattern]})
     widest = max(head for _, head in best.index)
     figure.update_layout(legend={"itemsizing": "constant"})
     figure.update_xaxes(tickmode="linear", dtick=1 if widest < 24 else 4, showgrid=False, range=[-0.7, widest + 0.7])
@@ -155,14 +150,14 @@ def pattern_grid(theme: str, best: "DataFrame", titles: Mapping[str, str], *, ax
     return figure
 
 
-def silencing_effects(theme: str, effects: "DataFrame", titles: Mapping[str, str], *,
+def silencing_effects(effects: "DataFrame", titles: Mapping[str, str], *,
                       axes: tuple[str, str]) -> FigureSpec:
     """Draw a point per head: the fit of its best pattern (x) and the change in the answer when it is silenced (y).
     effects: pattern, fit and silenced by (layer, head)."""
-    figure, x, y = chart(theme, *axes, height=360), effects["fit"].to_numpy(), effects["silenced"].to_numpy()
+    figure, x, y = chart(*axes, height=360), effects["fit"].to_numpy(), effects["silenced"].to_numpy()
     figure.update_xaxes(range=[-0.04, 1.08])
     figure.update_yaxes(range=[0, 1.15 * max(y.max(), 1e-9)], exponentformat="none")
-    named_dots(figure, theme, [head_label(*head) for head in effects.index], x, y,
+    named_dots(figure, [head_label(*head) for head in effects.index], x, y,
                np.argsort(-y, kind="stable")[:NAMED_EFFECTS].tolist(),
                customdata=[titles[pattern] for pattern in effects["pattern"]],
                hovertemplate="%{hovertext} (%{customdata}): %{x:.3f}, %{y:.4g}<extra></extra>")
@@ -179,7 +174,7 @@ NAMED_TWINS = 7   # largest number of labelled dots
 ROOM = 1.2        # axes' extent as a multiple of the largest number, so that corner labels cover no dot
 
 
-def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray, chosen: int | None, *,
+def twins(names: Sequence[str], here: np.ndarray, there: np.ndarray, chosen: int | None, *,
           axes: tuple[str, str], corners: tuple[str, str, str, str]) -> FigureSpec:
     """Draw each head's preference for noun A over noun B in a sentence (x) and in its twin (y). here, there: weights on
     the two nouns in the sentence and in the twin, (head, 2).
@@ -192,28 +187,28 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
     order = sorted(range(len(names)), key=lambda place: (place == chosen, -mass[place]))
     names, here, there, mass = [names[place] for place in order], here[order], there[order], mass[order]
     x, y = here[:, 0] - here[:, 1], there[:, 0] - there[:, 1]
-    figure, reach = chart(theme, *axes, height=430), ROOM * max(0.05, float(np.abs([x, y]).max()))
-    figure.update_axes(range=[-reach, reach], zeroline=True, zerolinecolor=MUTED[theme])
-    figure.add_line([-reach, reach], [-reach, reach], FADED[theme], 1.5, "dot")
+    figure, reach = chart(*axes, height=430), ROOM * max(0.05, float(np.abs([x, y]).max()))
+    figure.update_axes(range=[-reach, reach], zeroline=True, zerolinecolor=QUIET)
+    figure.add_line([-reach, reach], [-reach, reach], FADED, 1.5, "dot")
     loud = [] if chosen is None else [len(names) - 1]
     far = [place for place in np.argsort(-np.hypot(x, y), kind="stable").tolist() if place not in loud]
-    named_dots(figure, theme, names, x, y, (loud + far)[:NAMED_TWINS], loud=loud, sizes=5 + 26 * np.sqrt(mass),
+    named_dots(figure, names, x, y, (loud + far)[:NAMED_TWINS], loud=loud, sizes=5 + 26 * np.sqrt(mass),
                always=len(loud), customdata=np.column_stack([here, there]),
                hovertemplate="<b>%{hovertext}</b><br>%{customdata[0]:.3f} | %{customdata[1]:.3f}<br>"
                              "%{customdata[2]:.3f} | %{customdata[3]:.3f}<extra></extra>")
-    figure.add_shape(type="rect", x0=0, x1=reach, y0=-reach, y1=0, fillcolor=GRID[theme], opacity=0.6, line_width=0,
+    figure.add_shape(type="rect", x0=0, x1=reach, y0=-reach, y1=0, fillcolor=GRID, opacity=0.6, line_width=0,
                      layer="below")
     for (right, up), words in zip(((1, 0), (1, 1), (0, 1), (0, 0)), corners, strict=True):
         figure.add_annotation(x=right, y=up, xref="paper", yref="paper", xanchor=("left", "right")[right],
                               yanchor=("bottom", "top")[up], text=words,
-                              font={"size": 12.5, "color": (ACCENT if right > up else MUTED)[theme]})
+                              font={"size": 12.5, "color": (ACCENT if right > up else QUIET)})
     return figure
 
 
 DECADES = ["0.0001", "0.001", "0.01", "0.1", "1"]
 
 
-def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, best: int,
+def accuracies(names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, best: int,
                interval: tuple[float, float], band: tuple[float, float, str] | None, lines: Sequence[tuple[float, str]],
                axes: tuple[str, str]) -> FigureSpec:
     """Draw a dot per head at its accuracy (x) and mass (y, logarithmic), both (head) from 0 to 1.
@@ -221,19 +216,19 @@ def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.
     best: index of the labelled head. interval: confidence interval of its accuracy. band: (from, to, label), a shaded
     range of accuracy, if any. lines: (accuracy, label) of baselines.
     """
-    figure, shown = chart(theme, *axes, height=360), np.maximum(mass, 1e-4)
+    figure, shown = chart(*axes, height=360), np.maximum(mass, 1e-4)
     low, high = min(0.4, float(accuracy.min()) - 0.03), max(0.6, float(accuracy.max()) + 0.06)
     # in decades; the larger margin leaves room for the best head's name
     span = [float(np.log10(shown.min())) - 0.2, float(np.log10(shown.max())) + 0.3]
     figure.update_yaxes(type="log", range=span, tickvals=[float(decade) for decade in DECADES], ticktext=DECADES)
     figure.update_xaxes(range=[low, min(1.02, high)], tickformat=".0%")
     figure.update_layout(margin_l=label_width(DECADES, axes[1]))
-    annotate(figure, theme, lines if band is None else [*lines, band[1:]])
+    annotate(figure, lines if band is None else [*lines, band[1:]])
     if band is not None:
-        figure.add_band(band[0], band[1], MUTED[theme], 0.15)
+        figure.add_band(band[0], band[1], QUIET, 0.15)
     if not np.isnan(interval[0]):
-        figure.add_line(list(interval), [shown[best]] * 2, ACCENT[theme])
-    named_dots(figure, theme, names, accuracy, shown, [best], loud=[best], always=1, customdata=mass,
+        figure.add_line(list(interval), [shown[best]] * 2, ACCENT)
+    named_dots(figure, names, accuracy, shown, [best], loud=[best], always=1, customdata=mass,
                hovertemplate="<b>%{hovertext}</b><br>%{x:.1%}<br>%{customdata:.3f}<extra></extra>")
     return figure
 
@@ -242,7 +237,7 @@ ROW_HEIGHT = 34          # pixels
 ROW_SYMBOLS = ("circle", "square", "triangle-up")
 
 
-def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray], means: tuple[str, np.ndarray], *,
+def agreement(names: Sequence[str], columns: Mapping[str, np.ndarray], means: tuple[str, np.ndarray], *,
               ceiling: tuple[float, str],
               axis: str, chance: tuple[float, str] | None = None, quiet: Sequence[str] = ()) -> FigureSpec:
     """Draw rank correlations, one row per name from the top down.
@@ -250,23 +245,23 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
     columns: {reference: float (name), or (name, 3) with value, low, high}. means: (name, numbers) of the mean over the
     references, in the same format. ceiling: (value, label). chance: (critical |ρ|, label). quiet: names of baselines.
     """
-    figure = chart(theme, axis, "", height=120 + ROW_HEIGHT * len(names))
-    palette, shifts = series_colours(theme), np.linspace(-0.24, 0.24, len(columns))
+    figure = chart(axis, "", height=120 + ROW_HEIGHT * len(names))
+    shifts = np.linspace(-0.24, 0.24, len(columns))
     for place, (name, values) in enumerate(columns.items()):
         _dots(figure, np.arange(len(names)) + shifts[place], values, name,
-              {"color": palette[place], "size": 7, "symbol": ROW_SYMBOLS[place % len(ROW_SYMBOLS)], "opacity": 0.75},
+              {"color": SERIES[place], "size": 7, "symbol": ROW_SYMBOLS[place % len(ROW_SYMBOLS)], "opacity": 0.75},
               list(names))
     _dots(figure, np.arange(len(names)), means[1], means[0],
           {"size": 11, "symbol": "diamond",
-           "color": [FADED[theme] if name in quiet else ACCENT[theme] for name in names]}, list(names))
-    above = {"y": 1, "yref": "paper", "yanchor": "bottom", "font": {"size": 11.5, "color": MUTED[theme]}}
+           "color": [FADED if name in quiet else ACCENT for name in names]}, list(names))
+    above = {"y": 1, "yref": "paper", "yanchor": "bottom", "font": {"size": 11.5, "color": QUIET}}
     if chance is not None:
-        figure.add_band(-chance[0], chance[0], MUTED[theme], 0.13)
+        figure.add_band(-chance[0], chance[0], QUIET, 0.13)
         figure.add_annotation(x=-chance[0], text=chance[1], **above)
     if np.isfinite(ceiling[0]):
-        figure.add_rule(MUTED[theme], 2, "dash", x=ceiling[0])
+        figure.add_rule(QUIET, 2, "dash", x=ceiling[0])
         figure.add_annotation(x=ceiling[0], text=ceiling[1], **above)
-    figure.add_rule(FADED[theme], x=0)
+    figure.add_rule(FADED, x=0)
     figure.update_layout(legend={"y": 1.02 + 30 / (ROW_HEIGHT * len(names) + 60)}, margin_t=74,
                          margin_l=label_width(names, ""))
     lowest = min([-0.25 if chance is None else -chance[0],
@@ -295,12 +290,12 @@ EFFECT_HEIGHT, EFFECT_DOT = 64, 11         # pixels: height of the figure, size 
 EFFECT_MARGIN = 0.12              # margin on each side as a share of the range
 
 
-def effect(theme: str, value: float, interval: tuple[float, float], baseline: float, luck: float | None = None,
+def effect(value: float, interval: tuple[float, float], baseline: float, luck: float | None = None,
            best: float | None = None, share: bool = False) -> FigureSpec:
     """Draw a value as a dot with its interval; missing numbers are left out. baseline: dashed line. luck: dotted line
     at the 95th percentile of the null distribution. best: hollow dot for the best head. share: format numbers as
     percentages."""
-    figure = chart(theme, height=EFFECT_HEIGHT)
+    figure = chart(height=EFFECT_HEIGHT)
     numbers = [value, *interval, baseline, *(part for part in (luck, best) if part is not None)]
     shown = [number for number in numbers if math.isfinite(number)]
     low, high = min(shown, default=0.0), max(shown, default=1.0)
@@ -312,13 +307,13 @@ def effect(theme: str, value: float, interval: tuple[float, float], baseline: fl
     figure.update_layout(margin={"l": 20, "r": 20, "t": 8, "b": 26}, showlegend=False)
     for at, dash in ((baseline, "dash"), (luck, "dot")):
         if at is not None and math.isfinite(at):
-            figure.add_rule(MUTED[theme], 1.5, dash, x=at)
+            figure.add_rule(QUIET, 1.5, dash, x=at)
     if all(map(math.isfinite, interval)):
-        figure.add_line(list(interval), [0, 0], ACCENT[theme], 3)
+        figure.add_line(list(interval), [0, 0], ACCENT, 3)
     if best is not None and best != value:
         figure.add_scatter(x=[best], y=[0], mode="markers", hovertemplate="%{x:.3g}<extra></extra>",
-                           marker={"size": EFFECT_DOT, "symbol": "circle-open", "color": series_colours(theme)[0],
+                           marker={"size": EFFECT_DOT, "symbol": "circle-open", "color": SERIES[0],
                                    "line": {"width": 2}})
     figure.add_scatter(x=[value], y=[0], mode="markers", hovertemplate="%{x:.3g}<extra></extra>",
-                       marker={"size": EFFECT_DOT, "color": ACCENT[theme]})
+                       marker={"size": EFFECT_DOT, "color": ACCENT})
     return figure

@@ -8,7 +8,6 @@ import numpy as np
 from clearhead.model.core.query import frozen
 from clearhead.viz.figures.base import (
     LETTER,
-    MUTED,
     NARROWEST,
     SIGN,
     category_axis,
@@ -23,50 +22,7 @@ from clearhead.viz.figures.base import (
 from clearhead.viz.figures.drawing import FigureSpec, Markup, plain
 from clearhead.viz.style import theme as colours
 from clearhead.viz.style.format import format_signed, true_minus
-
-BLACK, WHITE = "#000000", "#ffffff"   # the page's text colour is too pale on cells in the middle of the ramp
-EVEN = (1.05 * 0.05) ** 0.5 - 0.05    # luminance on which black and white have the same contrast, 4.6 : 1 (WCAG 2.2)
-CLEAR = [(0, "rgba(0,0,0,0)"), (1, "rgba(0,0,0,0)")]
-BLANK = "\u2007"                      # a space with the width of a digit
-
-
-def add_cells(figure: FigureSpec, numbers: np.ndarray, texts: Sequence[Sequence[str]] | None, *,
-              span: tuple[float, float], stops: list[tuple[float, str]], **properties: object) -> None:
-    """Add a heatmap of numbers (row, column), coloured by `stops` over the range `span`. texts: the text in each cell,
-    or None.
-
-    A heatmap's text has a single colour, so black text is drawn by a second, transparent heatmap.
-    """
-    shown = {"z": numbers, "hoverongaps": False, "zmin": span[0], "zmax": span[1], "colorscale": stops} | properties
-    if texts is None:
-        figure.add_heatmap(**shown)
-        return
-    dark = _luminance(numbers, span, stops) < EVEN
-    written = {"xgap": 1, "ygap": 1, "texttemplate": "%{text}"}
-    figure.add_heatmap(**shown | written, text=_those(texts, dark), textfont_color=WHITE)
-    figure.add_heatmap(**written, z=np.zeros(numbers.shape, np.int8), text=_those(texts, ~dark), textfont_color=BLACK,
-                       colorscale=CLEAR, showscale=False, hoverinfo="skip")
-
-
-def _luminance(numbers: np.ndarray, span: tuple[float, float], stops: list[tuple[float, str]]) -> np.ndarray:
-    """Return each cell's relative luminance, 0 to 1. Missing cells have the luminance of the first stop."""
-    shares = (np.nan_to_num(numbers, nan=span[0]) - span[0]) / (span[1] - span[0])
-    channels = np.array([colours.rgb(stop) for _, stop in stops]).T
-    return colours.luminance(np.stack([np.interp(shares, [place for place, _ in stops], channel)
-                                       for channel in channels], -1))
-
-
-def _those(texts: Sequence[Sequence[str]], mask: np.ndarray) -> list[list[str]]:
-    """Return the texts of the cells in `mask`, and "" for other cells. plotly chooses the font size by the longest text
-    and the neighbouring cells; blanks in the corner give both heatmaps the same size."""
-    longest = max((len(text) for row in texts for text in row), default=0)
-    masked = [[text if keep else "" for text, keep in zip(row, keeps, strict=True)]
-              for row, keeps in zip(texts, mask, strict=True)]
-    for row, column in ((0, 0), (0, 1), (1, 0)):
-        if row < len(masked) and column < len(masked[0]):
-            masked[row][column] = masked[row][column] or Markup(BLANK * longest)
-    return masked
-
+from clearhead.viz.style.theme import QUIET
 
 WRITTEN = 12     # up to this many cells per side, numbers are written
 RULER = 80       # width in pixels of the colour bar with its numbers
@@ -88,7 +44,7 @@ class CellStyle:
 WEIGHTS = CellStyle()
 
 
-def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str | int] | None = None,
+def matrix(numbers: np.ndarray, rows: Sequence[str | int] | None = None,
            columns: Sequence[str | int] | None = None, *, axes: tuple[str, str] = ("key", "query"), height: int = 340,
            title: str = "", angle: int | None = None, style: CellStyle = WEIGHTS) -> FigureSpec:
     """Draw a matrix of numbers, float (row, column), NaN for empty cells.
@@ -96,20 +52,21 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str | int] | None = N
     Axes are positions labelled with names, so equal names stay separate; by default they are numbered. angle: fixed
     rotation of the column names (base.fit_x_labels).
     """
-    figure, numbers = chart(theme, *axes, height=height, title=title), np.asarray(numbers, np.float64)
+    figure, numbers = chart(*axes, height=height, title=title), np.asarray(numbers, np.float64)
     rows, columns = (tokens_shown(range(count) if names is None else names)
                      for names, count in zip((rows, columns), numbers.shape, strict=True))
     largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0)
     limit = 1.0 if style.kind == "weights" else style.bound or float(largest) or 1.0
-    lowest, stops = (-limit, signed_scale(theme)) if style.kind == "signed" else (0, weight_scale(theme))
     named, written = max(numbers.shape) <= NAMED, _written(numbers, style.digits)
     if style.kind == "signed" and not written and max(numbers.shape) <= MOST_STRUCK:
-        _strike(figure, theme, numbers / limit)
-    add_cells(figure, numbers, written, span=(lowest, limit), stops=stops,
-              customdata=_cell_names(rows, columns) if named else None, name=title or "matrix", showscale=style.ruler,
-              hovertemplate=("%{customdata}" if named else "%{y} → %{x}") + "<br>%{z:.4g}<extra></extra>",
-              colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
-    figure.update_layout(plot_bgcolor=colours.FORBIDDEN[theme],
+        _strike(figure, numbers / limit)
+    figure.add_heatmap(
+        written, z=numbers, zmin=-limit if style.kind == "signed" else 0, zmax=limit, hoverongaps=False,
+        colorscale=signed_scale() if style.kind == "signed" else weight_scale(),
+        customdata=_cell_names(rows, columns) if named else None, name=title or "matrix", showscale=style.ruler,
+        hovertemplate=("%{customdata}" if named else "%{y} → %{x}") + "<br>%{z:.4g}<extra></extra>",
+        colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
+    figure.update_layout(plot_bgcolor=colours.FORBIDDEN,
                          margin={"l": label_width(rows, axes[1]), "r": RULER if style.ruler else 20,
                                  "t": 56 if title else 32})
     figure.update_xaxes(**category_axis(columns), showgrid=False, side="bottom", constrain="domain")
@@ -120,13 +77,13 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str | int] | None = N
     return figure
 
 
-def _strike(figure: FigureSpec, theme: str, shares: np.ndarray) -> None:
+def _strike(figure: FigureSpec, shares: np.ndarray) -> None:
     """Strike through negative cells, so that they can be told apart without colour. shares: numbers divided by the
     bound, (row, column)."""
     for cells, ink in (((shares <= -colours.STRUCK) & (shares >= -0.5), colours.INK), (shares < -0.5, colours.PAPER)):
         path = "".join(f"M{x - 0.25},{y + 0.25}L{x + 0.25},{y - 0.25}" for y, x in np.argwhere(cells))
         if path:
-            figure.add_shape(type="path", path=path, line={"color": ink[theme], "width": 1}, opacity=0.5)
+            figure.add_shape(type="path", path=path, line={"color": ink, "width": 1}, opacity=0.5)
 
 
 def _written(numbers: np.ndarray, digits: int) -> list[list[str]] | None:
@@ -145,7 +102,7 @@ WRITTEN_COLUMNS = 20     # up to this many columns, numbers are written
 UNITS = {0: "", -3: " · 10⁻³", -6: " · 10⁻⁶", -9: " · 10⁻⁹"}   # suffix of a row's name for its power of ten
 
 
-def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], tokens: Sequence[str],
+def importance(groups: Sequence[Sequence[tuple[str, np.ndarray]]], tokens: Sequence[str],
                apart: Sequence[bool], *, title: str, apart_title: str) -> FigureSpec:
     """Draw importance scores as rows of cells. groups: rows (name, float (token)), with gaps between groups; NaN if a
     measure is undefined. apart: (token), whether a token is drawn separately, at the end.
@@ -163,7 +120,7 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
             numbers.append([np.nan if place < 0 else values[place] for place in order])
     tokens = tokens_shown(tokens)
     apart_names = told_apart(tokens)
-    figure, cells = chart(theme, title, "", height=110 + ROW_HEIGHT * len(names)), np.array(numbers)
+    figure, cells = chart(title, "", height=110 + ROW_HEIGHT * len(names)), np.array(numbers)
     compared = cells[:, :int((~np.asarray(apart)).sum())]
     largest = np.nanmax(np.abs(np.where(np.isfinite(compared), compared, 0)), axis=1, keepdims=True)
     largest = np.where(largest > 0, largest, 1)
@@ -172,9 +129,9 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
     hover = [[f"{name} · {apart_names[place] if place >= 0 else ''}: {true_minus(f'{value:z.4g}')}"
               for place, value in zip(order, row, strict=True)]
              for name, row in zip(names, cells, strict=True)]
-    add_cells(figure, np.abs(cells) / largest, texts if len(order) <= WRITTEN_COLUMNS else None, span=(0, 1),
-              stops=weight_scale(theme), showscale=False,
-              xgap=1, ygap=1, customdata=hover, name=title, hovertemplate="%{customdata}<extra></extra>")
+    figure.add_heatmap(texts if len(order) <= WRITTEN_COLUMNS else None, z=np.abs(cells) / largest, zmin=0, zmax=1,
+                       hoverongaps=False, colorscale=weight_scale(), showscale=False, xgap=1, ygap=1, customdata=hover,
+                       name=title, hovertemplate="%{customdata}<extra></extra>")
     columns = ["" if place < 0 else tokens[place] for place in order]
     figure.update_xaxes(**category_axis(columns), showgrid=False, side="bottom", ticks="", constrain="domain",
                         range=[-0.5, len(columns) - 0.5])   # otherwise plotly reserves room for labels over the cells
@@ -185,7 +142,7 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
                         autorange="reversed", ticks="")
     if any(apart):
         figure.add_annotation(x=1, xref="paper", xanchor="right", y=1, yref="paper", yanchor="bottom",
-                              text=apart_title, font={"size": 11.5, "color": MUTED[theme]})
+                              text=apart_title, font={"size": 11.5, "color": QUIET})
     return figure
 
 
@@ -202,7 +159,7 @@ def _row_numbers(row: np.ndarray, largest: float) -> tuple[int, list[str]]:
 NAME_SIZE = 12   # font size in pixels
 
 
-def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray] | None]], *, height: int = 300) -> FigureSpec:
+def tiles(rows: Sequence[Sequence[tuple[str, np.ndarray] | None]], *, height: int = 300) -> FigureSpec:
     """Draw rows of pictures of the same size with their names below. rows: (name, pixels (y, x) from −1 to 1), or None
     for a gap. −1 has the page's colour, and 1 the darkest of the ramp."""
     high, wide = next(tile[1].shape for row in rows for tile in row if tile is not None)
@@ -222,8 +179,8 @@ def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray] | None]], *
             words.append({"x": left + (wide - 1) / 2, "y": top + high - 0.5, "yanchor": "top",
                           "text": Markup("<br>".join(map(plain, lines))), "showarrow": False,
                           "font": {"size": NAME_SIZE}})
-    figure = chart(theme, height=height)
-    figure.add_heatmap(z=whole, zmin=-1, zmax=1, colorscale=weight_scale(theme), showscale=False, name="pixels",
+    figure = chart(height=height)
+    figure.add_heatmap(z=whole, zmin=-1, zmax=1, colorscale=weight_scale(), showscale=False, name="pixels",
                        hoverongaps=False, hovertemplate="%{z:.3f}<extra></extra>")
     figure.update_xaxes(visible=False, constrain="domain")
     figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", constrain="domain", constraintoward="top")

@@ -6,19 +6,17 @@ import numpy as np
 
 from clearhead.model.core.query import with_arrays
 from clearhead.viz.figures.base import (
-    ACCENT,
     LETTER,
-    MUTED,
     add_dots,
     chart,
     fit_points,
     name_sides,
-    series_colours,
     text_width,
     tokens_shown,
     told_apart,
 )
 from clearhead.viz.figures.drawing import FigureSpec
+from clearhead.viz.style.theme import ACCENT, QUIET, SERIES
 
 NAMED = 40              # largest number of labelled points
 SMALL, LOUD = 11, 13    # font sizes in pixels, of points and of highlighted points
@@ -34,15 +32,15 @@ class Points:
     sizes: np.ndarray | None = None   # (point), 0 to 1: each dot's area; all equal by default
 
 
-def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: Sequence[int] = (),
+def vector_plane(points: Points, *, axes: tuple[str, str], around: Sequence[int] = (),
                  arrows: Sequence[tuple[str, np.ndarray]] = (), height: int = 420) -> FigureSpec:
     """Draw the points on axes with the same scale, so that angles are preserved. around: the points at the corners of
     their hull, in order. arrows: (name, tip (2)) of arrows from the origin."""
-    figure = chart(theme, *axes, height=height)
+    figure = chart(*axes, height=height)
     if len(around) > 1:
         edge = points.at[[*around, around[0]]]
         figure.add_scatter(x=edge[:, 0], y=edge[:, 1], mode="lines", fill="toself", fillcolor="rgba(85,140,200,0.13)",
-                           hoverinfo="skip", name="hull", line={"color": MUTED[theme], "width": 1, "dash": "dot"})
+                           hoverinfo="skip", name="hull", line={"color": QUIET, "width": 1, "dash": "dot"})
     points = replace(points, names=told_apart(tokens_shown(points.names)))
     share = np.ones(len(points.at)) * 0.1 if points.sizes is None else points.sizes
     sizes = 6 + 26 * np.sqrt(share)
@@ -50,15 +48,15 @@ def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: S
     sides = {place: side for place, side in spots[len(arrows):] if side}
     add_dots(figure, points.at[:, 0], points.at[:, 1], points.names, sides, name="points", textfont_size=SMALL,
                        customdata=[[name, size] for name, size in zip(points.names, share, strict=True)],
-                       marker={"color": series_colours(theme)[0], "size": sizes, "line_width": 0, "opacity": 0.75},
+                       marker={"color": SERIES[0], "size": sizes, "line_width": 0, "opacity": 0.75},
                        hovertemplate="%{customdata[0]}<br>%{x:.4g}, %{y:.4g}"
                                      + ("" if points.sizes is None else "<br>weight %{customdata[1]:.4g}")
                                      + "<extra></extra>")
-    loud = {"color": ACCENT[theme], "size": LOUD}
+    loud = {"color": ACCENT, "size": LOUD}
     for arrow, (_, side) in zip(arrows, spots, strict=False):
         _arrow(figure, arrow, side, loud, float(sizes.min()))
     figure.update_layout(showlegend=False)
-    figure.update_axes(zeroline=True, zerolinecolor=MUTED[theme])
+    figure.update_axes(zeroline=True, zerolinecolor=QUIET)
     return figure
 
 

@@ -1,7 +1,8 @@
 """All colours, scales and fonts of pages, components and exports.
 
-The ramp runs from the background to deep blue with even steps of lightness in both themes; exports use the light one.
-Overlaid heads have the eight colours of Okabe & Ito (2008), which colour-blind readers can distinguish.
+Each colour is that of light pages and of exports; DARK has its equivalent on dark pages. The ramp runs from the
+background to deep blue with even steps of lightness in both. Overlaid heads have the eight colours of Okabe & Ito
+(2008), which colour-blind readers can distinguish.
 """
 from pathlib import Path
 
@@ -9,14 +10,9 @@ import numpy as np
 
 STYLES = Path(__file__).parent   # of the style sheets
 
-RAMP = {  # from no weight to full weight, interpolated linearly
-    "light": ("#ffffff", "#dbe7f5", "#b3cde9", "#84aedb", "#558cc8", "#2e68ae", "#14478d", "#082a63"),
-    "dark": ("#0e1117", "#12233d", "#173a68", "#1f5594", "#3475b8", "#6399d2", "#9dc0e6", "#dfecf9"),
-}
-SIGNED = {  # negative, 0, positive; on a dark page, pale colours around 0 would stand out most
-    "light": ("#8c3a06", "#d58a4a", "#f7e7d4", "#ffffff", "#d6e8ee", "#4c9fb8", "#0b5468"),
-    "dark": ("#d58a4a", "#8c3a06", "#4a2a14", "#0e1117", "#12333c", "#0b5468", "#4c9fb8"),
-}
+# from no weight to full weight, interpolated linearly
+RAMP = ("#ffffff", "#dbe7f5", "#b3cde9", "#84aedb", "#558cc8", "#2e68ae", "#14478d", "#082a63")
+SIGNED = ("#8c3a06", "#d58a4a", "#f7e7d4", "#ffffff", "#d6e8ee", "#4c9fb8", "#0b5468")   # negative, 0, positive
 # over photographs, from the uniform weight to the maximum; lightness increases throughout, so that the ramp also works
 # in greyscale and for colour-blind readers
 GLOW = ("#54237a", "#92277a", "#d2434a", "#f2801f", "#fbb81a", "#fdf3a0")
@@ -26,9 +22,8 @@ HEADS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a6
 DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1, 1.5), (5, 1.5, 1, 1.5), (9, 2), (9, 1.5, 1, 1.5), (1, 4),
                                          (6, 1.5, 1, 1.5, 1, 1.5))
 ACCENT = "#c0400c"      # the pair and the row in focus; the only accent colour
-INK = {"light": "#1a1f29", "dark": "#e8eaef"}
-PAPER = {"light": "#ffffff", "dark": "#0e1117"}
-SERIES = {name: (*HEADS[:-1], ink) for name, ink in INK.items()}   # HEADS on a page: black is the text's colour
+INK, PAPER = "#1a1f29", "#ffffff"
+SERIES = (*HEADS[:-1], INK)   # HEADS on a page: black is the text's colour
 MONO = ("DejaVu Sans Mono", "Noto Sans Mono CJK SC", "Noto Sans CJK SC")
 SANS = ("DejaVu Sans",)
 FALLBACK = (            # exports: fonts for scripts missing from the fonts above, if installed
@@ -43,14 +38,25 @@ FALLBACK = (            # exports: fonts for scripts missing from the fonts abov
 QUIET = "#5b6472"       # text beside a figure
 HAIRLINE = "#c9ced6"    # frames and rules
 UNKNOWN = "#ffd54a"     # background of a token missing from the vocabulary
-FORBIDDEN = {"light": "#f1f2f4", "dark": "#1b2029"}   # masked cells
+FORBIDDEN = "#f1f2f4"   # masked cells
+GRID, FADED = "#e6e9ee", "#b9c0ca"   # of a chart: its grid, and series in its background
+DARK = {
+    **dict(zip(RAMP, ("#0e1117", "#12233d", "#173a68", "#1f5594", "#3475b8", "#6399d2", "#9dc0e6", "#dfecf9"))),
+    # pale colours around 0 would stand out most
+    **dict(zip(SIGNED, ("#d58a4a", "#8c3a06", "#4a2a14", "#0e1117", "#12333c", "#0b5468", "#4c9fb8"))),
+    INK: "#e8eaef", PAPER: "#0e1117", FORBIDDEN: "#1b2029", ACCENT: "#f08a4b", QUIET: "#a3abb8", GRID: "#252c38",
+    FADED: "#4a5363"}
 # share of the bound from which negative cells are struck through, so that signs can be distinguished without colour
 STRUCK = 0.08
 LOG_FLOOR = 1e-4        # lower end of the log scale; smaller weights have the background's colour
 # colours sent to every component; line: a single head's lines; allowed: painted cells of a mask
-COMPONENT = {"ramp": RAMP, "ink": INK, "paper": PAPER, "accent": ACCENT, "heads": SERIES, "signed": SIGNED,
-             "masked": FORBIDDEN, "line": {"light": RAMP["light"][5], "dark": RAMP["dark"][6]},
-             "allowed": {"light": RAMP["light"][4], "dark": RAMP["dark"][5]}}
+COMPONENT = {
+    "accent": ACCENT, "line": {"light": RAMP[5], "dark": DARK[RAMP[6]]},
+    "allowed": {"light": RAMP[4], "dark": DARK[RAMP[5]]},
+    **{name: {"light": colours, "dark": [DARK.get(each, each) for each in colours]}
+       for name, colours in (("ramp", RAMP), ("signed", SIGNED), ("heads", SERIES))},
+    **{name: {"light": colour, "dark": DARK[colour]}
+       for name, colour in (("ink", INK), ("paper", PAPER), ("masked", FORBIDDEN))}}
 READABLE = 720          # longest line of text in pixels
 READABLE_WIDE = 860     # longest line of text in pixels on pages with wide figures
 
@@ -66,9 +72,9 @@ def luminance(colours: np.ndarray) -> np.ndarray:
     return np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
 
 
-def ramp(theme: str = "light", steps: int = 256, stops: tuple[str, ...] | None = None) -> np.ndarray:
+def ramp(steps: int = 256, stops: tuple[str, ...] = RAMP) -> np.ndarray:
     """Return the ramp of weights, or one through the colours `stops`, as uint8 (steps, 3)."""
-    colours = np.array([rgb(colour) for colour in stops or RAMP[theme]], float)
+    colours = np.array([rgb(colour) for colour in stops], float)
     at = np.linspace(0, len(colours) - 1, steps)
     return np.round([[np.interp(place, range(len(colours)), channel) for channel in colours.T]
                      for place in at]).astype(np.uint8)

@@ -33,13 +33,13 @@ def page_theme() -> str:
 
 def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, name: str = "",
            on_pick: Callable[[list[int]], None] | None = None, **options: object) -> None:
-    """Draw `draw(theme, *given, **options)` as a fragment, so that its tools work without rerunning the page.
+    """Draw `draw(*given, **options)` as a fragment, so that its tools work without rerunning the page.
 
     key: identifies the figure on the page, and names its files unless `name` is given. Figures that replace one another
     share a key, because browsers update a chart faster than they build one. alt: one sentence that describes the figure
     with its numbers. on_pick: as in `viz.components.chart.chart`; the page reruns afterwards.
     """
-    light, name = partial(draw, "light", *given, **options), f"clearhead-{name_for(name or key, 'figure')}"
+    drawn, name = partial(draw, *given, **options), f"clearhead-{name_for(name or key, 'figure')}"
     picked, image = False, None   # what the reader did since the figure was drawn
 
     def pick(points: list[int]) -> None:
@@ -58,12 +58,12 @@ def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, 
         if picked:
             st.rerun()
         saving, now, image = _SAVING.value, image, None
-        chart(draw(page_theme(), *given, **options).to_plotly_json(), key=f"chart-{key}", alt=alt,
+        chart(drawn().to_plotly_json(page_theme()), key=f"chart-{key}", alt=alt,
               saving=key in saving, image=now, on_save=lambda: _SAVING.put(saving ^ {key}),
               on_pick=None if on_pick is None else pick)
         if key in saving:
-            _save(light, key, name, save)
-        offer(f"chart-{key}", alt, lambda where, link: _kept(light(), alt, where, link))
+            _save(drawn, key, name, save)
+        offer(f"chart-{key}", alt, lambda where, link: _kept(drawn(), alt, where, link))
 
     part()
 
@@ -74,14 +74,14 @@ def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
     return chart_item(drawn, alt, where=where, link=link)
 
 
-def _save(light: Callable[[], FigureSpec], key: str, name: str, save: Callable[[str, int], None]) -> None:
+def _save(drawn: Callable[[], FigureSpec], key: str, name: str, save: Callable[[str, int], None]) -> None:
     """Draw the *Save* panel below a figure. save: makes the browser download an image, given its format and scale."""
     from clearhead.viz.export.tables import chart_csv  # imports what would delay the first page
 
     with flex_row(horizontal_alignment="right", gap="small", key=f"open-save-{key}"):
         for kind, scale in (("png", 2), ("svg", 1)):
             st.button(kind.upper(), key=f"{kind}-{key}", on_click=save, args=(kind, scale))
-        st.download_button("CSV", lambda: chart_csv(light()), f"{name}.csv", "text/csv", on_click="ignore",
+        st.download_button("CSV", lambda: chart_csv(drawn()), f"{name}.csv", "text/csv", on_click="ignore",
                            key=f"csv-{key}")
 
 

@@ -53,48 +53,48 @@ BEST = pd.DataFrame({"pattern": ["even", "first"], "fit": [0.5, 0.6], "silenced"
                     index=pd.MultiIndex.from_tuples(PLACES, names=["layer", "head"]))
 # each figure with the words that it draws or says on hover; figures of numbers alone draw none
 FIGURES: dict = {
-    accuracies: lambda: accuracies("light", NAMES, X[1:3] / 10, X[1:3] / 10, best=1, interval=(0.4, 0.6),
+    accuracies: lambda: accuracies(NAMES, X[1:3] / 10, X[1:3] / 10, best=1, interval=(0.4, 0.6),
                                    band=(0.4, 0.5, THREE), lines=[(0.5, FOUR)], axes=("a", "b")),
-    agreement: lambda: agreement("light", NAMES, {THREE: X[:2], FOUR: X[:2]}, ("mean", X[:2]), ceiling=(1.0, ALL),
+    agreement: lambda: agreement(NAMES, {THREE: X[:2], FOUR: X[:2]}, ("mean", X[:2]), ceiling=(1.0, ALL),
                                  axis=""),
-    bars: lambda: bars("light", NAMES, {THREE: X[:2], FOUR: X[:2]}, axes=("x", ALL)),
-    by_layer: lambda: by_layer("light", PLACES, X[:2], axes=(ONE, TWO), names=(THREE, FOUR), line=(ALL, X[:2])),
-    dependency_tree: lambda: dependency_tree("light", NAMES, [-1, 0], ["root", THREE], "det", [Look(0, 1, True, FOUR)]),
-    effect: lambda: effect("light", 1.0, (0.5, 2.0), 0.0),
-    head_map: lambda: head_map("light", PLACES, np.eye(2), marked=(0, 1)),
-    histogram: lambda: histogram("light", np.arange(3), {ONE: X[:2], TWO: X[:2]}, axes=("s", "p"),
+    bars: lambda: bars(NAMES, {THREE: X[:2], FOUR: X[:2]}, axes=("x", ALL)),
+    by_layer: lambda: by_layer(PLACES, X[:2], axes=(ONE, TWO), names=(THREE, FOUR), line=(ALL, X[:2])),
+    dependency_tree: lambda: dependency_tree(NAMES, [-1, 0], ["root", THREE], "det", [Look(0, 1, True, FOUR)]),
+    effect: lambda: effect(1.0, (0.5, 2.0), 0.0),
+    head_map: lambda: head_map(PLACES, np.eye(2), marked=(0, 1)),
+    histogram: lambda: histogram(np.arange(3), {ONE: X[:2], TWO: X[:2]}, axes=("s", "p"),
                                  curve=(THREE, X[:2]), marks=[(1.0, FOUR)]),
-    importance: lambda: importance("light", [[(THREE, X[:2]), (FOUR, X[:2])]], NAMES, [False, True], title="t",
+    importance: lambda: importance([[(THREE, X[:2]), (FOUR, X[:2])]], NAMES, [False, True], title="t",
                                    apart_title=ALL),
-    induction_scatter: lambda: induction_scatter("light", NAMES, X[:2] / 9, X[1:3] / 9, [1], axes=(THREE, FOUR)),
-    lines: lambda: lines("light", X, [Line(ONE, X), Line(TWO, X / 2, 1)], axes=("T", "p"), marks=[(1.0, THREE)],
+    induction_scatter: lambda: induction_scatter(NAMES, X[:2] / 9, X[1:3] / 9, [1], axes=(THREE, FOUR)),
+    lines: lambda: lines(X, [Line(ONE, X), Line(TWO, X / 2, 1)], axes=("T", "p"), marks=[(1.0, THREE)],
                          bounds=[(0.5, FOUR)]),
-    loss_surface: lambda: loss_surface("light", X, X, np.outer(X, X),
+    loss_surface: lambda: loss_surface(X, X, np.outer(X, X),
                                        [(ONE, 0, np.outer(X, [1, 1])), (ONE, 1, np.outer(X, [1, 2]))],
                                        axes=(TWO, THREE), loss=FOUR),
-    matrix: lambda: matrix("light", np.eye(2), NAMES, [THREE, FOUR], title=ALL),
-    paths: lambda: paths("light", 2, [((0, 0), (1, 1))], [], (0, 1)),
-    pattern_grid: lambda: pattern_grid("light", BEST, {"even": ONE, "first": FOUR}, axes=(TWO, THREE)),
-    power_law: lambda: power_law("light", [PowerSeries(ONE, X, X, 0, (1.0, 1.0, 0.1)),
+    matrix: lambda: matrix(np.eye(2), NAMES, [THREE, FOUR], title=ALL),
+    paths: lambda: paths(2, [((0, 0), (1, 1))], [], (0, 1)),
+    pattern_grid: lambda: pattern_grid(BEST, {"even": ONE, "first": FOUR}, axes=(TWO, THREE)),
+    power_law: lambda: power_law([PowerSeries(ONE, X, X, 0, (1.0, 1.0, 0.1)),
                                            PowerSeries(TWO, X, X, 1, (1.0, 2.0, 0.1))],
                                  axes=("n", "s"), x_range=(0.1, 10), marks=[(1.0, THREE)]),
-    regression: lambda: regression("light", X, [Line(ONE, X), Line(TWO, X)], (X, X, X / 10), (1.0, 1.0, THREE),
+    regression: lambda: regression(X, [Line(ONE, X), Line(TWO, X)], (X, X, X / 10), (1.0, 1.0, THREE),
                                    axes=("", ""), y_range=(0, 10)),
-    silencing_effects: lambda: silencing_effects("light", BEST, {"even": ONE, "first": FOUR}, axes=(TWO, THREE)),
-    stacked_bars: lambda: stacked_bars("light", NAMES, [(THREE, 0, X[:2]), (FOUR, 1, X[:2])], axis="nats",
+    silencing_effects: lambda: silencing_effects(BEST, {"even": ONE, "first": FOUR}, axes=(TWO, THREE)),
+    stacked_bars: lambda: stacked_bars(NAMES, [(THREE, 0, X[:2]), (FOUR, 1, X[:2])], axis="nats",
                                        marks=[(1.0, ALL)]),
-    standing: lambda: standing("light", X, [Line(ONE, X), Line(TWO, X)], (1.0, {0: 1.0}), axes=("", ""),
+    standing: lambda: standing(X, [Line(ONE, X), Line(TWO, X)], (1.0, {0: 1.0}), axes=("", ""),
                                marks=[(1.0, THREE)], y_range=(0.1, 10)),
-    tiles: lambda: tiles("light", [[("<s>", np.eye(2)), ("%{x}", np.eye(2)), ("$x$", np.eye(2))]]),
-    training: lambda: training("light", (X, X, X), ([0, 1], {ONE: X[:2] / 9}, [ONE]), titles=(TWO, THREE, "{names}"),
+    tiles: lambda: tiles([[("<s>", np.eye(2)), ("%{x}", np.eye(2)), ("$x$", np.eye(2))]]),
+    training: lambda: training((X, X, X), ([0, 1], {ONE: X[:2] / 9}, [ONE]), titles=(TWO, THREE, "{names}"),
                                at=(1, FOUR), guessing=(1.0, ALL)),
-    twins: lambda: twins("light", NAMES, X[:4].reshape(2, 2) / 9, X[:4].reshape(2, 2)[::-1] / 9, 1, axes=("a", "b"),
+    twins: lambda: twins(NAMES, X[:4].reshape(2, 2) / 9, X[:4].reshape(2, 2)[::-1] / 9, 1, axes=("a", "b"),
                          corners=(THREE, FOUR, ALL, "x")),
-    vector_plane: lambda: vector_plane("light", Points(np.eye(2), NAMES), axes=("x", "y"),
+    vector_plane: lambda: vector_plane(Points(np.eye(2), NAMES), axes=("x", "y"),
                                        arrows=[(THREE, X[:2]), (FOUR, X[1:3])]),
-    word_tree: lambda: word_tree("light", ONE, [Branch((0,), TWO, "60%", 1.0, THREE),
+    word_tree: lambda: word_tree(ONE, [Branch((0,), TWO, "60%", 1.0, THREE),
                                                 Branch((1,), FOUR, "40%", 0.0, ALL)]),
-    atlas_scatter: lambda: atlas_scatter("light", HeadDots(NAMES, X[:2], X[:2], X[:2], X[:2] / 9, [], 0),
+    atlas_scatter: lambda: atlas_scatter(HeadDots(NAMES, X[:2], X[:2], X[:2], X[:2] / 9, [], 0),
                                          axes=("a", "b"), colour=THREE)}
 DRAW = """async (spec) => {
   const root = document.createElement("div");
@@ -131,9 +131,8 @@ def test_every_figure_is_tried():
     modules = [import_module(f"clearhead.viz.figures.{path.stem}") for path in Path(folder).parent.glob("[a-z]*.py")]
     made = {each for module in modules for name, each in vars(module).items()
             if inspect.isfunction(each) and each.__module__ == module.__name__ and name[0] != "_"
-            and list(inspect.signature(each).parameters)[:1] == ["theme"]}
-    helpers = {"series_colours", "bar_fill", "weight_scale", "signed_scale", "chart", "colour_of"}
-    assert {each for each in made if each.__name__ not in helpers} <= FIGURES.keys()
+            and inspect.signature(each).return_annotation is FigureSpec and name != "chart"}
+    assert made <= FIGURES.keys()
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)

@@ -22,7 +22,7 @@ NUMBERS = np.array([[0.25, 0.75, np.nan], [0.5, 0.125, 0.375]])
 
 
 def weights() -> FigureSpec:
-    return matrix("light", NUMBERS, ["the", "the"], ["a", "b", "a"])
+    return matrix(NUMBERS, ["the", "the"], ["a", "b", "a"])
 
 
 def test_table_has_the_numbers_of_a_matrix():
@@ -36,13 +36,13 @@ def test_table_has_the_numbers_of_a_matrix():
 def test_weights_run_from_0_to_1_and_differences_are_symmetric():
     cells = plotly_of(weights()).data[0]
     assert (cells.zmin, cells.zmax) == (0, 1)
-    signed = plotly_of(matrix("light", NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"],
+    signed = plotly_of(matrix(NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"],
                               style=CellStyle("signed"))).data[0]
     assert signed.zmin == -signed.zmax == -0.375
 
 
 def test_means_by_layer():
-    figure = plotly_of(by_layer("light", PLACES, X, axes=("layer", "bits"), names=("heads", "means"),
+    figure = plotly_of(by_layer(PLACES, X, axes=("layer", "bits"), names=("heads", "means"),
                                 line=("even", X / 2), marked=(1, 0)))
     assert list(figure.data[1].y) == pytest.approx([X[:2].mean(), X[2:4].mean(), X[4]])
     assert list(figure.data[2].y)[2] == X[4] / 2
@@ -50,27 +50,27 @@ def test_means_by_layer():
 
 
 SERIES = {
-    "lines": lambda theme: lines(theme, X, [Line("a", X, 0), Line("b", X, 1), Line("c", X, 2, "dots"),
+    "lines": lambda: lines(X, [Line("a", X, 0), Line("b", X, 1), Line("c", X, 2, "dots"),
                                             Line("d", X, 3, "dots"), Line("even", X, None, "dash")], axes=("T", "p")),
-    "bars": lambda theme: bars(theme, ["x", "y"], dict.fromkeys("abcde", X[:2]), axes=("", "p")),
-    "histogram": lambda theme: histogram(theme, np.arange(3), {"a": X[:2], "b": X[:2]}, axes=("s", "p"),
+    "bars": lambda: bars(["x", "y"], dict.fromkeys("abcde", X[:2]), axes=("", "p")),
+    "histogram": lambda: histogram(np.arange(3), {"a": X[:2], "b": X[:2]}, axes=("s", "p"),
                                          curve=("normal", X[:2])),
-    "stacked": lambda theme: stacked_bars(theme, ["x", "y"], [("a", 0, X[:2]), ("b", 1, X[:2]), ("c", 5, X[:2])],
+    "stacked": lambda: stacked_bars(["x", "y"], [("a", 0, X[:2]), ("b", 1, X[:2]), ("c", 5, X[:2])],
                                           axis="nats"),
-    "powers": lambda theme: power_law(theme, [PowerSeries(f"{place}", X, X, place, (1.0, 1.0, 0.1))
+    "powers": lambda: power_law([PowerSeries(f"{place}", X, X, place, (1.0, 1.0, 0.1))
                                               for place in range(4)], axes=("n", "s"), x_range=(0.1, 10)),
-    "paths": lambda theme: loss_surface(theme, X, X, np.outer(X, X), [(f"{place}", place, np.outer(X, [1, 1]))
+    "paths": lambda: loss_surface(X, X, np.outer(X, X), [(f"{place}", place, np.outer(X, [1, 1]))
                                                                      for place in range(3)], axes=("w", "b"), loss="l"),
-    "agreement": lambda theme: agreement(theme, ["x", "y"], dict.fromkeys("abc", X[:2]), ("mean", X[:2]),
+    "agreement": lambda: agreement(["x", "y"], dict.fromkeys("abc", X[:2]), ("mean", X[:2]),
                                          ceiling=(1.0, "most"), axis="rank"),
-    "training": lambda theme: training(theme, (X, X, X), ([0, 1], dict.fromkeys("abcd", X[:2]), ["a", "b", "c"]),
+    "training": lambda: training((X, X, X), ([0, 1], dict.fromkeys("abcd", X[:2]), ["a", "b", "c"]),
                                        titles=("loss", "right", "{names}"))}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", list(SERIES))
 def test_series_are_told_apart_on_grey_paper(name, theme):
-    spec = json.loads(plotly_of(SERIES[name](theme)).to_json())
+    spec = json.loads(plotly_of(SERIES[name](), theme).to_json())
     assert len(spec["data"]) > 1 and alike_in_grey(spec) == []
     assert spec["layout"]["paper_bgcolor"] == {"light": "#ffffff", "dark": "#0e1117"}[theme]
     for trace in spec["data"]:   # what tells them apart taken away, they are not
@@ -85,7 +85,7 @@ STANDING = np.array([1.0, 10.0, 100.0])
 @pytest.mark.parametrize("here", [{0: 2.0}, {0: 2.0, 1: 5.0}])
 def test_every_curve_has_a_dot(here):
     drawn = [Line("one", STANDING, 0), Line("other", 2 * STANDING, 1)][:len(here)]
-    figure = standing("light", STANDING, drawn, (7.0, here), axes=("x", "y"), marks=[(7.0, "x = 7")],
+    figure = standing(STANDING, drawn, (7.0, here), axes=("x", "y"), marks=[(7.0, "x = 7")],
                       y_range=(1e-4, 40))
     traces = plotly_of(figure).data
     dots = [trace for trace in traces if trace.name == "here"]
@@ -100,7 +100,7 @@ BEST = head_frame([(0, 0), (0, 1), (2, 0), (2, 1)],
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_grid_has_every_head_once_at_its_place(theme):
-    figure = plotly_of(pattern_grid(theme, BEST, TITLES, axes=("head", "layer")))
+    figure = plotly_of(pattern_grid(BEST, TITLES, axes=("head", "layer")), theme)
     points = {(x, y): (trace.name, size) for trace in figure.data
               for x, y, size in zip(trace.x, trace.y, trace.marker.size, strict=True)}
     assert {place: name for place, (name, _) in points.items()} == {
@@ -111,7 +111,7 @@ def test_grid_has_every_head_once_at_its_place(theme):
 
 
 def parts(*given):
-    spec = effect("light", *given).to_plotly_json()
+    spec = effect(*given).to_plotly_json()
     Figure(spec)   # plotly takes it
     traces, shapes = spec["data"], spec["layout"].get("shapes", ())
     dots = {trace["marker"].get("symbol", "circle"): trace["x"][0] for trace in traces if trace["mode"] == "markers"}
@@ -132,7 +132,7 @@ LOOKS = [Look(0, 1, True, "the looks at cat"), Look(1, 3, False, "cat looks at f
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_relations_are_arcs_above_and_choices_below(theme):
-    spec = dependency_tree(theme, WORDS, HEADS, RELATIONS, "obj", LOOKS).to_plotly_json()
+    spec = dependency_tree(WORDS, HEADS, RELATIONS, "obj", LOOKS).to_plotly_json(theme)
     Figure(spec)   # plotly takes it
     arcs = [trace for trace in spec["data"] if trace["mode"] == "lines" and len(trace["x"]) > 2]
     above, below = ([arc for arc in arcs if (max(arc["y"], key=abs) > 0) is up] for up in (True, False))
@@ -152,7 +152,7 @@ BRANCHES = [Branch((0,), "the", "60%", 1.0, "the"), Branch((1,), "a", "40%", 0.0
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_words_are_at_the_ends_of_their_branches(theme):
-    spec = word_tree(theme, "so …", BRANCHES).to_plotly_json()
+    spec = word_tree("so …", BRANCHES).to_plotly_json(theme)
     Figure(spec)                                                         # plotly takes it
     lines, kept, cut = spec["data"][:4], spec["data"][4], spec["data"][5]
     at = {word: (x, y) for trace in (kept, cut) for word, x, y in zip(

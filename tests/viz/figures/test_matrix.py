@@ -11,10 +11,10 @@ SHADES = np.linspace(0, 1, 144).reshape(12, 12)
 PLACES = [str(place) for place in range(12)]
 
 
-def numbered(theme: str) -> dict[str, FigureSpec]:
-    return {"weights": matrix(theme, SHADES, PLACES, PLACES),
-            "signed": matrix(theme, 2 * SHADES - 1, PLACES, PLACES, style=CellStyle("signed")),
-            "importance": importance(theme, [[(name, row) for name, row in zip(PLACES, SHADES)]], PLACES, [False] * 12,
+def numbered() -> dict[str, FigureSpec]:
+    return {"weights": matrix(SHADES, PLACES, PLACES),
+            "signed": matrix(2 * SHADES - 1, PLACES, PLACES, style=CellStyle("signed")),
+            "importance": importance([[(name, row) for name, row in zip(PLACES, SHADES)]], PLACES, [False] * 12,
                                      title="token", apart_title="")}
 
 
@@ -32,7 +32,7 @@ def cell_colour(trace, row: int, column: int) -> np.ndarray:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["weights", "signed", "importance"])
 def test_numbers_stand_out_from_their_cells(theme, name):
-    cells, over = plotly_of(numbered(theme)[name]).data
+    cells, over = plotly_of(numbered()[name], theme).data
     found = {(trace.textfont.color, row, column) for trace in (cells, over)
              for row, texts in enumerate(trace.text) for column, text in enumerate(texts) if text.strip()}
     assert len({place[1:] for place in found}) == len(found) > 100
@@ -49,13 +49,13 @@ GROUPS = [[("deleted", np.array([9.0, -2.0, 1.0, np.nan]))],
 def test_negative_cells_are_struck_through():
     numbers = np.zeros((14, 14))
     numbers[2, 5], numbers[3, 1], numbers[4, 4], numbers[6, 6] = -0.1, -1, -0.01, 1
-    weak, strong = matrix("light", numbers, style=CellStyle("signed")).to_plotly_json()["layout"]["shapes"]
+    weak, strong = matrix(numbers, style=CellStyle("signed")).to_plotly_json()["layout"]["shapes"]
     assert (weak["path"], strong["path"]) == ("M4.75,2.25L5.25,1.75", "M0.75,3.25L1.25,2.75")
-    assert "shapes" not in matrix("light", np.abs(numbers)).to_plotly_json()["layout"]
+    assert "shapes" not in matrix(np.abs(numbers)).to_plotly_json()["layout"]
 
 
 def test_row_is_coloured_by_its_own_largest():
-    figure = plotly_of(importance("light", GROUPS, TOKENS, APART, title="token", apart_title="apart"))
+    figure = plotly_of(importance(GROUPS, TOKENS, APART, title="token", apart_title="apart"))
     trace, over = figure.data
     np.testing.assert_allclose(np.asarray(trace.z, float), [
         [1, 0.5, np.nan, np.nan, 4.5], [np.nan] * 5, [0.004, 1, 0.5, np.nan, 2], [0, 0, 0, np.nan, 0]])
@@ -75,7 +75,7 @@ def test_row_is_coloured_by_its_own_largest():
     ([123, -99.4, 0.4, 1], "x", ["123", "−99", "", "1"]),
     ([1e-13, 0, 0, 0], "x · 10⁻⁹", ["", "", "", ""]), ([0, 0, 0, 0], "x", ["", "", "", ""])])
 def test_numbers_of_a_small_row_are_scaled(numbers, label, texts):
-    figure = plotly_of(importance("light", [[("x", np.array(numbers))]], list("abcd"), [False] * 4, title="",
+    figure = plotly_of(importance([[("x", np.array(numbers))]], list("abcd"), [False] * 4, title="",
                                   apart_title=""))
     written = [(light + dark).strip() for light, dark in zip(*(trace.text[0] for trace in figure.data), strict=True)]
     assert (figure.layout.yaxis.ticktext[0], written) == (label, texts)

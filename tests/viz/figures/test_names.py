@@ -47,7 +47,7 @@ HEAD_NAMES = [f"{layer}·{head}" for layer in range(6) for head in range(12)]
 def test_twins_draw_every_head_at_its_numbers():
     draw = np.random.default_rng(0)
     here, there = draw.dirichlet([0.3, 0.3, 2], (2, 72))[..., :2].astype(np.float32)
-    trace = plotly_of(twins("light", HEAD_NAMES, here, there, 40, axes=("x", "y"),
+    trace = plotly_of(twins(HEAD_NAMES, here, there, 40, axes=("x", "y"),
                             corners=("a", "b", "c", "d"))).data[-1]
     assert trace.hovertext[-1] == HEAD_NAMES[40] and sorted(trace.hovertext) == sorted(HEAD_NAMES)
     for place, name in enumerate(trace.hovertext):

@@ -19,7 +19,7 @@ def dots(**changes) -> HeadDots:
 
 
 def drawn(**changes) -> dict:
-    figure = atlas_scatter("light", dots(**changes), axes=("a", "b"), colour="c")
+    figure = atlas_scatter(dots(**changes), axes=("a", "b"), colour="c")
     return {"data": plotly_of(figure).data}   # as plotly's own check reads it
 
 

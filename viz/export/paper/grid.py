@@ -73,7 +73,7 @@ def _bar(values: "HeadValues | None", behind: "GridPicture | None") -> tuple[np.
     if values is not None:
         struck = strings("components")["grid"]["struck"]
         name = "; ".join([values.label] * bool(values.label) + [struck] * values.signed)
-        return (theme.ramp(stops=theme.SIGNED["light"] if values.signed else None), values.ticks,
+        return (theme.ramp(stops=theme.SIGNED if values.signed else None), values.ticks,
                 readable(name, mono=False))
     if behind is not None:
         return theme.ramp(stops=theme.GLOW), glow.ticks(behind.most), WORDS["times"]
@@ -121,12 +121,12 @@ def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float]
             head: HeadId) -> None:
     """Draw a head as one colour, struck through if its number is negative."""
     share = float(np.clip(np.nan_to_num(values.numbers.get(head, 0)) / values.reach, -1, 1))
-    ramp = theme.ramp(steps=511, stops=theme.SIGNED["light"] if values.signed else None)
+    ramp = theme.ramp(steps=511, stops=theme.SIGNED if values.signed else None)
     colour = ramp[round(510 * ((share + 1) / 2 if values.signed else max(share, 0)))]
     sheet.box(*corner, *side, fill="#{:02x}{:02x}{:02x}".format(*colour))
     if values.signed and share <= -theme.STRUCK:
         sheet.strike(np.array([[*corner, corner[0] + side[0], corner[1] + side[1]]]),
-                     (theme.PAPER if share < -0.5 else theme.INK)["light"], 1)
+                     theme.PAPER if share < -0.5 else theme.INK, 1)
 
 
 def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[float, float],
@@ -141,7 +141,7 @@ def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple
             sheet.text(x + side[0] / 2, y + side[1] / 2 + 2.5, WORDS["masked_out"], size=6, align="center")
         if head in marks:
             sheet.box(x + side[0] - 9, y, 9, 9, fill=theme.ACCENT)
-            sheet.text(x + side[0] - 4.5, y + 7, str(marks[head]), size=7, face="bold", colour=theme.PAPER["light"],
+            sheet.text(x + side[0] - 4.5, y + 7, str(marks[head]), size=7, face="bold", colour=theme.PAPER,
                        align="center")
 
 
@@ -152,7 +152,7 @@ def _names(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[
         left, top = spots[layer, head]
         number = f"  {true_minus(f'{value:z.2f}')}" if grid.sorted_by else ""
         sheet.text(x + left, y + top + side[1] + 8, head_label(layer, head) + number, size=6,
-                   colour=theme.ACCENT if (layer, head) == grid.open_head else theme.INK["light"])
+                   colour=theme.ACCENT if (layer, head) == grid.open_head else theme.INK)
     if grid.order:
         return
     sheet.text(x + GUTTER, y + 8, WORDS["head"] + " →", size=7.5, colour=theme.QUIET)

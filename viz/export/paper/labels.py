@@ -41,7 +41,7 @@ class Labels:
         out = -1 if side == "left" else 1
         for place, text in self.texts.items():
             unit, middle = self.units[place], (place + 0.5) * self.step + self.size * MIDDLE
-            colour = theme.ACCENT if place in self.marked else theme.QUIET if unit.special else theme.INK["light"]
+            colour = theme.ACCENT if place in self.marked else theme.QUIET if unit.special else theme.INK
             across, down = (middle, -GAP) if side == "above" else (out * GAP, middle)
             sheet.text(x + across, y + down, text, size=self.size, colour=colour, face="mono",
                        fill=theme.UNKNOWN if unit.unknown else None, align="right" if side == "left" else "left",

@@ -148,11 +148,11 @@ class Sheet:
     def __init__(self) -> None:
         from matplotlib.figure import Figure
 
-        self.figure = Figure(facecolor=theme.PAPER["light"])
+        self.figure = Figure(facecolor=theme.PAPER)
         self.axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.set_axis_off()
 
-    def text(self, x: float, y: float, words: str, *, size: float = 8, colour: str = theme.INK["light"],
+    def text(self, x: float, y: float, words: str, *, size: float = 8, colour: str = theme.INK,
              face: str = "sans", align: str = "left", angle: float = 0, fill: str | None = None) -> None:
         """Draw one line of text with its baseline at y. face: see `font`. fill: background colour. SVG text is
         positioned by its anchor, so a different font only moves the other end."""

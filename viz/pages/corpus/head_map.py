@@ -12,12 +12,12 @@ from clearhead.model.studies.atlas.measured import principal_components
 from clearhead.model.studies.atlas.summary import Atlas
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.page_controls import Places, Words
-from clearhead.viz.figures.base import ACCENT, MUTED, chart, name_sides, number_range, placed_points, weight_scale
+from clearhead.viz.figures.base import chart, name_sides, number_range, placed_points, weight_scale
 from clearhead.viz.figures.drawing import FigureSpec
 from clearhead.viz.pages.corpus.card import head_card
 from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import escape_markdown, strings
-from clearhead.viz.style.theme import PAPER
+from clearhead.viz.style.theme import ACCENT, PAPER, QUIET
 from clearhead.viz.widgets.fields import select, text_value
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded, folded_formula
@@ -176,10 +176,10 @@ def corpus_sentence(atlas: Atlas) -> str:
     return sentence + (" " + WORDS("cut", about=about) if about["cut"] else "")
 
 
-def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: str) -> FigureSpec:
+def atlas_scatter(dots: HeadDots, *, axes: tuple[str, str], colour: str) -> FigureSpec:
     """Draw the map. axes: titles of x and y. colour: title of the colour bar. Dragging a frame selects the dots
     inside."""
-    figure = chart(theme, *axes, height=640)
+    figure = chart(*axes, height=640)
     figure.update_layout(dragmode="select", margin={"t": BAR})
     for update, values in ((figure.update_xaxes, dots.x), (figure.update_yaxes, dots.y)):
         update(range=span(values))
@@ -189,15 +189,15 @@ def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: 
     figure.add_scatter(
         x=dots.x, y=dots.y, mode="markers", customdata=list(dots.names), name="heads",
         hovertemplate="<b>%{customdata}</b><br>%{x:.3f}<br>%{y:.3f}<br>%{marker.color:.3f}<extra></extra>",
-        marker={"color": dots.colour, "colorscale": weight_scale(theme, 2), "cmin": least, "cmax": most, "size": sizes,
+        marker={"color": dots.colour, "colorscale": weight_scale(2), "cmin": least, "cmax": most, "size": sizes,
                 "opacity": [0.25 if each else 0.95 for each in faded],
-                "line": {"color": MUTED[theme], "width": 1},
+                "line": {"color": QUIET, "width": 1},
                 # above the map, whose width a phone needs
                 "colorbar": {"title": {"text": colour, "side": "top", "font": {"size": 13}}, "thickness": 10,
                              "outlinewidth": 0, "orientation": "h", "x": 0, "xanchor": "left", "y": 1,
                              "yanchor": "bottom"}})
     if dots.open_head is not None:
-        _mark(figure, theme, dots, sizes, dots.open_head)
+        _mark(figure, dots, sizes, dots.open_head)
     figure.update_layout(showlegend=False)
     return figure
 
@@ -209,13 +209,13 @@ def span(values: np.ndarray) -> list[float]:
     return [low - room, high + room]
 
 
-def _mark(figure: FigureSpec, theme: str, dots: HeadDots, sizes: np.ndarray, here: int) -> None:
+def _mark(figure: FigureSpec, dots: HeadDots, sizes: np.ndarray, here: int) -> None:
     """Draw a ring around the open head, with its name."""
     at, room = placed_points(figure, dots.x, dots.y)
-    halo = ", ".join([f"0 0 2px {PAPER[theme]}"] * 3)   # keeps the name legible over other dots
+    halo = ", ".join([f"0 0 2px {PAPER}"] * 3)   # keeps the name legible over other dots
     side = name_sides(at, room, sizes / 2, [(here, dots.names[here], LETTERS)], always=1)[0]
     figure.add_scatter(x=dots.x[[here]], y=dots.y[[here]], mode="markers+text", hoverinfo="skip",
                        text=[dots.names[here]], textposition=side, name=dots.names[here],
-                       textfont={"color": ACCENT[theme], "size": LETTERS + 1, "shadow": halo},
+                       textfont={"color": ACCENT, "size": LETTERS + 1, "shadow": halo},
                        marker={"size": float(sizes[here]) + OPEN, "color": "rgba(0,0,0,0)",
-                               "line": {"color": ACCENT[theme], "width": 2.5}})
+                               "line": {"color": ACCENT, "width": 2.5}})

@@ -252,8 +252,8 @@ def _layers(words: Section, senses: vectors.Contexts, word: str, title: str) -> 
     every = -(-len(names) // LAYERS)
     written = [0, *([1] if every == 1 else []), *range(2, len(names), every)]
 
-    def draw(theme: str, *, axes: tuple[str, str]) -> FigureSpec:
-        drawing = lines(theme, places, drawn, axes=axes, height=420)
+    def draw(*, axes: tuple[str, str]) -> FigureSpec:
+        drawing = lines(places, drawn, axes=axes, height=420)
         drawing.update_xaxes(tickvals=written, ticktext=[names[place] for place in written])
         return drawing
 

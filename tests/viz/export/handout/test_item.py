@@ -43,7 +43,7 @@ def test_file_keeps_what_is_drawn(name):
 def test_difference_is_printed_with_its_signs():
     item = items.change()
     wanted, drawing = item.value.open.weights, paper_svg(item.value)
-    blue, brown = (f"#{''.join(f'{part:02x}' for part in theme.ramp(stops=theme.SIGNED['light'][3::sign])[255])}"
+    blue, brown = (f"#{''.join(f'{part:02x}' for part in theme.ramp(stops=theme.SIGNED[3::sign])[255])}"
                    for sign in (1, -1))
     assert (blue if np.nanmax(wanted) >= -np.nanmin(wanted) else brown) in drawing
     assert "second picture minus the first" in drawing

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from clearhead.viz.export.handout.files import Handout, make_words
 from clearhead.viz.export.handout.page import page
-from clearhead.viz.style.theme import INK
+from clearhead.viz.style.theme import DARK, INK
 from tests import fabricate
 from tests.fabricate import items
 
@@ -159,7 +159,7 @@ def test_dark_page_inverts_figures_drawn_in_the_light_theme_but_no_photograph(op
     shown.reload()
     shown.wait_for_selector(".ch.view[data-drawn]")
     inks = shown.locator(".ch").evaluate_all("all => all.map((root) => root.style.getPropertyValue('--ink'))")
-    assert inks == [INK["light"], INK["dark"], INK["dark"]]
+    assert inks == [INK, DARK[INK], DARK[INK]]
     filters = shown.locator(".live").evaluate_all("all => all.map((each) => getComputedStyle(each).filter)")
     assert [each == "none" for each in filters] == [False, True, True]
 

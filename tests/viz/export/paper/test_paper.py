@@ -58,7 +58,7 @@ def test_each_cell_has_the_colour_of_its_weight(scale, transpose, zoom, kind):
     weights = heads.weights(made[kind].layer(1), 2)
     forbidden = np.triu(np.ones(weights.shape, bool), 1) & (kind is Kind.CAUSAL)
     expected = theme.ramp()[np.round(255 * theme.strength(weights, scale)).astype(int)]
-    expected[forbidden] = theme.rgb(theme.FORBIDDEN["light"])
+    expected[forbidden] = theme.rgb(theme.FORBIDDEN)
     if transpose:
         expected = expected.transpose(1, 0, 2)
     rows, columns = expected.shape[:2]
@@ -82,7 +82,7 @@ def test_heads_with_numbers_above_one_share_the_printed_scale():
         steps = np.round(255 * theme.strength(weights / bound, View().scale)).astype(int)
         size = len(image.get_array()) // len(weights)   # of a cell
         np.testing.assert_array_equal(image.get_array()[::size, ::size],
-                                      theme.ramp(stops=theme.SIGNED["light"][3:])[steps])
+                                      theme.ramp(stops=theme.SIGNED[3:])[steps])
 
 
 def test_grid_thumbnail_has_the_colours_of_its_head():

@@ -64,7 +64,7 @@ def plan(pictures: Sequence[DisplayedHead], view: View, bound: float | None, pap
     sums = "" if bound or not weights.any() else f"; {sum_words(shown, WORDS[kind + '_sums'])}"
     name = weight_name(view.scale, WORDS["change"]) if bound and not shown.bound else weight_name(view.scale)
     return PicturePlan(side + width, NAME + head + max(height, named[1]), WORDS[kind] + sums, notes, paint,
-                       theme.ramp(stops=theme.SIGNED["light"]) if bound else theme.ramp(),
+                       theme.ramp(stops=theme.SIGNED) if bound else theme.ramp(),
                        signed_ticks(bound) if bound else weight_ticks(view.scale), name, pair=pair_words(shown, view),
                        signed=bool(bound))
 
@@ -107,15 +107,15 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
     x, y, width, height = place
     rows, columns = steps.shape
     wide, high = width / columns, height / rows
-    ramps = {sign: theme.ramp(stops=theme.SIGNED["light"][3::sign]) if signed else theme.ramp() for sign in (1, -1)}
+    ramps = {sign: theme.ramp(stops=theme.SIGNED[3::sign]) if signed else theme.ramp() for sign in (1, -1)}
     if raster:
         pixels = np.where((steps < 0)[..., None], ramps[-1][-np.minimum(steps, 0)], ramps[1][np.maximum(steps, 0)])
-        pixels[forbidden & (steps == 0)] = theme.rgb(theme.FORBIDDEN["light"])
+        pixels[forbidden & (steps == 0)] = theme.rgb(theme.FORBIDDEN)
         sheet.image(x, y, width, height, pixels)
     else:
         corner = np.array([[x, y]])
         sheet.cells(corner, (wide, high), forbidden.astype(int)[None],
-                    np.array([theme.rgb(theme.PAPER["light"]), theme.rgb(theme.FORBIDDEN["light"])]))
+                    np.array([theme.rgb(theme.PAPER), theme.rgb(theme.FORBIDDEN)]))
         for sign, ramp in ramps.items():
             sheet.cells(corner, (wide, high), np.maximum(sign * steps, 0)[None], ramp)
     down, across = np.nonzero(steps <= -255 * theme.STRUCK)
@@ -123,9 +123,9 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
         boxes = np.stack([x + across * wide, y + down * high, x + (across + 1) * wide, y + (down + 1) * high], -1)
         dark = steps[down, across] < -128
         sheet.strike(boxes[dark], ("#ffffff", 0.9), 0.7)
-        sheet.strike(boxes[~dark], (theme.INK["light"], 0.5), 0.7)
+        sheet.strike(boxes[~dark], (theme.INK, 0.5), 0.7)
     if wide >= RULED:
         inside = [*([[x, y + row * high], [x + width, y + row * high]] for row in range(1, rows)),
                   *([[x + column * wide, y], [x + column * wide, y + height]] for column in range(1, columns))]
-        sheet.strokes(np.array(inside).reshape(-1, 2, 2), (theme.INK["light"], 0.09), 0.4)
+        sheet.strokes(np.array(inside).reshape(-1, 2, 2), (theme.INK, 0.09), 0.4)
     sheet.box(x, y, width, height, edge=theme.HAIRLINE)

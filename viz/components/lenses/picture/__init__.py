@@ -35,7 +35,7 @@ def plan(shown: "Image", paper: Paper) -> PicturePlan:
         covered = inside & np.isin(np.arange(len(placed)), hidden)
         sheet.strike(here[inside & ~covered & (shares <= -theme.STRUCK)], "#ffffff", 1)
         for box in here[covered]:
-            _frame(sheet, box, theme.INK["light"], theme.INK["light"])
+            _frame(sheet, box, theme.INK, theme.INK)
         sheet.strike(here[covered], "#ffffff", 1, crossed=True)
         if focus is not None:
             _frame(sheet, here[focus], theme.ACCENT)
