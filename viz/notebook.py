@@ -1,12 +1,4 @@
-"""Show a head in a notebook, as interactive as on the page Heads:
-
-    from clearhead.viz.notebook import ask, show
-    show(ask("minilm", "The animal didn't cross the street because it was too tired."), layer=3, head=1)
-
-Show all heads of your own torch module or Hugging Face model:
-
-    from clearhead.viz.notebook import look, show
-    show(look(my_model, my_inputs, tokens=["the", "cat", "sat"]))
+"""Show a record in a notebook, as interactive as on the page Heads.
 
 The output is a self-contained page (viz/export/handout/notebook_page.py) in an iframe. It needs no server, so it stays
 interactive in a notebook that is saved, sent or converted to HTML. A short script next to the iframe passes on whether
@@ -18,23 +10,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from clearhead.model import sources
-from clearhead.model.ask import desk
 from clearhead.model.core.query import HeadId, UserError
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View, checked_view
-from clearhead.model.look.look import look
 from clearhead.viz.components.bundle import stylesheet
 from clearhead.viz.export import formats
 from clearhead.viz.export.handout.notebook_page import notebook_page
 from clearhead.viz.export.paper.columns import Layout
-
-__all__ = ["Figure", "ask", "look", "show"]
-
-
-def ask(model: str, text: str, text_b: str | None = None, target: str | None = None) -> AttentionRecord:
-    """Return the record of a text. Raises UserError for a model that is not on this disk or cannot read the text."""
-    return desk.ask(sources.open_query(model, text, text_b, target)).result()
 
 
 def png(record: AttentionRecord, view: View, heads: tuple[HeadId, ...]) -> bytes | None:

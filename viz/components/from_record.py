@@ -184,10 +184,7 @@ def rows_over_picture(record: AttentionRecord, view: View, opacity: float) -> tu
 
 def smaller(picture: np.ndarray, side: int = SMALL) -> np.ndarray:
     """Shrink the picture to at most `side` pixels per side by averaging squares; uint8 (height, width, 3)."""
+    from PIL import Image as Pixels
+
     step = -(-max(picture.shape[:2]) // side)
-    if step == 1:
-        return picture
-    rows, columns = (range(0, size, step) for size in picture.shape[:2])
-    sums = np.add.reduceat(np.add.reduceat(picture.astype(np.int64), list(rows), axis=0), list(columns), axis=1)
-    high, wide = (np.diff([*starts, size]) for starts, size in zip((rows, columns), picture.shape[:2], strict=True))
-    return np.round(sums / (high[:, None] * wide)[..., None]).astype(np.uint8)
+    return picture if step == 1 else np.asarray(Pixels.fromarray(picture).reduce(step))

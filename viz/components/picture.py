@@ -381,23 +381,21 @@ class PatchValues:
     @property
     def shares(self) -> np.ndarray:
         """Position of each token on the colour scale, float32 (token), −1 to 1; 0 if there is no number."""
-        numbers = np.nan_to_num(self.numbers)
         if self.kind == "weight":
             return glow.shares_of(self.numbers, self.even or 1.0, self.high)
         if self.kind == "none":
-            return np.zeros(len(numbers), np.float32)
-        span = self.high if self.kind == "signed" else self.high - self.low
-        away = numbers if self.kind == "signed" else np.where(np.isnan(self.numbers), 0, numbers - self.low)
-        return np.clip(away / span, -1 if self.kind == "signed" else 0, 1).astype(np.float32)
+            return np.zeros_like(self.numbers)
+        start = 0 if self.kind == "signed" else self.low
+        shares = np.nan_to_num(self.numbers - start) / (self.high - start)
+        return np.clip(shares, -1 if self.kind == "signed" else 0, 1).astype(np.float32)
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """The ticks of the colour bar, as (position, label)."""
         if self.kind == "weight":
             return glow.ticks(self.high)
-        if self.kind == "signed":
-            return signed_ticks(self.high)
-        return [(0.0, format_number(self.low)), (1.0, format_number(self.high))]
+        return signed_ticks(self.high) if self.kind == "signed" else [
+            (0.0, format_number(self.low)), (1.0, format_number(self.high))]
 
 
 @with_arrays

@@ -22,6 +22,41 @@ REACH = 3      # largest temperature, and one over the smallest, as an exponent 
 HEIGHT = 400   # pixels: of a picture on a telephone
 MODEL, OFFLINE = "minilm-8bit.bin", "offline.js"
 UNCHANGED: dict[str, object] = {"hide": [], "silence": [], "temper": {}}   # what a reader changes in the model
+HEAD = """<meta name="description" content="{about}"/>
+<link rel="icon" href="{icon}"/>
+"""
+BODY = """<header><h1><img src="{icon}" alt="">{title}</h1>
+<details><summary id="verdict"></summary><div id="why"></div></details>
+<button id="png" title="{png_about}">{png}</button>
+<a class="button" id="link" target="_blank" title="{link_about}">{link}</a>
+<details><summary>{app}</summary><div><p>{app_about}</p>
+<pre tabindex="0">{app_commands}</pre></div></details></header>
+<main>
+<noscript><p>{no_script}</p></noscript>
+<form id="ask"><label class="unseen" for="text">{sentence}</label>
+<input type="text" id="text" maxlength="4000" autocomplete="off" spellcheck="false">
+<button class="loud">{show}</button>
+<button type="button" id="swap" hidden>{swap}</button></form>
+<div id="strip"></div>
+<div id="both">
+<section aria-labelledby="all"><div class="bar"><h2 id="all">{heads}</h2>
+<span id="news" role="status">{grid_about}</span></div>
+<div id="grid"></div></section>
+<section id="one" aria-labelledby="title"><div class="bar"><h2 id="title"></h2><div id="choices"></div></div>
+<div id="head"></div></section>
+<section id="edits" aria-labelledby="if"><h2 id="if">{what_if}</h2>
+<button id="silence" title="{silence_about}">{silence}</button>
+<button id="hide" title="{hide_about}">{hide_none}</button>
+<label title="{temper_about}">{temper}
+<input type="range" id="temper" min="-{reach}" max="{reach}" step="0.05"><span id="t"></span></label>
+<div id="changes"></div></section>
+</div>
+</main>
+<footer id="below">{made}</footer>
+<script type="application/json" id="data">{fixed}</script>
+{recorded}
+<script type="text/plain" id="worker">{worker}</script>
+{inside}"""
 
 
 @frozen
@@ -41,50 +76,18 @@ def page_html(opening: Opening, model: bytes, file: str = "") -> bytes:
     told = {name: html.escape(text) for name, text in words.items() if isinstance(text, str)}
     logo = (ASSETS / "images" / "logo-light.svg").read_text(encoding="utf-8")
     mark = logo.partition(">")[2].partition("<!--")[0]   # without the name
-    picture = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 27 30">{mark}</svg>'
-    icon = f"data:image/svg+xml,{quote(picture)}"
+    icon = quote(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 27 30">{mark}</svg>')
     recorded = "\n".join(f'<script type="text/plain" class="recorded">{packed(_recorded(record))}</script>'
                          for record in records)
-    count = sum(layer.heads for layer in records[0].maps[0].layers)
     fixed = _fixed(opening) | {"size": len(model), "file": file, "offline": OFFLINE if file else ""}
-    inside = "" if file else f'<script type="text/plain" id="model">{packed(model)}</script>'
-    head = f"""<meta name="description" content="{told["about"]}"/>
-<link rel="icon" href="{icon}"/>
-"""
-    body = f"""<header><h1><img src="{icon}" alt="">{told["title"]}</h1>
-<details><summary id="verdict"></summary><div id="why"></div></details>
-<button id="png" title="{told["png_about"]}">{told["png"]}</button>
-<a class="button" id="link" target="_blank" title="{told["link_about"]}">{told["link"]}</a>
-<details><summary>{told["app"]}</summary><div><p>{told["app_about"]}</p>
-<pre tabindex="0">{told["app_commands"].strip()}</pre></div></details></header>
-<main>
-<noscript><p>{told["no_script"]}</p></noscript>
-<form id="ask"><label class="unseen" for="text">{told["sentence"]}</label>
-<input type="text" id="text" maxlength="4000" autocomplete="off" spellcheck="false">
-<button class="loud">{told["show"]}</button>
-<button type="button" id="swap" hidden>{html.escape(" ⇄ ".join(opening.swap))}</button></form>
-<div id="strip"></div>
-<div id="both">
-<section aria-labelledby="all"><div class="bar"><h2 id="all">{html.escape(words("grid", count=count))}</h2>
-<span id="news" role="status">{told["grid_about"]}</span></div>
-<div id="grid"></div></section>
-<section id="one" aria-labelledby="title"><div class="bar"><h2 id="title"></h2><div id="choices"></div></div>
-<div id="head"></div></section>
-<section id="edits" aria-labelledby="if"><h2 id="if">{told["what_if"]}</h2>
-<button id="silence" title="{told["silence_about"]}">{told["silence"]}</button>
-<button id="hide" title="{told["hide_about"]}">{told["hide_none"]}</button>
-<label title="{told["temper_about"]}">{told["temper"]}
-<input type="range" id="temper" min="-{REACH}" max="{REACH}" step="0.05"><span id="t"></span></label>
-<div id="changes"></div></section>
-</div>
-</main>
-<footer id="below">{html.escape(words("source", version=VERSION))}</footer>
-<script type="application/json" id="data">{as_json(fixed)}</script>
-{recorded}
-<script type="text/plain" id="worker">{packed(program("site/worker.js", "self").encode())}</script>
-{inside}"""
-    return document(words["title"], stylesheet("site/site.css"), body, [module_script("site/site.js", COMPONENTS)],
-                    head=head, rules="; connect-src 'self'; worker-src 'self' blob:")
+    told |= {"swap": html.escape(" ⇄ ".join(opening.swap)), "reach": str(REACH), "fixed": as_json(fixed),
+             "icon": f"data:image/svg+xml,{icon}", "recorded": recorded, "app_commands": told["app_commands"].strip(),
+             "heads": html.escape(words("grid", count=sum(layer.heads for layer in records[0].maps[0].layers))),
+             "made": html.escape(words("source", version=VERSION)),
+             "worker": packed(program("site/worker.js", "self").encode()),
+             "inside": "" if file else f'<script type="text/plain" id="model">{packed(model)}</script>'}
+    return document(words["title"], stylesheet("site/site.css"), BODY.format_map(told),
+                    [module_script("site/site.js", COMPONENTS)], head=HEAD.format_map(told), rules="; connect-src 'self'; worker-src 'self' blob:")
 
 
 def _fixed(opening: Opening) -> dict[str, object]:

@@ -3,11 +3,12 @@
 # %%
 import numpy as np
 
+import clearhead
 from clearhead.model.core.query import Kind
 from clearhead.model.lessons.families import allowed
-from clearhead.viz.notebook import ask
 
-record = ask("translator", "The animal didn't cross the street because it was too tired.")
+text = "The animal didn't cross the street because it was too tired."
+record = clearhead.open("translator")(text).data
 for kind in record.kinds:
     seen = allowed(record[kind])
     print(f"{kind}: {seen.shape[0]} queries, {seen.shape[1]} keys, {seen.mean():.0%} of the pairs allowed")

@@ -3,11 +3,12 @@
 # %%
 import numpy as np
 
+import clearhead
 from clearhead.model.core import heads
 from clearhead.model.lessons.head_steps import head_steps
-from clearhead.viz.notebook import ask
 
-record = ask("minilm", "The animal didn't cross the street because it was too tired.")
+text = "The animal didn't cross the street because it was too tired."
+record = clearhead.open("minilm")(text).data
 tokens, layer = record.maps[0].queries.texts, record.maps[0].layer(3)
 here = head_steps(layer, 1, tokens.index("it"))                       # layer 3 · head 1
 scores = here.keys @ here.query / np.sqrt(len(here.query))
