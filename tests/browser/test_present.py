@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from clearhead.viz.app.page import lessons
 from clearhead.viz.style.text import strings
-from clearhead.viz.widgets.lesson import SCREEN
+from clearhead.viz.widgets.page_bar import ORDER
 from tests.browser.watch import PATIENCE, Watch, soon
 
 WORDS = strings("present")
@@ -110,7 +110,7 @@ def test_audience_can_read_every_screen(watch, name, most):
             assert place(seen)[0] == at and (not asks or name == "story" or pictures(seen) != before)
         else:
             step(seen, how)
-    order = ["", *SCREEN]
+    order = ["", *ORDER]
     assert visited == sorted(visited, key=lambda state: (state[0], order.index(state[1]))), "question, picture, words"
     assert {at for at, _ in visited} == set(range(1, at + 1)), "none is passed over"
     assert screens >= 5 and guessed(seen.rest()), "a step over the question answered it"

@@ -114,10 +114,9 @@ def patch_name(tokens: Tokens, token: int) -> str:
 
 def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
     """Return a record's picture and its tokens: a copy of the picture for each layer of patches, below or beside each
-    other, hatched where no patch lies. Raises ValueError for a record of text."""
+    other, hatched where no patch lies."""
     tokens = record[kind].keys
-    if record.picture is None or not tokens.patches:
-        raise ValueError("expected a record of a picture, got one of text; draw it in another lens")
+    assert record.picture is not None, "a record of text has no patches"
     boxes = np.array([(np.nan,) * 4 if box is None else box for box in tokens.boxes], np.float32)
     picture = smaller(record.picture, LARGE)
     first = int(picture.shape[0] >= picture.shape[1])   # the axis along which the copies lie: 0 down, 1 across
@@ -165,7 +164,7 @@ def row_of(record: AttentionRecord, view: View) -> PatchValues:
 
 def rows_over_picture(record: AttentionRecord, view: View, opacity: float) -> tuple[Overview, GridPicture]:
     """Return each head's row for the token in focus as a thumbnail, the patches' colours in cells as large as the
-    smallest patch; and the picture behind the thumbnails. Raises ValueError for a record of text."""
+    smallest patch; and the picture behind the thumbnails."""
     attention_map, patches = record[view.kind], patches_of(record, view.kind)
     even, most = scale_of(attention_map, view.token or 0)
     of, (right, bottom) = list(attention_map.keys.patches), np.nanmax(patches.boxes[:, 2:], axis=0).tolist()

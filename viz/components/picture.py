@@ -164,7 +164,7 @@ class Head:
             "heads": [(head.layer, head.head) for head in self.pictures],
             "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
             "sums": bound is None and _sums_to_one(shown), "bound": bound, "absent": _absent(shown.weights),
-            "blind": list(shown.blind), "notes": list(shown.notes), "height": height}
+            "blind": shown.blind, "notes": shown.notes, "height": height}
         words = strings("components")["view"]
         header["text"] = words | ({"masked": words["unchosen"]} if shown.sparse else {}) | (
             {} if self.bound else {"change": words["weight"], "picture_signed": words["picture"]})
@@ -314,7 +314,7 @@ class Grid:
             pooled = [words("pooled", rows=rows, columns=columns)] if max(overview.pool) > 1 else []
             header["legend"] = ["0", "1", words["scale"], words["thumbnail"], *pooled]
         else:
-            header |= {"opacity": behind.opacity, "most": behind.most, "covered": list(behind.covered),
+            header |= {"opacity": behind.opacity, "most": behind.most, "covered": behind.covered,
                        "colours": COLOURS, "legend": ["1×", f"{behind.most:g}×", words["picture_row"]]}
             sections["picture"] = behind.pixels
         ticks = values.ticks
@@ -437,13 +437,13 @@ class Image:
         """Return the messages: the picture and its patches; and the numbers with the selection. frozen: disable
         selection, because without a server other tokens' rows are unavailable."""
         patches, values = self.patches, self.values
-        body = constants("picture") | {"colours": COLOURS, "texts": list(patches.texts), "label": patches.label,
+        body = constants("picture") | {"colours": COLOURS, "texts": patches.texts, "label": patches.label,
                                        "alone": patches.alone, "frozen": frozen, "height": height}
         state = self._facts() | {
             "name": values.name, "kind": values.kind, "ticks": values.ticks,
             "focus": self.focus if self.chosen is None else self.chosen,
             "parts": [[name, share, format_share(share, 0)] for name, share in self.parts.items()],
-            "opacity": self.opacity, "hidden": list(self.hidden), "outlined": list(self.outlined),
+            "opacity": self.opacity, "hidden": self.hidden, "outlined": self.outlined,
             "steps": np.rint(255 * values.shares).astype(int).tolist()}
         return (message("body", room, body, {"picture": patches.picture, "boxes": patches.boxes}),
                 message("state", room, state, {"values": values.numbers}))

@@ -27,19 +27,14 @@ LIMIT = 512 * 2**20   # largest size of the weights in an NPZ, in bytes, because
 
 @frozen
 class Options:
-    """Options of an export. Raises ValueError for an invalid zoom."""
+    """Options of an export."""
 
     grid: bool = False              # export all heads instead of the open one
-    zoom: int = 2                   # pixels per point, for PNG
+    zoom: int = 2                   # pixels per point, for PNG, 1 to 8
     caption: bool = True            # print the provenance below
     link: str = ""                  # URL of the view
     paths: bool = False             # include full paths of folders on this machine
     layout: Layout | None = None    # draw a figure for a paper, as this says, without a caption
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.zoom <= 8:
-            raise ValueError(f"Options: expected a zoom from 1 to 8 pixels per point, got {self.zoom}; choose one of "
-                             f"them.")
 
 
 @frozen

@@ -50,19 +50,18 @@ def errors_as_sentences(page: PageContext, part: str = "page", model: str = "") 
     page.failed |= failed and part == "page"
     if said := [said for said, whose in page.unread.items() if whose == part]:
         place.warning(escape_markdown(" ".join(said)))
-    if part == "page" and page.about.asks and not is_here(page.model):
+    if part == "page" and page.about.asks and reads(page.model) is None:
         back = OPENED.value or State().model
         st.button(WORDS("open_model", model=escape_markdown(sources.title_of(back))), key="back-to-model",
                   on_click=page.set, kwargs={"model": back})
 
 
-def is_here(model: str) -> bool:
-    """Return whether a model is on this disk and can be opened."""
+def reads(model: str) -> frozenset[str] | None:
+    """Return the fields of a question that a model reads; None if it cannot be opened, or is not on this disk."""
     try:
-        sources.locate(model)
+        return sources.locate(model).reads
     except UserError:
-        return False
-    return True
+        return None
 
 
 def says_why(draw: Callable[..., None]) -> Callable[..., None]:

@@ -39,8 +39,8 @@ loads. Drag handles are in `viz.components.handles`.
 `viz.widgets.head_picker` lets the reader choose a head of the record.
 
 The page is in the order question, picture, what to notice, formula, and at its end *To remember*. A presented section
-is one screen whose texts appear one after the other in the order of SCREEN. Its question is beside its picture, which
-stays covered until the key for the next text uncovers both the answer and the picture.
+is one screen whose texts appear one after the other in the order of page_bar.ORDER. Its question is beside its picture,
+which stays covered until the key for the next text uncovers both the answer and the picture.
 """
 import functools
 import sys
@@ -73,8 +73,6 @@ from clearhead.viz.widgets.sheets import notebook_button
 GUESS = Choice("guess", "", LETTERS)
 CHECKS = Choice("check_1", "", LETTERS), Choice("check_2", "", LETTERS)
 QUESTIONS = (GUESS, *CHECKS)
-# the texts of a presented section in order, by the first word of their containers' keys
-SCREEN = ("predict", "lead", "notices", "about")
 Drawn = TypeVar("Drawn")
 _TOOK = dict[str, float]()   # seconds of each section's last training on this server
 

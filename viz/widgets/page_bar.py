@@ -30,6 +30,8 @@ from clearhead.viz.widgets.my_lesson import HOME, add_screens, beside, passing, 
 WORDS, SHARE = strings("present"), strings("share")
 
 COOKIE, OFF = "clearhead_shortcuts", "off"
+# the texts of a lesson's screen in order, by the first word of their containers' keys
+ORDER = ["predict", "lead", "notices", "about"]
 # keeps the keys that are pressed before js/presentation.js is loaded, which takes seconds on a busy machine
 EARLY = """if (!globalThis.clearheadEarly) {
   const early = globalThis.clearheadEarly = [], typed = "input, textarea, [contenteditable=true]";
@@ -140,15 +142,6 @@ def prepare(lesson: bool) -> None:
         st.html(STYLES / "present_picture.css")
 
 
-def _order(lesson: bool) -> list[str]:
-    """Return the order of a screen's texts, if the page has several screens."""
-    if not lesson:
-        return []
-    from clearhead.viz.widgets.lesson import SCREEN  # imports what would delay the first page
-
-    return list(SCREEN)
-
-
 def listen_for_keys(page: PageContext, lesson: bool) -> None:
     """Listen for keys. Call it before the page is drawn, which may take a while. lesson: whether the page has several
     screens. This is a fragment, so changing the screen does not rerun the page."""
@@ -172,8 +165,8 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
             st.rerun()
         state, (place, only) = page.state, place_of(page)
         words = {"id": f"{page.name} {only} {place}", "title": page.about.title, "screen": state.screen,
-                 "lesson": _order(lesson), "only": only, "place": place, "planned": planned(page), "back": went_back(),
-                 "beside": beside(page), "passing": passing(page),
+                 "lesson": ORDER if lesson else [], "only": only, "place": place, "planned": planned(page),
+                 "back": went_back(), "beside": beside(page), "passing": passing(page),
                  "text": WORDS} if state.present else {}
         # data must be in a list, like the slider's message
         keys = registered("keys", "js/presentation.js", "module.keys", isolate_styles=False, before=EARLY)

@@ -20,7 +20,7 @@ from clearhead.viz.components.picture import Image, Patches, PatchValues
 from clearhead.viz.components.picture_view import picture_view
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import bind, most_megabytes
-from clearhead.viz.widgets.fragment import is_here
+from clearhead.viz.widgets.fragment import reads
 from clearhead.viz.widgets.upload import take
 from clearhead.viz.widgets.vocabulary import example_of
 
@@ -32,12 +32,9 @@ _ERROR = Kept("")                         # the error of the last upload
 
 def picture_name(sha256: str | None) -> str:
     """Return a picture's name: a shipped picture's title or the uploaded file's name; "" if it is not stored here."""
-    if sha256 is None:
-        return ""
-    try:
-        return pictures.find(sha256).name
-    except UserError:
-        return ""
+    with contextlib.suppress(UserError):
+        return pictures.find(sha256).name if sha256 else ""
+    return ""
 
 
 def picture_options() -> dict[str, str]:
@@ -114,24 +111,20 @@ _PICTURE = Kept("")   # the last picture's sha256
 
 def what_it_reads(model: str) -> frozenset[str]:
     """Return what a model reads: "text", "picture" or both. For a model that is not on disk, use the catalogue."""
-    try:
-        sides = sources.locate(model).reads
-    except UserError:
-        offer = sources.catalogue().get(model)
-        return frozenset({"picture" if offer is not None and offer.pictures else "text"})
-    if "image" not in sides:
-        return frozenset({"text"})
-    return frozenset({"picture", "text"} if "text" in sides else {"picture"})
+    fields, offer = reads(model), sources.catalogue().get(model)
+    if fields is None:
+        fields = frozenset({"image"} if offer is not None and offer.pictures else {"text"})
+    return frozenset({"picture", *fields & {"text"}} if "image" in fields else {"text"})
 
 
 def answers_about(model: str) -> bool:
     """Return whether a model on this disk answers a question about a picture."""
-    return is_here(model) and "prompt" in sources.locate(model).reads
+    return "prompt" in (reads(model) or ())
 
 
 def is_unknown(model: str) -> bool:
     """Return whether a model's input is unknown: a hub id or folder that is not on this disk."""
-    return not is_here(model) and model not in sources.catalogue()
+    return reads(model) is None and model not in sources.catalogue()
 
 
 def _join(image: str | None) -> None:

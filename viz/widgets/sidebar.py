@@ -14,7 +14,7 @@ from clearhead.viz.app.session import Kept, session
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import bind, most_megabytes, text_value
-from clearhead.viz.widgets.fragment import FETCHING, errors_as_sentences, is_here, show_fetching
+from clearhead.viz.widgets.fragment import FETCHING, errors_as_sentences, reads, show_fetching
 from clearhead.viz.widgets.picture import answers_about, picture_widgets, what_it_reads
 from clearhead.viz.widgets.upload import take
 
@@ -31,7 +31,7 @@ def _from_widget(page: PageContext, field: str) -> None:
 def want_model(page: PageContext, model: str, field: str = "model") -> None:
     """Open a typed model in a callback. Until it is on this disk, the page keeps its own, and `add_model` draws why."""
     _WANTED.value = field, model
-    if is_here(model):
+    if reads(model) is not None:
         changes: dict[str, Any] = {field: model}
         page.set(**changes)
         _WANTED.value = "", ""
@@ -122,10 +122,8 @@ def _text_widgets(page: PageContext, text: str) -> None:
 def _reads(model: str, field: str, unknown: bool = True) -> bool:
     """Return whether a model also reads this field. unknown: the result for a missing model, whose error the page
     shows."""
-    try:
-        return field in sources.locate(model).reads
-    except UserError:
-        return unknown
+    fields = reads(model)
+    return unknown if fields is None else field in fields
 
 
 def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:

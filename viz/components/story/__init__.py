@@ -67,23 +67,19 @@ def parts(scene: Scene) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     weights = scene.rows[block].mean(0) if head < 0 else scene.rows[block, head]
     bound = float(np.abs(np.concatenate([scene.embedded[first:], scene.placed[first:]])).max())
     header = {
-        "alt": scene.alt, "line": [list(part) for part in scene.line],
-        "pieces": list(scene.pieces[first:]), "ids": list(scene.ids[first:]), "first": first,
+        "alt": scene.alt, "line": scene.line,
+        "pieces": scene.pieces[first:], "ids": scene.ids[first:], "first": first,
         "early": float(weights[:first].sum()), "earlier": scene.percent(float(weights[:first].sum())),
-        "shares": [scene.percent(float(weight)) for weight in weights[first:]], "opened": [block, head],
-        "shape": list(scene.rows.shape[:2]), "words": list(scene.words), "numbers": list(scene.numbers),
-        "logits": list(scene.logits), "scores": [f"{logit:z.2f}".replace("-", "−") for logit in scene.logits],
-        "chances": list(scene.chances), "written": [scene.percent(chance) for chance in scene.chances],
+        "shares": [scene.percent(float(weight)) for weight in weights[first:]], "opened": scene.opened,
+        "shape": scene.rows.shape[:2], "words": scene.words, "numbers": scene.numbers,
+        "logits": scene.logits, "scores": [f"{logit:z.2f}".replace("-", "−") for logit in scene.logits],
+        "chances": scene.chances, "written": [scene.percent(chance) for chance in scene.chances],
         "rest": scene.rest, "width": scene.width, "again": scene.again, "bound": bound or 1.0,
         "steps": [[name, step.title, step.say, step.lesson, step.door]
                   for name, step in zip(STEPS, scene.steps, strict=True)]}
-    return header, {"embedded": _floats(scene.embedded[first:]), "placed": _floats(scene.placed[first:]),
-                    "weights": _floats(weights[first:]), "marks": _floats(scene.marks),
-                    "added": _floats(scene.added), "neurons": _floats(scene.neurons)}
-
-
-def _floats(numbers: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(numbers, np.float32)
+    arrays = {"embedded": scene.embedded[first:], "placed": scene.placed[first:], "weights": weights[first:],
+              "marks": scene.marks, "added": scene.added, "neurons": scene.neurons}
+    return header, {name: array.astype(np.float32) for name, array in arrays.items()}
 
 
 def parse_event(value: object, scene: Scene) -> Event | None:

@@ -69,13 +69,11 @@ class HandoutStore:
     def stored(self, name: str) -> Stored:
         """Return the handout with this name and the state of its file."""
         with self._lock:
-            known = self._stored.get(name)
-        now = self._as_on_disk(name, known)   # outside the lock, so that other threads do not wait for the disk
-        with self._lock:
-            if self._stored.get(name) is known and now != (known or Stored()):
+            known = self._stored.get(name) or Stored()
+            now = self._as_on_disk(name, known)
+            if now != known:
                 self._stored[name] = now
-            newest: Stored = self._stored.get(name, Stored())
-            return newest
+            return now
 
     def change(self, name: str, how: Callable[[Handout], Handout]) -> Handout:
         """Replace the handout with how(handout) and return it. If `how` raises, the handout is unchanged."""
@@ -91,9 +89,8 @@ class HandoutStore:
         self._put(name, lambda now: replace(now, handout=now.before[-1], before=now.before[:-1]) if now.before else now)
 
     def _put(self, name: str, how: Callable[[Stored], Stored]) -> Handout:
-        self.stored(name)
         with self._lock, self._alone() as problem:
-            after = how(self._as_on_disk(name, self._stored.get(name), locked=True))
+            after = how(self._as_on_disk(name, self._stored.get(name) or Stored(), locked=True))
             self._stored[name] = replace(after, unsaved=problem) if problem else self._written(name, after)
             return after.handout
 
@@ -120,9 +117,9 @@ class HandoutStore:
             if lock is not None:
                 lock.release()
 
-    def _as_on_disk(self, name: str, known: Stored | None, locked: bool = False) -> Stored:
+    def _as_on_disk(self, name: str, known: Stored, locked: bool = False) -> Stored:
         """Return the known handout, or the newer one that another process has written. Unsaved entries are merged."""
-        file, known = self._file(name), known or Stored()
+        file = self._file(name)
         if file is None or _state_at(file) == known.seen or not file.parent.is_dir():
             return known
         try:

@@ -2,7 +2,6 @@
 page adds title, reading instructions, colour bar, notes and provenance."""
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -118,14 +117,13 @@ def roomiest(plan: Callable[[int, float], PicturePlan], ways: Iterable[int], roo
     def largest(way: int) -> float:
         wide, high = room(way)
 
-        def fits(step: float, high: float = high) -> bool:
+        def fits(step: float) -> bool:
             made = plan(way, step)
             return made.width <= wide and made.height <= high
 
         low, most = LEAST, LARGEST
         if not fits(low):
-            low, most = TINIEST, LEAST
-            fits = partial(fits, high=math.inf)
+            low, most, high = TINIEST, LEAST, math.inf
         while most - low > 1e-3 * most:
             middle = (low + most) / 2
             low, most = (middle, most) if fits(middle) else (low, middle)

@@ -87,7 +87,8 @@ def page_html(opening: Opening, model: bytes, file: str = "") -> bytes:
              "worker": packed(program("site/worker.js", "self").encode()),
              "inside": "" if file else f'<script type="text/plain" id="model">{packed(model)}</script>'}
     return document(words["title"], stylesheet("site/site.css"), BODY.format_map(told),
-                    [module_script("site/site.js", COMPONENTS)], head=HEAD.format_map(told), rules="; connect-src 'self'; worker-src 'self' blob:")
+                    [module_script("site/site.js", COMPONENTS)], head=HEAD.format_map(told),
+                    rules="; connect-src 'self'; worker-src 'self' blob:")
 
 
 def _fixed(opening: Opening) -> dict[str, object]:
