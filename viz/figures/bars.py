@@ -75,7 +75,7 @@ def stacked_bars(rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarra
     figure.update_xaxes(range=[0, longest])
     figure.update_yaxes(tickvals=places, ticktext=list(rows), autorange="reversed", showgrid=False)
     figure.update_layout(barmode="overlay", showlegend=True, uniformtext={"minsize": 10, "mode": "hide"},
-                         margin_l=label_width(rows, ""))
+                         margin={"l": label_width(rows, "")})
     annotate(figure, marks)
     return figure
 

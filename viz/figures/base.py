@@ -43,7 +43,7 @@ def bar_fill(place: int, *, colour: int | None = None, written: bool = False) ->
     faint pattern."""
     pattern = {"shape": PATTERNS[place % len(PATTERNS)], "fillmode": "overlay", "fgcolor": PAPER,
                "size": 8, "fgopacity": 0.55 if written else 1, "solidity": 0.12 if written else 0.3}
-    return {"color": SERIES[place if colour is None else colour], "line_width": 0,
+    return {"color": SERIES[place if colour is None else colour], "line": {"width": 0},
             **({"pattern": pattern} if pattern["shape"] else {})}
 
 
@@ -76,18 +76,19 @@ def chart(x: str = "", y: str = "", *, height: int = 340, title: str = "") -> Fi
     """Return an empty figure with two axis titles. title: a few words that describe the figure; height: in pixels."""
     axis: dict[str, object] = {
         "gridcolor": GRID, "linecolor": FADED, "zeroline": False, "ticks": "outside", "ticklen": 4,
-        "tickcolor": FADED, "title_font_size": 13,
+        "tickcolor": FADED,
         "ticklabeloverflow": "allow"}   # otherwise plotly measures all labels again for each label it places
     return FigureSpec(
         height=height, paper_bgcolor=PAPER, plot_bgcolor=PAPER, font={"family": FONT, "size": LETTER, "color": INK},
         margin={"l": 76 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
-        hoverlabel={"namelength": -1, "font_family": FONT, "bgcolor": PAPER, "font_color": INK},
+        hoverlabel={"namelength": -1, "font": {"family": FONT, "color": INK}, "bgcolor": PAPER},
         title={"text": title, "x": 0, "xanchor": "left", "xref": "container", "y": 1, "yanchor": "top",
                "yref": "container", "pad": {"t": 8}, "font": {"size": 14}},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)",
-                "font_size": 12},
-        xaxis=axis | {"title": {"text": x}},
-        yaxis=axis | {"automargin": True} | ({"title": {"text": y, "standoff": GAP}} if y else {}), dragmode=False,
+                "font": {"size": 12}},
+        xaxis=axis | {"title": {"font": {"size": 13}, "text": x}}, dragmode=False,
+        yaxis=axis | {"automargin": True,
+                      "title": {"font": {"size": 13}} | ({"text": y, "standoff": GAP} if y else {})},
         hovermode="closest", barcornerradius=2)
 
 
@@ -113,12 +114,13 @@ def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = N
     if words and angle is not None:
         turned = math.radians(abs(angle))
         deep = math.ceil(max(map(text_width, names)) * math.sin(turned) + LETTER * math.cos(turned))
-        figure.update_xaxes(tickangle=angle, title_standoff=GAP)   # otherwise the title could be between two labels
-        figure.update_layout(margin_b=TICK + deep + NAME * bool(title))
+        # otherwise the title could be between two labels
+        figure.update_xaxes(tickangle=angle, title={"standoff": GAP})
+        figure.update_layout(margin={"b": TICK + deep + NAME * bool(title)})
     else:
         figure.update_xaxes(automargin=words)
         below = max((name.count("<br>") for name in names if isinstance(name, Markup)), default=0)   # additional lines
-        figure.update_layout(margin_b=(WORDS_HEIGHT if title or words else 26) + math.ceil(1.4 * LETTER) * below)
+        figure.update_layout(margin={"b": (WORDS_HEIGHT if title or words else 26) + math.ceil(1.4 * LETTER) * below})
 
 
 def tokens_shown(names: Iterable[str | int]) -> list[str]:
@@ -166,8 +168,8 @@ def annotate(figure: FigureSpec, marks: Sequence[tuple[float, str]] = (),
 def _make_room(figure: FigureSpec, pixels: int) -> None:
     """Move the legend up by this many pixels and make room for it."""
     margin = figure.margin
-    figure.update_layout(margin_t=max(margin["t"], LEGEND + pixels))
-    figure.update_layout(legend_y=1.01 + pixels / (figure.height - figure.margin["t"] - margin["b"]))
+    figure.update_layout(margin={"t": max(margin["t"], LEGEND + pixels)})
+    figure.update_layout(legend={"y": 1.01 + pixels / (figure.height - figure.margin["t"] - margin["b"])})
 
 
 def _anchor(figure: FigureSpec, at: float) -> str:

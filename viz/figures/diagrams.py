@@ -221,7 +221,7 @@ def paths(tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Sequence[tuple[
     figure.add_scatter(x=[place + 1 for _, place in dots], y=[layer for layer, _ in dots], mode="markers",
                        name="units", hoverinfo="skip", showlegend=False,
                        marker={"size": 13, "color": [ACCENT if dot in on_way else QUIET for dot in dots],
-                               "line_width": 0})
+                               "line": {"width": 0}})
     figure.update_xaxes(range=[1 - FREE, tokens + FREE], tickvals=list(range(1, tokens + 1)),
                         showgrid=False)
     figure.update_yaxes(range=[-FREE, layers + FREE], visible=False)

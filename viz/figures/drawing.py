@@ -17,7 +17,6 @@ from clearhead.viz.style.theme import DARK, luminance, rgb
 
 # properties whose strings appear in the drawing
 TEXTS = frozenset({"text", "hovertext", "customdata", "ticktext", "labelalias", "name"})
-WHOLE = ("paper_bgcolor", "plot_bgcolor", "error_x")    # property names that contain an underscore
 COLOUR = re.compile("#[0-9a-f]{6}")
 BLACK, WHITE = "#000000", "#ffffff"   # the page's text colour is too pale on cells in the middle of the ramp
 EVEN = (1.05 * 0.05) ** 0.5 - 0.05    # luminance on which black and white have the same contrast, 4.6 : 1 (WCAG 2.2)
@@ -53,8 +52,8 @@ def without_markup(text: str) -> str:
 
 
 class FigureSpec:
-    """Traces and a layout. As in plotly's Figure, line_width=2 means line={"width": 2}, updates are merged, and None is
-    ignored. Strings are drawn literally unless they are `Markup`."""
+    """Traces and a layout. As in plotly's Figure, updates are merged, and None is ignored. Strings are drawn literally
+    unless they are `Markup`."""
 
     def __init__(self, **layout: object) -> None:
         self._traces: list[dict] = []
@@ -62,7 +61,7 @@ class FigureSpec:
         self.update_layout(**layout)
 
     def _add(self, kind: str, properties: Mapping[str, object]) -> None:
-        self._traces.append({"type": kind} | _nested(properties))
+        self._traces.append(_merged({"type": kind}, properties))
 
     def add_scatter(self, **properties: object) -> None:
         """Add points or a line."""
@@ -86,11 +85,11 @@ class FigureSpec:
 
     def add_annotation(self, **properties: object) -> None:
         """Add text at a position, without an arrow unless `showarrow`."""
-        self._layout.setdefault("annotations", []).append({"showarrow": False} | _nested(properties))
+        self._layout.setdefault("annotations", []).append(_merged({"showarrow": False}, properties))
 
     def add_shape(self, **properties: object) -> None:
         """Add a line or a rectangle."""
-        self._layout.setdefault("shapes", []).append(_nested(properties))
+        self._layout.setdefault("shapes", []).append(_merged({}, properties))
 
     def add_rule(self, colour: str, width: float = 1, dash: str | None = None, *, x: float | None = None,
                  y: float | None = None) -> None:
@@ -101,12 +100,12 @@ class FigureSpec:
 
     def add_band(self, x0: float, x1: float, colour: str, opacity: float) -> None:
         """Shade the plot from x0 to x1, behind everything else."""
-        self.add_shape(type="rect", x0=x0, x1=x1, yref="paper", y0=0, y1=1, line_width=0, fillcolor=colour,
-                       opacity=opacity, layer="below")
+        self.add_shape(type="rect", x0=x0, x1=x1, yref="paper", y0=0, y1=1, line={"width": 0},
+                       fillcolor=colour, opacity=opacity, layer="below")
 
     def update_layout(self, **properties: object) -> None:
         """Change properties of the layout."""
-        _merge(self._layout, _nested(properties))
+        _merged(self._layout, properties)
 
     def update_xaxes(self, **properties: object) -> None:
         """Change properties of the x axis."""
@@ -172,30 +171,14 @@ class FigureSpec:
         return sent
 
 
-def _nested(properties: Mapping[str, object]) -> dict:
-    """Convert a_b=1 to {"a": {"b": 1}} at every depth, dropping None."""
-    tree: dict = {}
-    for name, value in properties.items():
-        if value is None:
-            continue
-        first, *rest = (name,) if name in WHOLE else name.split("_")
-        branch = _nested({"_".join(rest): value}) if rest else _unfolded(value)
-        _merge(tree, {first: branch})
-    return tree
-
-
-def _unfolded(value: object) -> object:
-    if isinstance(value, Mapping):
-        return _nested(value)
-    return [_unfolded(each) for each in value] if isinstance(value, (list, tuple, range)) else value
-
-
-def _merge(into: dict, more: Mapping[str, object]) -> None:
+def _merged(into: dict, more: Mapping[str, object]) -> dict:
+    """Return a tree of properties after others are added to it. Properties that are None are ignored."""
     for name, value in more.items():
-        if isinstance(value, dict) and isinstance(into.get(name), dict):
-            _merge(into[name], value)
-        else:
+        if isinstance(value, dict):
+            _merged(into.setdefault(name, {}), value)
+        elif value is not None:
             into[name] = value
+    return into
 
 
 def _drawn(value: object, dark: bool, text: bool = False) -> Any:
@@ -204,7 +187,7 @@ def _drawn(value: object, dark: bool, text: bool = False) -> Any:
         return {name: _drawn(each, dark, text or name in TEXTS) for name, each in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
         value = value.tolist()
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         return [_drawn(each, dark, text) for each in value]
     if not isinstance(value, str):
         return value

@@ -106,8 +106,8 @@ def named_dots(figure: FigureSpec, names: Sequence[str], x: np.ndarray, y: np.nd
     overlap nothing. loud: indices of highlighted heads. sizes: in pixels. always: see `name_sides`."""
     labels = [(place, names[place], LETTERS) for place in named]
     sides = name_sides(*placed_points(figure, x, y), np.broadcast_to(sizes, len(names)) / 2, labels, always=always)
-    add_dots(figure, x, y, names, dict(zip(named, sides, strict=True)), hovertext=list(names), textfont_size=LETTERS,
-             marker={"size": sizes, "opacity": 0.75, "line": {"width": 0.5, "color": PAPER},
+    add_dots(figure, x, y, names, dict(zip(named, sides, strict=True)), hovertext=list(names),
+             textfont={"size": LETTERS}, marker={"size": sizes, "opacity": 0.75, "line": {"width": 0.5, "color": PAPER},
                      "color": [ACCENT if place in loud else SERIES[0]
                                for place in range(len(names))]}, **how)
     figure.update_layout(showlegend=False)
@@ -196,7 +196,7 @@ def twins(names: Sequence[str], here: np.ndarray, there: np.ndarray, chosen: int
                always=len(loud), customdata=np.column_stack([here, there]),
                hovertemplate="<b>%{hovertext}</b><br>%{customdata[0]:.3f} | %{customdata[1]:.3f}<br>"
                              "%{customdata[2]:.3f} | %{customdata[3]:.3f}<extra></extra>")
-    figure.add_shape(type="rect", x0=0, x1=reach, y0=-reach, y1=0, fillcolor=GRID, opacity=0.6, line_width=0,
+    figure.add_shape(type="rect", x0=0, x1=reach, y0=-reach, y1=0, fillcolor=GRID, opacity=0.6, line={"width": 0},
                      layer="below")
     for (right, up), words in zip(((1, 0), (1, 1), (0, 1), (0, 0)), corners, strict=True):
         figure.add_annotation(x=right, y=up, xref="paper", yref="paper", xanchor=("left", "right")[right],
@@ -222,7 +222,7 @@ def accuracies(names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, 
     span = [float(np.log10(shown.min())) - 0.2, float(np.log10(shown.max())) + 0.3]
     figure.update_yaxes(type="log", range=span, tickvals=[float(decade) for decade in DECADES], ticktext=DECADES)
     figure.update_xaxes(range=[low, min(1.02, high)], tickformat=".0%")
-    figure.update_layout(margin_l=label_width(DECADES, axes[1]))
+    figure.update_layout(margin={"l": label_width(DECADES, axes[1])})
     annotate(figure, lines if band is None else [*lines, band[1:]])
     if band is not None:
         figure.add_band(band[0], band[1], QUIET, 0.15)
@@ -262,8 +262,8 @@ def agreement(names: Sequence[str], columns: Mapping[str, np.ndarray], means: tu
         figure.add_rule(QUIET, 2, "dash", x=ceiling[0])
         figure.add_annotation(x=ceiling[0], text=ceiling[1], **above)
     figure.add_rule(FADED, x=0)
-    figure.update_layout(legend={"y": 1.02 + 30 / (ROW_HEIGHT * len(names) + 60)}, margin_t=74,
-                         margin_l=label_width(names, ""))
+    figure.update_layout(legend={"y": 1.02 + 30 / (ROW_HEIGHT * len(names) + 60)},
+                         margin={"t": 74, "l": label_width(names, "")})
     lowest = min([-0.25 if chance is None else -chance[0],
                   *(float(np.nanmin(column)) for column in columns.values() if np.isfinite(column).any())])
     figure.update_xaxes(range=[max(lowest - 0.06, -1.04), 1.04], zeroline=False, dtick=0.5, tick0=0, tickangle=0)

@@ -87,9 +87,9 @@ def _draw(figure: FigureSpec, x: np.ndarray, line: Line, colour: str, symbol: st
     """Draw one line. symbol: the marker symbol if the style is "dots"."""
     if line.band is not None:
         red, green, blue = colours.rgb(colour)
-        figure.add_scatter(x=x, y=line.band[1], mode="lines", line_width=0, showlegend=False, hoverinfo="skip",
+        figure.add_scatter(x=x, y=line.band[1], mode="lines", line={"width": 0}, showlegend=False, hoverinfo="skip",
                            name=f"{line.name}, high")
-        figure.add_scatter(x=x, y=line.band[0], mode="lines", line_width=0, fill="tonexty",
+        figure.add_scatter(x=x, y=line.band[0], mode="lines", line={"width": 0}, fill="tonexty",
                            fillcolor=f"rgba({red},{green},{blue},0.18)",
                            showlegend=False, hoverinfo="skip", name=f"{line.name}, low")
     dots = line.style == "dots"
@@ -136,7 +136,7 @@ def regression(x: np.ndarray, curves: Sequence[Line], points: tuple[np.ndarray, 
     figure.add_scatter(x=at, y=values, mode="markers+text", text=names, textposition="top center", showlegend=False,
                        name="points", customdata=weights,
                        marker={"color": [SERIES[place % len(SERIES)] for place in range(len(at))], "opacity": 0.75,
-                               "line_width": 0, "size": 7 + 34 * np.sqrt(np.nan_to_num(weights))},
+                               "line": {"width": 0}, "size": 7 + 34 * np.sqrt(np.nan_to_num(weights))},
                        hovertemplate="point %{text}<br>%{x:.3g}, %{y:.3g}<br>weight %{customdata:.4g}<extra></extra>")
     figure.add_scatter(x=[here[0]], y=[here[1]], mode="markers", showlegend=False, name="estimate",
                        hovertemplate="%{y:.4g}",
@@ -188,7 +188,7 @@ def loss_surface(x: np.ndarray, y: np.ndarray, heights: np.ndarray,
     figure = chart(*axes, height=420)
     figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=weight_scale(), name=loss,
                        hovertemplate="%{fullData.name} %{z:.4g}<extra></extra>",
-                       colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
+                       colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont": {"size": 11}})
     for number, (path, colour, places) in enumerate(paths):
         figure.add_scatter(x=places[:, 0], y=places[:, 1], mode="lines+markers", name=path,
                            line={"color": SERIES[colour], "width": 2, "dash": DASHES[number % len(DASHES)]},
@@ -230,10 +230,11 @@ def training(curves: tuple[np.ndarray, np.ndarray, np.ndarray],
     figure.update_layout(yaxis=axis | {"domain": PANELS[0], "rangemode": "tozero"},
                          yaxis2=axis | share | {"domain": PANELS[1]},
                          yaxis3=axis | share | {"domain": PANELS[2], "tickformat": ".1f"}, showlegend=False,
-                         hovermode="closest", margin_l=label_width(["100%"], ""))
+                         hovermode="closest", margin={"l": label_width(["100%"], "")})
     figure.update_xaxes(range=[0, max(last, 1)], anchor="y3")
     annotate(figure, [] if at is None else [at], taken=1)
-    figure.update_layout(margin_t=2 * ROW + 4)   # a title and the mark; without a legend, the panels get its height
+    # a title and the mark; without a legend, the panels get its height
+    figure.update_layout(margin={"t": 2 * ROW + 4})
     if guessing is not None:   # labelled on the right, because the curve starts there on the left
         figure.add_rule(QUIET, 1, "dash", y=guessing[0])
         figure.add_annotation(xref="paper", x=1, y=guessing[0], xanchor="right", yanchor="top", text=guessing[1],

@@ -65,7 +65,7 @@ def matrix(numbers: np.ndarray, rows: Sequence[str | int] | None = None,
         colorscale=signed_scale() if style.kind == "signed" else weight_scale(),
         customdata=_cell_names(rows, columns) if named else None, name=title or "matrix", showscale=style.ruler,
         hovertemplate=("%{customdata}" if named else "%{y} → %{x}") + "<br>%{z:.4g}<extra></extra>",
-        colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
+        colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont": {"size": 11}})
     figure.update_layout(plot_bgcolor=colours.FORBIDDEN,
                          margin={"l": label_width(rows, axes[1]), "r": RULER if style.ruler else 20,
                                  "t": 56 if title else 32})
@@ -137,7 +137,7 @@ def importance(groups: Sequence[Sequence[tuple[str, np.ndarray]]], tokens: Seque
                         range=[-0.5, len(columns) - 0.5])   # otherwise plotly reserves room for labels over the cells
     fit_x_labels(figure, columns)
     labels = [name + UNITS[power] for name, power in zip(names, powers, strict=True)]
-    figure.update_layout(margin_l=label_width(labels, ""))
+    figure.update_layout(margin={"l": label_width(labels, "")})
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=labels, showgrid=False,
                         autorange="reversed", ticks="")
     if any(apart):

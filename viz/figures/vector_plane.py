@@ -46,9 +46,9 @@ def vector_plane(points: Points, *, axes: tuple[str, str], around: Sequence[int]
     sizes = 6 + 26 * np.sqrt(share)
     spots = _name_spots(figure, points, sizes, arrows)
     sides = {place: side for place, side in spots[len(arrows):] if side}
-    add_dots(figure, points.at[:, 0], points.at[:, 1], points.names, sides, name="points", textfont_size=SMALL,
+    add_dots(figure, points.at[:, 0], points.at[:, 1], points.names, sides, name="points", textfont={"size": SMALL},
                        customdata=[[name, size] for name, size in zip(points.names, share, strict=True)],
-                       marker={"color": SERIES[0], "size": sizes, "line_width": 0, "opacity": 0.75},
+                       marker={"color": SERIES[0], "size": sizes, "line": {"width": 0}, "opacity": 0.75},
                        hovertemplate="%{customdata[0]}<br>%{x:.4g}, %{y:.4g}"
                                      + ("" if points.sizes is None else "<br>weight %{customdata[1]:.4g}")
                                      + "<extra></extra>")
