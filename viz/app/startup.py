@@ -38,7 +38,7 @@ def start() -> None:
     pages()[clearhead.viz.app.frame.HOME]   # other pages are imported when opened
     terms()
     try:
-        desk.ask(sources.open_query(*State().question), "the server's start").result()
+        desk.ask(sources.open_query(State().model, State().text), "the server's start").result()
     except UserError as error:
         log.warning("the first page has no answer: %s", error)
     gc.freeze()   # or each collection would stop all threads to scan the 450,000 objects of the imports

@@ -44,11 +44,6 @@ class State:
     absent_texts: frozenset[tuple[str, str]] = frozenset()
 
     @property
-    def question(self) -> tuple[str, str, str | None, str | None]:
-        """The model, text, second text and target."""
-        return self.model, self.text, self.text_b, self.target
-
-    @property
     def absent(self) -> dict[str, str]:
         """{field: short name} of the texts that a link names but does not contain, and that have not been typed
         since."""

@@ -129,14 +129,6 @@ def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
     return page(Handout(record.card.title, (item if options.caption else item.changed(caption=""),)))
 
 
-def _csv(record: AttentionRecord, view: View, _options: Options) -> bytes:
-    return head_csv(record, view)
-
-
-def _json(record: AttentionRecord, view: View, options: Options) -> bytes:
-    return provenance.dumps(record, view, options.link, options.paths).encode()
-
-
 def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
     """Return the unfiltered weights of all heads of all kinds in the format of `model.core.npz.write_npz`, with an
     entry "provenance". Raises UserError, before computing anything, if the weights would exceed LIMIT."""
@@ -158,7 +150,7 @@ FORMATS = {form.suffix: form for form in (
            partial(_picture, "svg")),
     Format("HTML", ".html", "text/html", ON_PAGES, "an interactive page that works offline", _html),
     Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's weights, for spreadsheets; provenance: JSON",
-           _csv),
+           lambda record, view, options: head_csv(record, view)),
     Format("JSON", ".json", "application/json", ("numbers",), "the CSV's provenance: model, text, view and versions",
-           _json),
+           lambda record, view, options: provenance.dumps(record, view, options.link, options.paths).encode()),
     Format("NPZ", ".npz", "application/octet-stream", ("numbers",), "the weights of all heads, for numpy", _npz))}

@@ -27,7 +27,7 @@ def test_first_page_finds_its_answer_and_imports_are_not_collected():
         assert gc.get_freeze_count() > before
     finally:
         gc.unfreeze()
-    assert desk.cached(sources.open_query(*State().question)) is not None
+    assert desk.cached(sources.open_query(State().model, State().text)) is not None
 
 
 @pytest.mark.parametrize(("name", "begins"), [("app", startup.local_lifespan), ("server", startup.lifespan),

@@ -68,11 +68,6 @@ class Photograph:
 
     steps: tuple[tuple[bytes, str], ...]
 
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return sum(len(picture) for picture, _ in self.steps)
-
 
 def expected(token: str) -> Mapping[str, str] | None:
     """Return the texts of the page that arrives with this token, once; None for any other visitor."""

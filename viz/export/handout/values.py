@@ -100,11 +100,6 @@ class Words:
         if self.picture:
             decode(base64.b64decode(self.picture, validate=True), "The picture of a screen")
 
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return len(self.picture) + sum(map(len, (self.title, self.answer, *self.choices, *dict(self.texts).values())))
-
 
 SPOKEN = ("screen", "text", "question")   # a screen shows the page in its link
 Value = Head | Grid | Image | Chart | Table | Words

@@ -73,7 +73,7 @@ def _bar(values: "HeadValues | None", behind: "GridPicture | None") -> tuple[np.
     if values is not None:
         struck = strings("components")["grid"]["struck"]
         name = "; ".join([values.label] * bool(values.label) + [struck] * values.signed)
-        return (theme.ramp(stops=theme.SIGNED if values.signed else None), values.ticks,
+        return (theme.ramp(stops=theme.SIGNED if values.signed else theme.RAMP), values.ticks,
                 readable(name, mono=False))
     if behind is not None:
         return theme.ramp(stops=theme.GLOW), glow.ticks(behind.most), WORDS["times"]
@@ -121,7 +121,7 @@ def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float]
             head: HeadId) -> None:
     """Draw a head as one colour, struck through if its number is negative."""
     share = float(np.clip(np.nan_to_num(values.numbers.get(head, 0)) / values.reach, -1, 1))
-    ramp = theme.ramp(steps=511, stops=theme.SIGNED if values.signed else None)
+    ramp = theme.ramp(steps=511, stops=theme.SIGNED if values.signed else theme.RAMP)
     colour = ramp[round(510 * ((share + 1) / 2 if values.signed else max(share, 0)))]
     sheet.box(*corner, *side, fill="#{:02x}{:02x}{:02x}".format(*colour))
     if values.signed and share <= -theme.STRUCK:
