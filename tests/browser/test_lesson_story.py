@@ -34,9 +34,10 @@ def test_story_plays_steps_writes_and_opens_lessons(watch):
     expect(play).to_have_text(WORDS["again"])
     expect(seen.main.locator(".story .next")).to_have_text("carrots")
     expect(seen.main.locator(".story .notice")).to_contain_text("carrots")
-    seen.main.locator(".story .write").click()
+    seen.main.locator(".story .write").press("Enter")
     expect(seen.main.locator(".story .line")).to_contain_text("eats carrots.", timeout=PATIENCE)
     assert len(seen.rest().params()["wrote"]) == 1
+    expect(play).to_be_focused()
     seen.main.locator(".story .attention h4").click()
     expect(machine).to_have_attribute("data-step", "attention")
     seen.main.locator(".story select.head").select_option("-1")

@@ -27,7 +27,11 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     });
     for (const [text, piece] of body.line) span(line, piece ? "piece" : "gap", text);
     span(line, "next", body.words[0]);
+    const { activeElement: had } = /** @type {ShadowRoot} */ (root.getRootNode()), lost = stage.contains(had);
     stage.replaceChildren(...panels(body, send));
+    /** @type {HTMLElement} */
+    const again = lost && same && stage.querySelector(`select.${had.className}`);
+    if (lost) (again || play).focus({ preventScroll: true });   // a button is hidden while another text plays
     if (same) show();
     else if (getComputedStyle(root).getPropertyValue("--story-columns")) go(0);   // presented, where keys step through it
     else if (matchMedia("(prefers-reduced-motion: reduce)").matches) go(last());   // the whole picture
