@@ -53,7 +53,7 @@ def test_vector_is_explained_readably_and_with_every_switch(seen):
     box.press("Enter")
     expect(main.get_by_text("The cosine with the other sentence is")).not_to_contain_text("0.8324", timeout=PATIENCE)
     for switch in ("swap", "share"):
-        main.get_by_text(words[switch]["switch"], exact=True).click()
+        main.get_by_text(words[switch][switch], exact=True).click()
         expect(main.locator(f".st-key-chart-explain-{switch} .clearhead-chart[data-drawn]")).to_be_visible(
             timeout=PATIENCE)
     assert {"swap", "share", "other"} <= set(seen.rest().params())
