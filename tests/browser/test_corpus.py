@@ -26,7 +26,7 @@ def test_dot_opens_its_card_and_a_frame_lists_heads(seen):
     expect(seen.main.locator(PLOT)).to_be_visible(timeout=PATIENCE)
     seen.rest().main.locator(PLOT).scroll_into_view_if_needed()
     seen.page.mouse.click(*dot(seen, 2))   # layer 0 head 2 looks at the previous token
-    expect(seen.main.get_by_text(words["card"].format(head="0·2"), exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.get_by_text(words["card"].format(head=(0, 2)), exact=True)).to_be_visible(timeout=PATIENCE)
     expect(seen.main.get_by_text("Best fit of 0·2")).to_be_visible(timeout=PATIENCE)
     (x, y), (to_x, to_y) = dot(seen.rest(), 0), dot(seen, 1)
     seen.page.mouse.move(min(x, to_x) - 14, min(y, to_y) - 14)
