@@ -115,16 +115,24 @@ def _file(route) -> None:
         route.fulfill(status=404)
 
 
-@pytest.fixture
-def run_module(browser):
-    """run_module(module, function, *given) returns function(module, *given), run in a page with the server's URLs."""
+@pytest.fixture(scope="session")
+def modules(browser):
+    """Open a page that gets its files from here, for one module after another."""
     page = browser.new_page()
     page.route(f"{SITE}/**", _file)
-    page.goto(SITE + "/")
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def run_module(modules):
+    """run_module(module, function, *given) returns function(module, *given), run in a page with the server's URLs."""
+    modules.context.clear_cookies()
+    modules.goto(SITE + "/")
+    modules.evaluate("() => localStorage.clear()")
 
     def run(module: str, function: str, *given):
-        return page.evaluate(f"async ([place, given]) => ({function})(await import(place), ...given)",
-                             [address(module), list(given)])
+        return modules.evaluate(f"async ([place, given]) => ({function})(await import(place), ...given)",
+                                [address(module), list(given)])
 
-    yield run
-    page.close()
+    return run
