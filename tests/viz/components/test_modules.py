@@ -99,7 +99,7 @@ def test_weights_and_mix_equal_plain_python(run_module):
 
 def test_weights_and_differences_are_restored(run_module):
     weights = [0, 1e-6, 0.25, 0.5, 1]
-    found = run_module("head_view/codes.js", "({ weightOf }, codes) => codes.map(weightOf)",
+    found = run_module("head_view/codes.js", "({ valueOf }, codes) => codes.map((code) => valueOf(code))",
                        root_codes(np.array(weights, np.float32)).tolist())
     assert found == pytest.approx(weights, abs=2e-5) and (found[0], found[-1]) == (0, 1)
     codes = signed_codes(np.array([-2, 0, 1, 2, np.nan], np.float32), 2.0).tolist()

@@ -5,7 +5,7 @@ import { button, clamp, div, figure, fill, fixed, framed, hundredth, node, span 
 import { axis, draggable, plane, set, shape } from "../js/svg.js";
 import { attend } from "./attention.js";
 
-const MARGIN = 14, TIP = 9, LARGEST = 300, LINE = 14;
+const MARGIN = 14, TIP = 9, LARGEST = 300, LINE = 14, STEP = 0.1;
 
 /**
  * An arrow on a plane.
@@ -13,19 +13,11 @@ const MARGIN = 14, TIP = 9, LARGEST = 300, LINE = 14;
  *   for the query, which belongs to the current query token
  */
 
-/**
- * Draw a two-dimensional head: two planes of arrows, and a row of numbers for each token.
- * @param {HTMLElement} root
- * @param {(token: number) => void} look  called when the reader chooses another query token
- * @returns {{planes: {svg: SVGElement, arrows: Arrow[], area?: ReturnType<typeof plane>}[],
- *   build: (body: import("../js/messages.js").Message) => void,
- *   draw: (now: import("../js/messages.js").Message, found: ReturnType<typeof attend>,
- *     colours: import("../js/shared.js").Colours) => void}}
- */
-function viewOf(root, look) {
+/** @type {import("../js/component.js").Mount} */
+export const mount = framed("arrows", ({ root, on, draw, send }) => {
   const who = div(root, "who"), board = div(root, "board"), left = side("left"), rows = div(board, "rows");
   const right = side("right"), hint = div(root, "hint"), planes = [left, right];
-  let body, size = LARGEST, buttons = [], cells = [], mix;
+  let body, now, size = LARGEST, buttons = [], cells = [], mix;
   let named = [];   // [plane, x, y, half width] of each name
 
   function side(name) {
@@ -37,7 +29,7 @@ function viewOf(root, look) {
     body = read;
     who.replaceChildren();
     span(who, "", body.text.who);
-    buttons = body.tokens.map((token, at) => button(who, "", token, () => look(at)));
+    buttons = body.tokens.map((token, at) => button(who, "", token, () => send({ looks: at })));
     rows.replaceChildren();
     cells = body.tokens.map((token) => {
       const cell = div(rows, "cell"), name = node("b", cell, "token", token);
@@ -67,20 +59,19 @@ function viewOf(root, look) {
 
   const spot = ([x, y]) => [left.area.x(x), left.area.y(y)];   // the same on both planes
 
-  function draw(now, { weights, dots, scores, mix: sum }, { heads, accent }) {
+  function redraw({ heads, accent }) {
+    const { weights, dots, scores, mix: sum } = attend(pair("q", now.looks), pairs("k"), pairs("v"));
     size = Math.min(left.box.clientWidth || LARGEST, LARGEST);
     const inside = { left: MARGIN, right: size - MARGIN, top: MARGIN, bottom: size - MARGIN };
     for (const each of planes) {
       set(each.svg, { viewBox: `0 0 ${size} ${size}`, width: size, height: size });
       each.area = plane(each.svg, inside, body.low, body.high);
-    }
-    for (const each of planes) {
-      drawAxes(each, each === right && !now.covered ? now.corners.map((at) => now.v.slice(2 * at, 2 * at + 2)) : []);
+      drawAxes(each, each === right && !now.covered ? now.corners.map((at) => pair("v", at)) : []);
     }
     named = [];
     for (const made of planes.flatMap(({ arrows }) => arrows)) {
       const { kind, of: at = now.looks, group, hit } = made, token = body.tokens[at];
-      const end = now[kind].slice(2 * at, 2 * at + 2), [cx, cy] = spot(end);
+      const end = pair(kind, at), [cx, cy] = spot(end);
       point(made, end, kind === "q" ? accent : heads[at], kind === "v" ? token : `${kind} ${token}`);
       set(hit, { cx, cy });
       set(group, { "aria-label": fill(body.text.label, { kind: body.text.kinds[kind], token }), "aria-valuenow": end[0],
@@ -136,16 +127,6 @@ function viewOf(root, look) {
     label.textContent = name;
   }
 
-  return { planes, build, draw };
-}
-
-const STEP = 0.1;
-
-/** @type {import("../js/component.js").Mount} */
-export const mount = framed("arrows", ({ root, on, draw, send }) => {
-  const view = viewOf(root, (looks) => send({ looks }));
-  let body, now;
-
   const pair = (name, at) => now[name].slice(2 * at, 2 * at + 2);
   const pairs = (name) => body.tokens.map((_, at) => pair(name, at));
   const kept = ({ q, k, v }) => [q, k, v].join();
@@ -165,7 +146,7 @@ export const mount = framed("arrows", ({ root, on, draw, send }) => {
     told.tell();
   }
 
-  const helds = view.planes.map((plane) => {
+  const helds = planes.map((plane) => {
     const { svg } = plane, arrowAt = ({ target }) => plane.arrows.findLast(({ group }) => group.contains(target));
     // touching an arrow drags it; touching the plane elsewhere scrolls the page
     on(svg, "touchstart", (event) => arrowAt(event) && event.preventDefault(), { passive: false });
@@ -191,6 +172,5 @@ export const mount = framed("arrows", ({ root, on, draw, send }) => {
     now = taken || !now ? read : { ...read, q: now.q, k: now.k, v: now.v };
   }
 
-  const redraw = (colours) => view.draw(now, attend(pair("q", now.looks), pairs("k"), pairs("v")), colours);
-  return { build: (read) => view.build(body = read), take, redraw, leave: told.end };
+  return { build, take, redraw, leave: told.end };
 });

@@ -12,7 +12,12 @@ const REST = 0.6;       // share of its own height that must fit on the screen; 
 // letters, of 11 pixels on a page, have at least 14
 const MOST = 1.2, LETTERS = 0.84, LEGIBLE = 14 / 11;
 const QUIET = 100;      // milliseconds without changes before invisible charts are drawn
-const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
+// always the same function, because plotly rebuilds a chart for another one
+const FULL = {
+  name: "full",
+  icon: { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" },
+  click: ({ parentElement: root }) => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen()),
+};
 
 let plotly, downloaded;   // downloaded: id of the last image
 
@@ -29,7 +34,7 @@ function begin(address, parent) {
   const root = div(parent, "clearhead-chart");
   /** @type {HTMLElement & {on?: (event: string, act: (event: *) => void) => void}} plotly adds `on` */
   const plot = div(root, "plot");
-  let data, tell, sent, config, times = 1, width, height, waits, seen, later, ended, listens, saves;
+  let data, tell, sent, times = 1, width, height, waits, seen, later, ended, listens, saves;
 
   const looked = (name) => parseFloat(getComputedStyle(root).getPropertyValue(name)) || 0;
   const presented = () => looked("--present"), most = () => MOST * data.layout.height * presented();
@@ -70,14 +75,9 @@ function begin(address, parent) {
     return legend?.y > 1 && now >= 1 ? { ...legend, y: 1 + (legend.y - 1) * (own - t - b) / now } : legend;
   }
 
-  // Return the same object every time, because plotly rebuilds the chart for a new one.
-  function configured() {
-    if (config) return config;
-    const { config: given, text: { full: title } } = data;
-    const click = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
-    const full = { name: "full", title, icon: FULL, click };   // iPhones only support full screen for videos
-    return config = { ...given, modeBarButtonsToAdd: document.fullscreenEnabled ? [full] : [] };
-  }
+  // Add a button to plotly's own. iPhones only support full screen for videos.
+  const configured = () => ({ ...data.config,
+    modeBarButtonsToAdd: document.fullscreenEnabled ? [{ ...FULL, title: data.text.full }] : [] });
 
   function enlarge() {
     const zoom = zoomOf(parent);

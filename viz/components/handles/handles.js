@@ -1,85 +1,68 @@
 // Handles on an SVG: bars, shares of a whole, or points. Dragging happens here; sends {values}.
 import { dragging, NUDGES, onKeys, telling } from "../js/input.js";
 import { clamp, div, figure, fill, fixed, framed, hundredth } from "../js/shared.js";
-import { axis, draggable, label, plane, set, shape } from "../js/svg.js";
+import { draggable, drawAxes, plane, set, shape } from "../js/svg.js";
 
 const TOP = 24, FOOT = 24;
 
-/**
- * Draw the handles over two axes.
- * @param {HTMLElement} root
- * @returns {{svg: SVGElement, build: (body: object) => void,
- *   draw: (values: number[], faint: number[], colours: string[]) => void, handleOf: (target: EventTarget) => number,
- *   valuesAt: (event: PointerEvent) => number[], focus: (at: number) => void}}
- *   handleOf: -1 for none; valuesAt: the pointer's position in the axes' units, across and up
- */
-function viewOf(root) {
+/** @type {import("../js/component.js").Mount} */
+export const mount = framed("drag", ({ root, on, draw, send }) => {
   const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg), hint = div(root, "hint");
-  let body, handles = [], box, area;
+  let body, values = [], faint, points, area, handles = [];   // points: whether each handle has two numbers, x and y
 
   function build(read) {
     body = read;
+    points = body.mode === "points";
     for (const each of handles) each.group.remove();
     handles = body.labels.map(handle);
-    svg.setAttribute("aria-label", fill(body.text.group, { name: body.name }));
-    svg.classList.toggle("crowded", points() && handles.length > 1);
+    set(svg, { "aria-label": fill(body.text.group, { name: body.name }) });
+    svg.classList.toggle("crowded", points && handles.length > 1);
     hint.textContent = body.text[body.mode];
   }
 
-  const points = () => body.mode === "points";
-
   function handle(name) {
-    const group = shape("g", { class: "handle", ...draggable(body.low, body.high) }, svg), text = (kind) => shape("text", { class: kind }, group);
-    const bar = points() ? undefined : shape("rect", { class: "column", rx: 2 }, group);
-    const made = { group, bar, hit: shape("rect", { class: "hit" }, group), dot: shape("circle", { r: 7 }, group),
-      number: text("number"), name: text("label") };
+    const group = shape("g", { class: "handle", ...draggable(body.low, body.high) }, svg);
+    const part = (tag, attributes) => shape(tag, attributes, group);
+    const bar = points ? undefined : part("rect", { class: "column", rx: 2 });
+    const made = { group, bar, hit: part("rect", { class: "hit" }), dot: part("circle", { r: 7 }),
+      number: part("text", { class: "number" }), name: part("text", { class: "label" }) };
     made.name.textContent = name;
     return made;
   }
 
-  function draw(values, faint, colours) {
+  function redraw({ heads: colours }) {
     // while presenting, text is large and there is little height
     const height = body.height * (+getComputedStyle(root).getPropertyValue("--picture-share") || 1);
-    box = { left: 34, right: Math.max(80, root.clientWidth - 12), top: TOP, bottom: height - FOOT };
-    area = plane(svg, box, body.low, body.high);
+    const right = Math.max(80, root.clientWidth - 12), zero = clamp(0, body.low, body.high);
+    const ticks = [...new Set([body.low, zero, body.high])].map((value) => /** @type {[number, string]} */ (
+      [value, figure(value).replace(/\.?0+$/, "") || "0"]));
+    area = plane(svg, { left: 34, right, top: TOP, bottom: height - FOOT }, body.low, body.high);
     set(svg, { height });
-    drawAxes();
+    drawAxes(axes, area, points ? ticks.map(([value]) => [value, ""]) : [], ticks, body.unit);
     handles.forEach((each, at) => {
+      const colour = colours[at % colours.length];
       each.group.classList.toggle("faint", faint.includes(at));
-      each.dot.setAttribute("fill", colours[at % colours.length]);
-      if (points()) drawPoint(each, at, values.slice(2 * at, 2 * at + 2));
-      else drawBar(each, at, values[at], colours[at % colours.length]);
+      set(each.dot, { fill: colour });
+      if (points) drawPoint(each, at);
+      else drawBar(each, at, colour, area.y(zero));
     });
   }
 
-  const zero = () => clamp(0, body.low, body.high);
-
-  function drawAxes() {
-    const { left, right, top, bottom } = box;
-    axes.replaceChildren();
-    for (const value of new Set([body.low, zero(), body.high])) {
-      const y = area.y(value), x = area.x(value);
-      axis(axes, left, right, y, y);
-      label(axes, figure(value).replace(/\.?0+$/, "") || "0", { x: left - 6, y: y + 4, class: "scale" });
-      if (points()) axis(axes, x, x, top, bottom);
-    }
-    label(axes, body.unit, { x: left, y: 12, class: "unit" });
-  }
-
-  function drawBar(each, at, value, fill) {
-    const { left, right, top, bottom } = box, room = (right - left) / body.labels.length;
-    const x = left + (at + 0.5) * room, y = area.y(value), foot = area.y(zero());
+  function drawBar(each, at, fill, foot) {
+    const { left, right, top, bottom } = area, room = (right - left) / handles.length;
+    const x = left + (at + 0.5) * room, y = area.y(values[at]);
     const width = Math.min(46, room * 0.62), height = Math.max(1, Math.abs(foot - y));
     set(each.bar, { x: x - width / 2, y: Math.min(y, foot), width, height, fill });
     set(each.hit, { x: x - width / 2 - 4, y: top - 8, width: width + 8, height: bottom - top + 16 });
     set(each.dot, { cx: x, cy: y });
     set(each.number, { x, y: y <= foot ? y - 12 : y + 22 });
     set(each.name, { x, y: bottom + FOOT - 6 });
-    say(each, at, value, fixed(value, 2));
+    say(each, at, values[at], fixed(values[at], 2));
   }
 
-  function drawPoint(each, at, pair) {
-    const x = area.x(pair[0]), y = area.y(pair[1]), written = pair.map((value) => fixed(value, 2));
+  function drawPoint(each, at) {
+    const pair = values.slice(2 * at, 2 * at + 2), written = pair.map((value) => fixed(value, 2));
+    const x = area.x(pair[0]), y = area.y(pair[1]);
     set(each.hit, { x: x - 20, y: y - 20, width: 40, height: 40 });
     set(each.dot, { cx: x, cy: y });
     set(each.name, { x, y: y - 12 });
@@ -92,16 +75,6 @@ function viewOf(root) {
     number.textContent = text;
     set(group, { "aria-valuenow": value, "aria-valuetext": said, "aria-label": name });
   }
-
-  const valuesAt = (event) => area.at(event), focus = (at) => handles[at].group.focus({ focusVisible: false });
-  const handleOf = (target) => handles.findIndex(({ group }) => group.contains(target));
-  return { svg, build, draw, handleOf, valuesAt, focus };
-}
-
-/** @type {import("../js/component.js").Mount} */
-export const mount = framed("drag", ({ root, on, draw, send }) => {
-  const view = viewOf(root);
-  let body, values = [], faint;
 
   const told = telling(() => {
     const sent = values.map(hundredth);
@@ -120,35 +93,30 @@ export const mount = framed("drag", ({ root, on, draw, send }) => {
 
   // Move a handle to the pointer.
   function follow(at, event) {
-    const [across, up] = view.valuesAt(event);
-    if (body.mode === "points") move(2 * at, across);
-    move(body.mode === "points" ? 2 * at + 1 : at, up);
+    const [across, up] = area.at(event);
+    if (points) move(2 * at, across);
+    move(points ? 2 * at + 1 : at, up);
     told.tell();
   }
 
-  const held = dragging(on, view.svg, {
+  const handleAt = (target) => handles.findIndex(({ group }) => group.contains(target));
+  const held = dragging(on, svg, {
     grab(event) {
-      const at = view.handleOf(event.target);
+      const at = handleAt(event.target);
       if (at < 0) return undefined;
-      view.focus(at);
+      handles[at].group.focus({ focusVisible: false });
       follow(at, event);
       return at;
     },
     move: follow,
     drop: () => told.tell(true),
   });
-  onKeys(on, view.svg, ({ target, key }) => {
-    const at = view.handleOf(target), upright = !["ArrowLeft", "ArrowRight"].includes(key);
+  onKeys(on, svg, ({ target, key }) => {
+    const at = handleAt(target), index = points ? 2 * at + (/Left|Right/.test(key) ? 0 : 1) : at;
     if (at < 0 || !NUDGES[key]) return false;
-    const index = body.mode === "points" ? 2 * at + (upright ? 1 : 0) : at;
     move(index, values[index] + (NUDGES[key] * (body.high - body.low)) / 100);
     told.tell();
   });
-
-  function build(read) {
-    body = read;
-    view.build(body);
-  }
 
   function take(read) {
     faint = read.faint;
@@ -157,5 +125,5 @@ export const mount = framed("drag", ({ root, on, draw, send }) => {
     if (told.takes(read.values.map(hundredth).join()) || read.values.length !== values.length) ({ values } = read);
   }
 
-  return { build, take, redraw: ({ heads }) => view.draw(values, faint, heads), leave: told.end };
+  return { build, take, redraw, leave: told.end };
 });

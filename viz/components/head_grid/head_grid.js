@@ -6,18 +6,8 @@ import { explored } from "../js/input.js";
 import { div, figure, fill, framed, heightFor, node, place, span, tooltip, within } from "../js/shared.js";
 import { byLayer, byRank } from "./layout.js";
 
-/**
- * Draw all heads on one canvas, with labels, marks and a legend.
- * @typedef {import("./layout.js").Plan["spots"][number]} Spot
- * @typedef {import("../js/messages.js").Message} Message
- * @typedef {(body: Message, state: Message, colours: import("../js/shared.js").Colours) => void} Draw
- * @param {HTMLElement} root
- * @returns {{part: HTMLElement, scroll: HTMLElement, spots: () => Spot[],
- *   spotOf: (index: number) => Spot | undefined, draw: Draw,
- *   drawMarks: () => void, at: (event: PointerEvent) => number | undefined, point: (index?: number) => void,
- *   reach: (index?: number) => void, about: (index: number) => [string, string[][]]}} see explored()
- */
-function viewOf(root) {
+/** @type {import("../js/component.js").Mount} */
+export const mount = framed("grid", ({ root, on, send }) => {
   const scroll = div(root, "scroll"), stage = div(scroll, "stage");
   const canvas = node("canvas", stage), labels = div(stage);
   const [hovered, opened, cursor] = ["mark", "mark open", "mark cursor"].map((name) => div(stage, name));
@@ -28,8 +18,7 @@ function viewOf(root) {
   scroll.tabIndex = 0;
   scroll.role = "application";
 
-  function draw(nextBody, nextState, colours) {
-    [body, state] = [nextBody, nextState];
+  function redraw(colours) {
     const smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12, height = heightFor(root, body.height);
     plan = state.order ? byRank(body, state.order, root.clientWidth)
       : byLayer({ ...body, height }, root.clientWidth, smallest);
@@ -45,6 +34,7 @@ function viewOf(root) {
     const keys = fill(body.silence ? body.text.keys_silence : body.text.keys, said);
     scroll.ariaLabel = state.figure ? `${keys} ${body.text.keys_figure}` : keys;
     Object.assign(root.dataset, { heads: plan.spots.length, pitch: plan.pitch, left: plan.spots[0].x });
+    reachAgain();
   }
 
   function drawCells(colours) {
@@ -105,18 +95,17 @@ function viewOf(root) {
 
   const spotOf = (index) => plan.spots.find((spot) => spot.index === index);
 
-  function around(mark, spot, by) {
+  function around(mark, index, by) {
+    const spot = spotOf(index);
     mark.hidden = !spot;
     if (spot) place(mark, spot.x - by, spot.y - by, plan.side + 2 * by, plan.side + 2 * by);
   }
 
   function drawMarks() {
-    around(opened, spotOf(state.open), 2);
+    around(opened, state.open, 2);
     badges.replaceChildren();
-    for (const spot of body.masked_out.map(spotOf)) {
-      if (spot) place(div(badges, "masked"), spot.x, spot.y, plan.side, plan.side);
-    }
-    for (const spot of (state.figure ?? []).map(spotOf)) if (spot) around(div(badges, "mark together"), spot, 2);
+    for (const index of body.masked_out) around(div(badges, "masked"), index, 0);
+    for (const index of state.figure ?? []) around(div(badges, "mark together"), index, 2);
     for (const [index, rank] of state.marks) {
       const spot = spotOf(index), small = plan.side < 18;
       if (!spot) continue;
@@ -152,32 +141,24 @@ function viewOf(root) {
     return plan?.spots.find((spot) => inside(x, spot.x) && inside(y, spot.y))?.index;
   }
 
-  const point = (index) => around(hovered, spotOf(index), 1);
+  const point = (index) => around(hovered, index, 1);
   /** @returns {[string, string[][]]} */
   const about = (index) => [nameOf(index), facts(index)];
   function reach(index) {
-    around(cursor, spotOf(index), 3);
+    around(cursor, index, 3);
     if (!cursor.hidden) cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
-
-  return { part: stage, scroll, spots: () => plan.spots, spotOf, draw, drawMarks, at, point, reach, about };
-}
-
-/** @type {import("../js/component.js").Mount} */
-export const mount = framed("grid", ({ root, on, send }) => {
-  const view = viewOf(root), { spots, spotOf, scroll } = view;
-  let body, state;
 
   // Handle a click or Enter, which opens a head; with Shift, it adds the head to a figure.
   function choose(index, { shiftKey }) {
     if (shiftKey && state.figure) return send({ figure: index });
     state.open = index;
-    view.drawMarks();
+    drawMarks();
     return send(index);
   }
 
   function next(index, [dx, dy]) {
-    const all = spots(), here = spotOf(index ?? state.open) ?? all[0];
+    const all = plan.spots, here = spotOf(index ?? state.open) ?? all[0];
     const row = all.filter((spot) => spot.row === here.row + dy);
     const column = (spot) => (state.order ? spot.x : spot.head), away = (spot) => Math.abs(column(spot) - column(here));
     return ((dx ? all[all.indexOf(here) + dx] : row.sort((one, other) => away(one) - away(other))[0]) ?? here).index;
@@ -189,11 +170,7 @@ export const mount = framed("grid", ({ root, on, send }) => {
     else return false;
   }
 
-  const reachAgain = explored(on, tooltip(root), { ...view, board: scroll, aside: true, next, choose, press });
-
-  function redraw(colours) {
-    view.draw(body, state, colours);
-    reachAgain();
-  }
+  const reachAgain = explored(on, tooltip(root),
+    { part: stage, board: scroll, aside: true, at, point, reach, about, next, choose, press });
   return { build: (read) => { body = read; }, take: (read) => { state = read; }, redraw };
 });

@@ -10,13 +10,6 @@ export const CODES = 65536;
 export const READABLE = 13;
 
 /**
- * Decode a weight.
- * @param {number} code
- * @returns {number}
- */
-export const weightOf = (code) => (code / 65535) ** 2;
-
-/**
  * Decode a weight or, with a bound, a difference from −bound to bound (messages.signed_codes): 0 means no number, and
  * larger codes mean larger changes.
  * @param {number} code
@@ -24,7 +17,7 @@ export const weightOf = (code) => (code / 65535) ** 2;
  * @returns {number} NaN if there is no number
  */
 export function valueOf(code, bound) {
-  if (!bound) return weightOf(code);
+  if (!bound) return (code / 65535) ** 2;
   const size = ((code - 1) >> 1) / 32766;
   return code ? ((code - 1) & 1 ? size : -size) * bound : NaN;
 }
@@ -42,19 +35,16 @@ export function strength(weight, scale, floor) {
   return weight;
 }
 
-const known = {};
-
 /**
- * Return strength() of every code, computed once per scale.
+ * Return strength() of every code, for a difference negative if its number is, and NaN if there is no number.
  * @param {"linear" | "root" | "log"} scale
- * @param {number} floor  the smallest weight of the log scale
+ * @param {{floor: number, bound?: number | null}} body
  * @returns {Float32Array}
  */
-export function strengths(scale, floor) {
-  const steps = (known[`${scale} ${floor}`] ??= new Float32Array(CODES));
-  if (!steps[CODES - 1]) for (let code = 0; code < CODES; code++) steps[code] = strength(weightOf(code), scale, floor);
-  return steps;
-}
+export const strengths = (scale, { floor, bound }) => new Float32Array(CODES).map((_, code) => {
+  const value = valueOf(code, bound && 1);
+  return Math.sign(value) * strength(Math.abs(value), scale, floor);
+});
 
 /**
  * Estimate a token's width in a 12-pixel monospaced font; East Asian characters have almost double width.

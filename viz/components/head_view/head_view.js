@@ -15,7 +15,7 @@ import { drawLegend, wordsOf } from "./words.js";
  * @typedef {import("../js/messages.js").Section} Section
  * @typedef {{texts: string[], flags: number[], tokens: number[]}} Axis
  * @typedef {{heads: [layer: number, head: number][], rows: Axis, columns: Axis | null, weights: Section,
- *   scores?: Section, low: number, high: number, bound: number | null, absent: [number[], number[]] | null,
+ *   scores?: Section, low: number, high: number, bound: number | null,
  *   blind: number[], floor: number, height: number, sums: boolean, notes: string[], text: Record<string, string>,
  *   ticks: Record<string, [number, string][]>}} Body
  * @typedef {{lens: string, scale: "linear" | "root" | "log", transpose: boolean,
@@ -48,7 +48,7 @@ const LENSES = { matrix, lines, text };
 export const mount = framed("view", ({ root, on, draw, send }) => {
   const sentence = div(root, "say"), board = div(root, "board"), legend = div(root, "legend");
   const table = div(root, "unseen"), tip = tooltip(root), view = /** @type {View} */ ({});
-  let lens, drawn, cursor, later, held, over = "", whole, blank;
+  let lens, drawn, cursor, later, held, over = "", whole;
   view.marks = marksOf(view);
   view.turn = ([row, column]) => (view.state.transpose ? [column, row] : [row, column]);
   view.lit = ({ row, column }) => {
@@ -215,11 +215,11 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
 
   // Hide all numbers of a head that the browser covers itself.
   function look() {
-    view.body = view.state.alone && view.state.marking ? (blank ??= whole && covered(whole)) : whole;
+    view.body = view.state.alone && view.state.marking ? covered(whole) : whole;
   }
 
   function build(read) {
-    [whole, blank] = [read, undefined];
+    whole = read;
     const { rows, columns, scores } = read;
     Object.assign(view, { rows, columns: columns ?? rows, hidden: scores?.values.includes(65535) });
     if (view.state) take({});

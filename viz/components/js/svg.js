@@ -66,17 +66,24 @@ export function wire(parent, points, look = "") {
 }
 
 /**
- * Return the functions between values and pixels of a part of an SVG with two axes that run from low to high.
- * @param {SVGElement} svg
- * @param {{left: number, right: number, top: number, bottom: number}} box  in pixels
- * @param {number} [low]
- * @param {number} [high]
- * @returns {{x: (value: number) => number, y: (value: number) => number, at: (event: PointerEvent) => number[]}}
+ * A part of an SVG with two axes that run from low to high: its edges in pixels, and the functions between values and
+ * pixels.
+ * @typedef {{left: number, right: number, top: number, bottom: number}} Box
+ * @typedef {Box & {x: (value: number) => number, y: (value: number) => number, at: (event: PointerEvent) => number[]}} Plane
  *   at: the values under the pointer, across and up
  */
-export function plane(svg, { left, right, top, bottom }, low = 0, high = 1) {
+/**
+ * @param {SVGElement} svg
+ * @param {Box} box
+ * @param {number} [low]
+ * @param {number} [high]
+ * @returns {Plane}
+ */
+export function plane(svg, box, low = 0, high = 1) {
+  const { left, right, top, bottom } = box;
   const share = (value) => (value - low) / (high - low), value = (share) => low + share * (high - low);
   return {
+    ...box,
     x: (value) => left + share(value) * (right - left),
     y: (value) => bottom - share(value) * (bottom - top),
     at(event) {
@@ -95,6 +102,27 @@ export function plane(svg, { left, right, top, bottom }, low = 0, high = 1) {
  * @param {number} y2
  */
 export const axis = (parent, x1, x2, y1, y2) => shape("line", { class: "axis", x1, x2, y1, y2 }, parent);
+
+/**
+ * Fill an element with the axes of a plane.
+ * @param {Element} parent
+ * @param {Plane} plane
+ * @param {[value: number, label: string][]} across
+ * @param {[value: number, label: string][]} up
+ * @param {string} name  of the vertical axis
+ */
+export function drawAxes(parent, { left, right, top, bottom, x, y }, across, up, name) {
+  parent.replaceChildren();
+  for (const [value, text] of across) {
+    axis(parent, x(value), x(value), top, bottom);
+    label(parent, text, { x: x(value), y: bottom + 16, class: { 0: "first", 1: "last" }[value] ?? "" });
+  }
+  for (const [value, text] of up) {
+    axis(parent, left, right, y(value), y(value));
+    label(parent, text, { x: left - 6, y: y(value) + 4, class: "up" });
+  }
+  label(parent, name, { x: left, y: 12, class: "first" });
+}
 
 /**
  * Return the attributes of what can be dragged.

@@ -93,7 +93,7 @@ function begin(parent, _, on) {
       more = words;
       terms = new Map(known.flatMap((term) => term.at(-1).map((form) => [form.toLowerCase(), term])));
       tell = (name) => call.setTriggerValue("event", name);
-      if (!globalThis.CSS?.highlights) return;   // Firefox before 140: the glossary is in the menu
+      if (!CSS.highlights) return;   // Firefox before 140: the glossary is in the menu
       changes.observe(main, { childList: true, characterData: true, subtree: true });
       later();
     },
@@ -101,7 +101,7 @@ function begin(parent, _, on) {
       clearTimeout(waiting);
       changes.disconnect();
       main.style.cursor = "";
-      globalThis.CSS?.highlights?.delete("clearhead-term");
+      CSS.highlights?.delete("clearhead-term");
     },
   };
 }

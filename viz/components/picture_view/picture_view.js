@@ -8,22 +8,12 @@ const LINES = 7;   // smallest patch, in pixels, with grid lines
 const GAP = 0.02;   // share of the picture's sides between two copies of it
 const NARROW = 420;   // width in pixels below which the sentence always has two lines, so that adjacent pictures align
 
-/**
- * Draw a picture and its coloured patches, with the other tokens, marks, legend, sentence and table.
- * @typedef {import("../js/messages.js").Message} Message
- * @param {HTMLElement} root
- * @returns {{part: HTMLElement, chips: HTMLElement, build: (body: Message) => void, draw: (state: Message) => void,
- *   drawMarks: () => void, at: (event: PointerEvent) => number | undefined,
- *   chipped: (event: PointerEvent) => number | undefined, point: (token?: number) => void,
- *   reach: (token?: number) => void, about: (token: number) => [string, string[][]],
- *   beside: (token: number | null, step: number[]) => number}} see explored(); beside: the patch `step` (columns, rows)
- *   away from a token or, if it is not a patch, from the first patch
- */
-function viewOf(root) {
+/** @type {import("../js/component.js").Mount} */
+export const mount = framed("patches", ({ root, on, send }) => {
   const sentence = div(root, "say"), chips = div(root, "chips"), board = div(root, "board");
   const canvas = node("canvas", board), outlines = div(board);
   const [over, from] = ["mark over", "mark from"].map((name) => div(board, name));
-  const parts = div(root, "parts"), legend = div(root, "legend"), unseen = div(root, "unseen");
+  const parts = div(root, "parts"), legend = div(root, "legend"), unseen = div(root, "unseen"), tip = tooltip(root);
   /** @type {[number, number]} */
   let size;
   let body, state, patches, special, reached, pictures = {};
@@ -47,8 +37,7 @@ function viewOf(root) {
     });
   }
 
-  function draw(now) {
-    state = now;
+  function redraw() {
     const [high, wide] = body.picture.shape;
     drawParts();
     const most = heightFor(board, body.height) - parts.offsetHeight;
@@ -64,9 +53,9 @@ function viewOf(root) {
     canvas.ariaLabel = fill(words.picture, said);
     board.ariaLabel = fill(body.frozen ? words.keys_frozen : words.keys, said);
     root.dataset.drawn = `${state.name} ${state.focus ?? ""}`;
+    reachAgain();
   }
 
-  // Return a token's box in canvas pixels: left, top, width, height.
   /** Return a token's left and upper edge, width and height in pixels of the canvas.
    * @returns {[number, number, number, number]} */
   function spot(token) {
@@ -168,7 +157,8 @@ function viewOf(root) {
     });
   }
 
-  function beside(token, step) {
+  // Return the patch `step` (columns, rows) away from a token or, if it is not a patch, from the first patch.
+  function next(token = state.focus, step) {
     const from = isPatch(token) ? token : patches[0], [left, top, right, bottom] = box(from);
     // just behind the edge in the direction of the step, with a gap between two copies of the picture
     const [x, y] = step.map((way, axis) => way * ([right - left, bottom - top][axis] / 2 + GAP));
@@ -182,34 +172,19 @@ function viewOf(root) {
   const reach = (token) => point(reached = token);
   // Return the token of the chip under the pointer.
   const chipped = ({ target }) => special.find(({ chip }) => chip.contains(target))?.token;
-  return { part: board, chips, build, draw, drawMarks, at, chipped, point, reach, about, beside };
-}
-
-/** @type {import("../js/component.js").Mount} */
-export const mount = framed("patches", ({ root, on, send }) => {
-  const view = viewOf(root), tip = tooltip(root);
-  let body, state;
-
   function choose(token) {
     if (body.frozen) return;   // other tokens' rows are unavailable
     state.focus = token === state.focus ? null : token;
-    view.drawMarks();
+    drawMarks();
     send({ token: state.focus });
   }
-
-  const next = (token = state.focus, step) => view.beside(token, step);
 
   function press({ key }) {
     if (key !== "Escape" || state.focus === null) return false;
     choose(state.focus);
   }
 
-  const reachAgain = explored(on, tip, { ...view, next, choose, press });
-  explored(on, tip, { ...view, part: view.chips, at: view.chipped, choose });
-
-  function redraw() {
-    view.draw(state);
-    reachAgain();
-  }
-  return { build: (read) => view.build(body = read), take: (read) => { state = read; }, redraw };
+  const reachAgain = explored(on, tip, { part: board, at, point, reach, about, next, choose, press });
+  explored(on, tip, { part: chips, at: chipped, point, about, choose });
+  return { build, take: (read) => { state = read; }, redraw };
 });

@@ -1,8 +1,9 @@
 // The page's side of the worker: load the model and ask it.
 import { fill } from "../js/shared.js";
 
-/** @typedef {import("./bodies.js").Shown & {ids: number[], weights: Float32Array}} Answer
- *   weights: of all heads, (layer · head, query, key)
+/** @typedef {import("./encoder.js").Edits & {text: string, codes: {values: Uint16Array}, weights: Float32Array,
+ *   ids: number[], tokens: {texts: string[], flags: number[], tokens: number[], segments: number[]}}} Answer
+ *   weights: of all heads, (layer · head, query, key), and their codes as viz/components/messages.py encodes them
  */
 
 /**

@@ -4,7 +4,6 @@ import { bytesIn, choices, drawn } from "../handout/figure.js";
 import { headsOf } from "../head_grid/layout.js";
 import { unpack } from "../js/messages.js";
 import { button, fill, isolated, node } from "../js/shared.js";
-import { gridBody, headBody } from "./bodies.js";
 import { fetched, modelOf } from "./model.js";
 import { pngOf } from "./png.js";
 import { formsOf, readState, writeState } from "./state.js";
@@ -43,9 +42,22 @@ function draw(next) {
   const own = { ...like.state, lens, transpose, scale, ...chosen };
   const strip = { ...chosen, pairs: true, chosen: chosen.focus !== null };
   update("strip", isNew && { ...like.strip, tokens: shown.tokens }, strip);
-  update("grid", isNew && gridBody(like.grid, shown), { ...like.gridState, open: number });
-  update("head", headBody(like.head, shown, state.head.split(".").map(Number), number, notes), own);
+  update("grid", isNew && gridBody(), { ...like.gridState, open: number });
+  update("head", headBody(number, notes), own);
   mark();
+}
+
+// The messages that the components draw, as viz/components/picture.py makes them in the app.
+function gridBody() {
+  const { tokens: { texts: { length: n } }, codes: { values: codes } } = shown;
+  const values = Uint8Array.from(codes, (code) => Math.round(code / 257));
+  return { ...like.grid, cells: { values, shape: [names.length, n, n] } };
+}
+
+function headBody(number, notes) {
+  const { tokens, codes } = shown, n = tokens.texts.length, head = state.head.split(".").map(Number);
+  const values = codes.values.subarray(number * n * n, (number + 1) * n * n);
+  return { ...like.head, rows: tokens, columns: null, heads: [head], notes, weights: { values, shape: [1, n, n] } };
 }
 
 function update(name, body, own) {

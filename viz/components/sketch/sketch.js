@@ -2,7 +2,7 @@
 // height, so a single stroke makes a whole curve. Sends {values} when the stroke ends.
 import { dragging, NUDGES, onKeys } from "../js/input.js";
 import { clamp, div, fill, framed, hundredth } from "../js/shared.js";
-import { axis, draggable, label, plane, set, shape } from "../js/svg.js";
+import { draggable, drawAxes, label, plane, set, shape } from "../js/svg.js";
 
 const LEFT = 52, RIGHT = 12, TOP = 24, FOOT = 40, MIDDLE = 0.5;
 const rounded = (height) => hundredth(clamp(height, 0, 1));
@@ -25,34 +25,19 @@ export const mount = framed("sketch", ({ root, on, draw, send }) => {
 
   function redraw() {
     const full = filled(), drawn = heights.some((each) => each !== undefined), { places } = body;
-    const box = { left: LEFT, right: Math.max(120, root.clientWidth - RIGHT), top: TOP, bottom: body.height - FOOT };
-    const x = (box.left + box.right) / 2, x2 = (place) => area.x(place / (places - 1));
-    area = plane(svg, box);
-    drawAxes(box, x);
-    curve.setAttribute("points", drawn ? full.map((each, i) => [x2(i), area.y(each)]).join(" ") : "");
+    const right = Math.max(120, root.clientWidth - RIGHT), bottom = body.height - FOOT;
+    const x = (LEFT + right) / 2, x2 = (place) => area.x(place / (places - 1));
+    area = plane(svg, { left: LEFT, right, top: TOP, bottom });
+    drawAxes(axes, area, body.across, body.up, body.names[1]);
+    label(axes, body.names[0], { x, y: body.height - 6 });
+    set(curve, { points: drawn ? full.map((each, i) => [x2(i), area.y(each)]).join(" ") : "" });
     dots.forEach((dot, i) => {
       set(dot, { cx: x2(i), cy: area.y(full[i]), "aria-valuenow": full[i],
         "aria-label": fill(body.text.place, { place: i + 1, places }) });
       dot.classList.toggle("open", heights[i] === undefined);
     });
-    set(invited, { x, y: (box.top + box.bottom) / 2 });
+    set(invited, { x, y: (TOP + bottom) / 2 });
     invited.toggleAttribute("hidden", drawn);
-  }
-
-  function drawAxes({ left, right, top, bottom }, middle) {
-    axes.replaceChildren();
-    for (const [share, name] of body.across) {
-      const x = area.x(share), place = { 0: "first", 1: "last" }[share] ?? "";
-      axis(axes, x, x, top, bottom);
-      label(axes, name, { x, y: bottom + 16, class: place });
-    }
-    for (const [share, name] of body.up) {
-      const y = area.y(share);
-      axis(axes, left, right, y, y);
-      label(axes, name, { x: left - 6, y: y + 4, class: "up" });
-    }
-    label(axes, body.names[0], { x: middle, y: body.height - 6 });
-    label(axes, body.names[1], { x: left, y: 12, class: "first" });
   }
 
   // Return the curve, with undrawn positions at the height of the nearest drawn one.

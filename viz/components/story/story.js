@@ -1,6 +1,6 @@
 // An animation of a text passing through a decoder, step by step. Buttons, arrow keys and clicks on the parts change
 // the step and stop the animation. Choices are sent as {lesson}, {write} or {opened}.
-import { onSteps, stepped } from "../js/input.js";
+import { onKeys, onSteps, stepped } from "../js/input.js";
 import { button, div, fill, framed, node, span } from "../js/shared.js";
 import { drawNeurons, drawPaths, panels } from "./parts.js";
 
@@ -89,12 +89,11 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     go(step);
     send({ opened });
   });
-  on(root, "keydown", (event) => {
+  onKeys(on, root, (event) => {
     const to = stepped(event, step, body.steps.length), { target } = event;
-    if (to === undefined || target.matches("select") || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (to === undefined || target.matches("select") || event.ctrlKey || event.altKey || event.metaKey) return false;
     go(to);
     if (target.matches(".stop")) stops.querySelectorAll("button")[step].focus();
-    event.preventDefault();
     event.stopPropagation();
   });
 

@@ -5,8 +5,9 @@ export function weightHasItsScalesPositionOnTheRamp() {
   for (const [scale, weights, places] of [["linear", [0, 0.25, 1], [0, 0.25, 1]], ["root", [0, 0.25, 1], [0, 0.5, 1]],
     ["log", [0, 1e-4, 1e-2, 1], [0, 0, 0.5, 1]]]) {
     near(weights.map((each) => strength(each, scale, 1e-4)), places);
-    const steps = strengths(scale, 1e-4);
-    equal([steps.length, steps[0], steps[65535], strengths(scale, 1e-4) === steps], [65536, 0, 1, true]);
+    const steps = strengths(scale, { floor: 1e-4 }), signed = strengths(scale, { floor: 1e-4, bound: 0.2 });
+    equal([steps.length, steps[0], steps[65535]], [65536, 0, 1]);
+    equal([signed[0], signed[1], signed[65533], signed[65534]], [NaN, 0, -1, 1]);
   }
 }
 

@@ -21,7 +21,7 @@ export function lines(stage, view) {
 
   function draw() {
     measure();
-    steps = strengths(view.state.scale, view.body.floor);
+    steps = strengths(view.state.scale, view.body);
     const { side, gap, height } = size;
     place(stage, 0, 0, undefined, Math.ceil(height));
     place(base, side, 0);

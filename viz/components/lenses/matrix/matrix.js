@@ -2,7 +2,7 @@
 // on top for everything that moves.
 import { canvasOf, paint, pixels, rule, smallCanvas, strike, STRUCK } from "../../js/canvas.js";
 import { div, node, place, pointOf, within, zoomOf } from "../../js/shared.js";
-import { CODES, READABLE, strength, strengths, valueOf, widest } from "../../head_view/codes.js";
+import { READABLE, strengths, widest } from "../../head_view/codes.js";
 import { namesOf } from "../../head_view/labels.js";
 
 const LARGEST = 44, SHADES = 1024, SMALLEST = 9;
@@ -17,16 +17,11 @@ export function matrix(stage, view) {
 
   // The codes, transposed if needed. 0 means masked, so an unmasked weight of 0 gets the smallest other code.
   function prepare() {
-    const { weights, scores, absent, bound } = view.body, flip = view.state.transpose;
-    const [, rows, columns] = weights.shape;
+    const { weights, scores, bound } = view.body, flip = view.state.transpose, [, rows, columns] = weights.shape;
     codes = new Uint16Array(rows * columns);
-    const [noRows, noColumns] = (absent ?? [[], []]).map((each) => new Set(each));
-    for (let row = 0; row < rows; row++) {
-      for (let column = 0; column < columns; column++) {
-        const at = row * columns + column;
-        const nothing = scores?.values[at] === 65535 || noRows.has(row) || noColumns.has(column);
-        codes[flip ? column * rows + row : at] = nothing ? 0 : weights.values[at] || (bound ? 0 : 1);
-      }
+    for (let at = 0; at < codes.length; at++) {
+      const code = scores?.values[at] === 65535 ? 0 : weights.values[at] || (bound ? 0 : 1);
+      codes[flip ? (at % columns) * rows + Math.floor(at / columns) : at] = code;
     }
   }
 
@@ -53,27 +48,25 @@ export function matrix(stage, view) {
     const pen = canvasOf(canvas, width, height), rows = Math.min(v, canvas.height), columns = Math.min(h, canvas.width);
     place(canvas, left, top);
     const image = new ImageData(columns, rows), shades = pixels(body.bound ? colours.signed : colours.ramp, SHADES);
-    const steps = strengths(state.scale, body.floor), colour = new Uint32Array(CODES);
-    const signed = (share) => Math.sign(share) * strength(Math.abs(share), state.scale, body.floor);
-    const along = body.bound ? (code) => (signed(valueOf(code, 1)) + 1) / 2 : (code) => steps[code];
-    for (let code = 0; code < CODES; code++) colour[code] = shades[Math.round(along(code) * (SHADES - 1))];
-    if (body.scores || body.bound || body.absent) [colour[0]] = pixels([colours.masked, colours.masked], 1);
+    const steps = strengths(state.scale, body), along = (step) => (body.bound ? (step + 1) / 2 : step);
+    const colour = Uint32Array.from(steps, (step) => shades[Math.round(along(step) * (SHADES - 1))]);
+    if (body.scores || body.bound) [colour[0]] = pixels([colours.masked, colours.masked], 1);
     paint(codes, 0, [v, h], colour, new Uint32Array(image.data.buffer), [rows, columns]);
     const [cells, small] = smallCanvas(columns, rows);
     small.putImageData(image, 0, 0);
     pen.imageSmoothingEnabled = false;
     pen.drawImage(cells, 0, 0, canvas.width, canvas.height);
-    if (body.bound && wide >= 8 && high >= 8) strikeNegative(pen, signed);
+    if (body.bound && wide >= 8 && high >= 8) strikeNegative(pen, steps);
     lineUp(pen, wide >= 10 && high >= 10);
     drawNames();
     drawMarks();
   }
 
-  function strikeNegative(pen, signed) {
+  function strikeNegative(pen, steps) {
     const { v, h } = size, wide = canvas.width / h, high = canvas.height / v, { ink, paper } = view.colours;
     pen.lineWidth = devicePixelRatio || 1;
     codes.forEach((code, at) => {
-      const share = code ? signed(valueOf(code, 1)) : 0, dark = share < -0.5;
+      const share = steps[code], dark = share < -0.5;
       pen.globalAlpha = dark ? 0.8 : 0.45;
       if (share <= -STRUCK) strike(pen, (at % h) * wide, Math.floor(at / h) * high, wide, high, dark ? paper : ink);
     });

@@ -24,7 +24,7 @@ export function text(stage, view) {
   function draw() {
     const { rows, columns, body, state, colours } = view, one = body.columns === null;
     stage.replaceChildren();
-    steps = strengths(state.scale, body.floor);
+    steps = strengths(state.scale, body);
     shades = pixels(colours.ramp, TINTS);
     looking = one ? undefined : paragraph(rows, "looking");
     lookedAt = paragraph(columns, one ? "looking" : "");
