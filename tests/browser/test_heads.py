@@ -185,6 +185,51 @@ def test_text_runs_right_to_left_and_warns_of_unknown_words(open_page):
     expect(strip.nth(3)).to_be_focused()
 
 
+FOCUSED = """() => {
+  const main = document.querySelector("[data-testid=stMain]");
+  let at = document.activeElement;
+  while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  const { top, bottom } = at.getBoundingClientRect();
+  return [main.contains(at) || !!at.closest("[role=dialog]"), at.matches(":focus-visible"), top > 50 || bottom > 150];
+}"""
+
+
+def test_keyboard_reaches_menus_and_keeps_the_focus(open_page):
+    """In a window of half the size, as at a zoom of 200 %."""
+    seen = open_page(width=720, height=450)
+    keys = seen.page.keyboard
+    display, predict = seen.main.get_by_role("button", name="Display"), strings("predict")
+    display.focus()
+    keys.press("Enter")
+    first = seen.page.get_by_role("combobox", name="Sort by")
+    expect(first).to_be_visible()
+    keys.press("Tab")
+    expect(first).to_be_focused()
+    keys.press("Shift+Tab")
+    expect(display).to_be_focused()
+    keys.press("Escape")
+    board = seen.main.locator(".st-key-head .board")
+    board.focus()
+    for _ in range(16):
+        keys.press("ArrowDown")
+    band = seen.main.locator(".st-key-head .band.across").bounding_box()
+    assert band["y"] > 0 and band["y"] + band["height"] <= 450
+    for _ in range(16):
+        keys.press("ArrowUp")
+    assert seen.main.locator(".st-key-head .band.across").bounding_box()["y"] > 56
+    seen.main.get_by_role("button", name=predict["title"]).focus()
+    keys.press("Enter")
+    board = seen.main.locator(".st-key-covered .board")
+    expect(board).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().page.evaluate(FOCUSED) == [True, True, True]
+    board.focus()
+    keys.press("Enter")
+    for key in ("ArrowDown", "ArrowRight", "Enter", "Tab", "Tab", "Enter"):
+        keys.press(key)
+    expect(seen.main.get_by_text("0 marked")).to_be_visible()
+    expect(board).to_be_focused()
+
+
 def test_missing_model_leaves_the_page_and_links_to_the_last(open_page):
     seen, sidebar = open_page(), "[data-testid=stSidebar]"
     field = seen.page.locator(sidebar).get_by_role("textbox", name=strings("frame")["add"])

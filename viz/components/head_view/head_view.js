@@ -2,7 +2,7 @@
 // selections are sent, as {token, pair}. During a prediction the head is covered: the browser has no weights, the
 // reader marks cells, and {marks} is sent at the end.
 import { ARROWS, onKeys, presses } from "../js/input.js";
-import { button, clamp, div, elementAt, fill, framed, heightFor, span, tooltip } from "../js/shared.js";
+import { button, clamp, div, elementAt, fill, framed, heightFor, place, span, tooltip, within } from "../js/shared.js";
 import { lines } from "../lenses/lines/lines.js";
 import { matrix } from "../lenses/matrix/matrix.js";
 import { covered, marksOf } from "./prediction.js";
@@ -47,7 +47,7 @@ const LENSES = { matrix, lines, text };
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("view", ({ root, on, draw, send }) => {
   const sentence = div(root, "say"), board = div(root, "board"), legend = div(root, "legend");
-  const table = div(root, "unseen"), tip = tooltip(root), view = /** @type {View} */ ({});
+  const table = div(root, "unseen"), tip = tooltip(root), caret = div(root, "caret"), view = /** @type {View} */ ({});
   let lens, drawn, cursor, later, held, over = "", whole;
   view.marks = marksOf(view);
   view.turn = ([row, column]) => (view.state.transpose ? [column, row] : [row, column]);
@@ -129,13 +129,14 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
     const words = view.body.text, count = view.marks.inside().length;
     legend.replaceChildren();
     const reveal = button(legend, "reveal", words.reveal, () => {
+      board.focus();   // the buttons are drawn again
       send({ marks: view.marks.tokens() });
       if (!view.state.alone) return;
-      view.state.marking = false;
-      look();
+      take({ marking: false });
       draw();
     });
     const clear = button(legend, "", words.clear, () => {
+      board.focus();
       view.marks.clear();
       marked(words.none);
     });
@@ -183,6 +184,9 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
     const { row, column } = cursor, next = column === undefined ? pair?.[1] ?? row : column + step;
     if (lens.rowsOnly || Boolean(down) !== transpose) cursor.row = inside(row + step, view.rows);
     else cursor.column = inside(next, view.columns);
+    const [clientX, clientY] = lens.where(cursor);
+    place(caret, ...within(root, { clientX, clientY }));
+    caret.scrollIntoView({ block: "nearest" });
     point(cursor, ...lens.where(cursor));
     tip.say(...about(cursor));
   }
@@ -213,11 +217,6 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
     leave();
   });
 
-  // Hide all numbers of a head that the browser covers itself.
-  function look() {
-    view.body = view.state.alone && view.state.marking ? covered(whole) : whole;
-  }
-
   function build(read) {
     whole = read;
     const { rows, columns, scores } = read;
@@ -228,7 +227,7 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
   function take(read) {
     const state = view.state = { ...view.state, ...read }, { rows, columns } = view;
     view.marks.begin(state);
-    look();
+    view.body = state.alone && state.marking ? covered(whole) : whole;
     if (state.focus >= rows.texts.length) state.focus = null;
     if (state.pair?.[0] >= rows.texts.length || state.pair?.[1] >= columns.texts.length) state.pair = null;
   }

@@ -1,6 +1,7 @@
 // Keyboard control of presentations, independent of the focus, with a single listener that survives redraws: P toggles
 // presenting, arrows step, and Escape ends it. An element focused with Tab keeps its arrow keys, but never Page Up and
 // Page Down, which presenter remotes send. Remotes also send a full stop for a black screen, and F5 to start.
+import { keepFocus } from "./focus.js";
 import { SCREENS } from "./input.js";
 import { mountOnce } from "./lifecycle.js";
 import { button, div, fill, span } from "./shared.js";
@@ -22,7 +23,7 @@ const PRESSED = "button, a, input[type=checkbox], summary, [role=switch], [role=
 function taken(event, on) {
   const path = event.composedPath(), within = (what) => path.some((each) => each.matches?.(what));
   if (within(TYPED)) return true;
-  if (!on || event.key.startsWith("Page") || !path[0].matches?.(":focus-visible")) return false;
+  if (!on || event.key.startsWith("Page") || !path[0]?.matches?.(":focus-visible")) return false;
   return within(MOVED) ? event.key in SCREENS : event.key === " " && within(PRESSED);
 }
 
@@ -167,6 +168,8 @@ function begin(parent) {
   }
   return { update, end: () => ended.abort() };
 }
+
+keepFocus();
 
 // For print, scale the page down from its width on screen (page.css).
 addEventListener("beforeprint", () => {

@@ -217,8 +217,8 @@ export function elementAt(element, x, y) {
 /**
  * Return the pointer's position inside an element, in the element's own pixels.
  * @param {Element} element
- * @param {PointerEvent} event
- * @returns {number[]} across and down
+ * @param {{clientX: number, clientY: number}} event
+ * @returns {[number, number]} across and down
  */
 export function within(element, event) {
   const { left, top, zoom } = inWindow(element);

@@ -11,6 +11,11 @@ export const step = ({ data: [part] }) => {
   /** @type {HTMLElement} */
   const wanted = document.querySelector(`.st-key-${part}`);
   mark("toured", wanted ? [wanted] : []);
-  if (framed !== wanted) wanted?.scrollIntoView({ block: "center", behavior: "smooth" });
+  if (wanted && framed !== wanted) {
+    wanted.scrollIntoView({ block: "center", behavior: "smooth" });
+    /** @type {HTMLElement} */
+    const next = document.querySelector(".st-key-tour [kind=primary]");
+    next?.focus();
+  }
   framed = wanted;
 };

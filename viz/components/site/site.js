@@ -70,8 +70,8 @@ function update(name, body, own) {
 function mark() {
   const [layer, head] = state.head.split("."), t = state.temper[state.head] ?? 1, none = state.token === null;
   page.title.textContent = fill(words.head, { layer, head });
-  page.silence.ariaPressed = String(state.silence.includes(state.head));
-  page.hide.ariaPressed = String(state.hide.includes(state.token));
+  page.silence.ariaPressed = state.silence.includes(state.head);
+  page.hide.ariaPressed = state.hide.includes(state.token);
   page.hide.textContent = none ? words.hide_none : fill(words.hide, { token: nameOf(state.token, state.text) });
   page.hide.disabled = none;
   page.temper.value = Math.log2(t);

@@ -58,4 +58,5 @@ export function keyPressedBeforeTheListenerWasLoadedCounts() {
   keys({ data: [{ on: false, letters: true }], setTriggerValue: (_, what) => told.push(what),
     parentElement: document.body.appendChild(document.createElement("div")) });
   equal(told, [{ on: true }]);
+  equal(said(new KeyboardEvent("keydown", { key: "ArrowRight" }), true, true), ["move", 1], "after it was dispatched");
 }
