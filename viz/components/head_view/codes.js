@@ -1,7 +1,7 @@
 // Decode weights: a code is round(65535 · √w).
 
 /** @type {number} */
-export const CODES = 65536;
+const CODES = 65536;
 
 /**
  * Smallest distance between labels in pixels.

@@ -44,18 +44,6 @@ export function said(event, on, letters) {
   return COMMANDS[name] && [COMMANDS[name]];
 }
 
-// Draw the line below a screen: the position, and buttons for use without a keyboard or remote.
-function line(parent, { text, title }, act) {
-  const row = div(parent, "clearhead-line");
-  const made = (name, sign = text[name]) => Object.assign(button(row, name, sign, () => act(name)),
-    { ariaLabel: text[name], title: text[name] });
-  const back = made("back", "‹"), place = span(row, "place"), on = made("on", "›"), clock = span(row, "clock");
-  span(row, "name", title);
-  const proof = made("proof");
-  made("leave");
-  return { row, place, proof, clock, arrows: [back, on] };
-}
-
 // Show the minutes since a list's presentation began, and those planned until the end of this entry. The tab stores when
 // it began, so that a reload keeps it.
 function runClock(clock, { planned, text }) {
@@ -77,22 +65,27 @@ const early = [];
 // screen yet.
 let latest;
 
-// Show a page's screens and the line below them. settle: called for each screen.
+// Show a page's screens and the line below them, with the position, and buttons for use without a keyboard or remote. settle: called for each screen.
 function presented(parent, data, tell, settle) {
-  const black = div(parent, "clearhead-black");
+  const black = div(parent, "clearhead-black"), { text, title } = data;
   black.hidden = true;
   black.onclick = () => { black.hidden = true; };
   let told = data.screen || TITLE, waiting = told, ready = false, later;
   const patient = performance.now() + PATIENCE;
   const leave = () => (clearTimeout(later), tell({ on: false }));   // a pending event must not follow
-  const acts = { leave, proof: () => screens.prove(), on: () => move(1), back: () => move(-1) };
-  const { row, place, proof, clock, arrows } = line(parent, data, (name) => acts[name]());
+  const row = div(parent, "clearhead-line"), made = (name, act, sign = text[name]) =>
+    Object.assign(button(row, name, sign, act), { ariaLabel: text[name], title: text[name] });
+  const back = made("back", () => move(-1), "‹"), place = span(row, "place"), on = made("on", () => move(1), "›");
+  const clock = span(row, "clock");
+  span(row, "name", title);
+  const proof = made("proof", () => screens.prove());
+  made("leave", leave);
   const ticking = runClock(clock, data);
   const start = latest?.id === data.id && !data.back ? latest.screen : told;
   const screens = present(start, data, ({ name, place: at, of, proof: proves, whole }) => {
     place.textContent = data.place || (of > 1 ? `${at} / ${of}` : "");
     proof.hidden = !proves;
-    for (const arrow of arrows) arrow.hidden = !place.textContent;   // a single screen has nothing to step to
+    back.hidden = on.hidden = !place.textContent;   // a single screen has nothing to step to
     ready = whole;
     settle();
     if (name) latest = { id: data.id, screen: name };

@@ -8,15 +8,9 @@ const read = (id) => JSON.parse(document.querySelector(id).textContent);
 
 // Draw one kind of attention, with its grid and heads, in its own section; return the function that redraws it.
 async function kindOf(section, components, words) {
-  const [state] = await messagesIn(section, "state"), views = [];
+  const [state] = await messagesIn(section, "state"), { head_grid, head_view } = components;
   const all = section.querySelector(".all"), one = section.querySelector(".one"), hint = one.querySelector(".hint");
-  let view;
-
-  function draw(name, parent, body, state, send) {
-    const made = drawn(parent, components[name], body, state, send);
-    views.push(made);
-    return made;
-  }
+  let grid, view;
 
   // Open another head in the same lens with the same token in focus.
   async function open(number) {
@@ -28,7 +22,7 @@ async function kindOf(section, components, words) {
     if (view) view.update(body);
     else {
       beside.append(choices(words, header(state), false, (change) => view.update(change)));
-      view = draw("head_view", div(beside, "live"), body, state, () => {});
+      view = drawn(div(beside, "live"), head_view, body, state, () => {});
     }
     const [layer, head] = header(body).heads[0];
     one.querySelector("h2").textContent = fill(words.head, { layer, head });
@@ -36,9 +30,9 @@ async function kindOf(section, components, words) {
 
   if (all) {
     const [body, shown] = await messagesIn(section, "grid", "shown");
-    draw("head_grid", all, body, shown, open);
+    grid = drawn(all, head_grid, body, shown, open);
   } else await open(0);
-  return () => views.forEach((each) => each.update({ part: "body" }));
+  return () => [grid, view].forEach((each) => each?.update({ part: "body" }));
 }
 
 /**

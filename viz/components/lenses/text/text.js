@@ -8,7 +8,6 @@ const TINTS = 96;
 /** @type {import("../../head_view/head_view.js").Lens} */
 export function text(stage, view) {
   let steps, shades, looking, lookedAt, tints, marked, guessing;
-  stage.style.height = "auto";
 
   function paragraph(axis, name) {
     const made = node("p", stage, `words ${name}`);
