@@ -63,12 +63,12 @@ class Cache:
         self._answers: ByteCache[Hashable, object] = ByteCache(most, more=1000)
         self._lock = threading.Lock()
 
-    def get(self, question: Hashable, default: Any = None) -> Any:
+    def get(self, question: Hashable, default: object = None) -> Any:
         """Return the answer, or `default` if it is not cached."""
         with self._lock:
             return self._answers.get(question, default)
 
-    def put(self, question: Hashable, answer: Any) -> None:
+    def put(self, question: Hashable, answer: object) -> None:
         """Store an answer, evicting others until all remaining ones fit."""
         with self._lock:
             self._answers[question] = answer

@@ -81,23 +81,23 @@ def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
     """Return a small model's vocabulary as {group: phrases}; empty for a model that reads any word."""
     if not scratch.is_scratch(model):
         return {}
-    return _small_world().groups(model)
+    from clearhead.model.scratch import vocabulary as small_world
+
+    return small_world.groups(model)
 
 
 def join_phrases(model: str, phrases: Sequence[str]) -> str:
     """Join phrases of a small model's vocabulary into a text."""
-    return _small_world().join_phrases(model, phrases)
+    from clearhead.model.scratch import vocabulary as small_world
+
+    return small_world.join_phrases(model, phrases)
 
 
 def swap(text: str) -> "Swap | None":
     """Return the adjectives that a small-world sentence can have; None for another text."""
-    return _small_world().swap(text)
+    from clearhead.model.scratch import vocabulary as small_world
 
-
-def _small_world() -> Any:
-    from clearhead.model.scratch import vocabulary  # not needed for a model that reads any word
-
-    return vocabulary
+    return small_world.swap(text)
 
 
 def text_set(model: str, kind: str, chosen: str) -> str:
@@ -175,14 +175,14 @@ class CheckQuery:
 
     query: Query
 
-    def answer(self, models: Any, report: Progress) -> AttentionRecord:
+    def answer(self, models: Models, report: Progress) -> AttentionRecord:
         """Return the record of a new pass."""
         try:
             live = self.query.answer(models, report)
         finally:   # not before the pass, so that pages keep the cached record meanwhile
             _doubted.add(self.query)
-            models.cache.forget(self.query.model, self.query.text)
-        models.cache.put(self.query, live)
+            cache.forget(self.query.model, self.query.text)
+        cache.put(self.query, live)
         kept.keep(live)
         return live
 

@@ -34,7 +34,7 @@ class Job(Generic[A]):
         self.waiters: Counter[str] = Counter()
         self._lock = lock or threading.Lock()   # the queue's lock, which is held when sessions join
         self._done = threading.Event()
-        self._answer: Any = None
+        self._answer: object = None
         self._error: Exception | None = None
 
     @property
@@ -78,7 +78,7 @@ class Job(Generic[A]):
         if alone:
             raise Cancelled
 
-    def finish(self, answer: Any = None, error: Exception | None = None) -> None:
+    def finish(self, answer: object = None, error: Exception | None = None) -> None:
         """End the job with an answer, or with an error that `result` will raise."""
         self._answer, self._error = answer, error
         self._done.set()
@@ -91,8 +91,8 @@ class JobQueue:
     queue.
     """
 
-    def __init__(self, answer: Callable[[Any, Progress], Any], cache: Cache,
-                 delay_of: Callable[[Any], float] = lambda question: 0.0) -> None:
+    def __init__(self, answer: Callable[[Any, Progress], object], cache: Cache,
+                 delay_of: Callable[[object], float] = lambda question: 0.0) -> None:
         self._compute, self.cache, self._delay_of = answer, cache, delay_of
         self._queues: dict[str, deque[Job]] = {}    # by session
         self._jobs: dict[Hashable, Job] = {}        # waiting or running, by question

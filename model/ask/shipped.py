@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import hashlib
 from base64 import b64decode
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -55,7 +56,7 @@ def find(question: Any) -> Shipped | None:
 
 
 @functools.lru_cache(64)
-def _read(path: Path, answered: Any, question: Any) -> Shipped | None:
+def _read(path: Path, answered: Callable[..., object], question: Any) -> Shipped | None:
     """Read a shipped answer. answered: the question's `answer` method, whose return type defines the format."""
     if not path.is_file():
         return None

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 NOTHING, UNCLEAR = -1, -2   # as in `model.look.rows`
 NEW = "[new]"   # a row that depends on no position of the input, such as a learned vector
-NEVER = -1e4   # biases this far below the largest of their row act as a mask
 ROUNDED = 1e-4   # above this type tolerance, rows of rounded weights no longer sum to 1
 NAMED = 6      # maximum number of layers whose modules a note names
 
@@ -46,16 +45,9 @@ def _differ(queries: "Side", keys: "Side") -> bool:
 
 def _is_causal(attention: "Attention") -> bool:
     """Return whether no query attends, or may attend, to a later key, and some query to another key than the first."""
-    call, count, beyond = attention.call, attention.shape[0], False
-    if call is None:
-        assert attention.weights is not None
-        return bool(attention.weights[:, :, 1:].any() and not np.triu(attention.weights.max(0), 1).any())
-    for row in range(count):
-        rows, keys = slice(row, row + 1), slice(0, count)
-        seen = call.allowed.block(rows, keys)
-        if call.bias is not None:
-            bias = np.where(seen, call.bias.block(rows, keys), -np.inf)
-            seen = seen & (bias >= bias.max(-1, keepdims=True) + NEVER)
+    beyond = False
+    for row in range(attention.shape[0]):
+        seen = attention.seen(row)
         if seen[..., row + 1:].any():
             return False
         beyond = beyond or bool(seen[..., 1:].any())
@@ -71,44 +63,26 @@ class Positions:
     count: int
 
     @property
-    def inputs(self) -> frozenset[int]:
-        """The inputs that these positions come from."""
-        return self.side.inputs
-
-    @property
     def proved(self) -> bool:
         """Whether each is one position of an input, or known several, or new."""
-        return bool(self.inputs or any(self.side.about)) and not self.unproved
-
-    @property
-    def unproved(self) -> bool:
-        """Whether it is not known of some row on what it depends."""
-        return any(place < NOTHING and not about for (place, _), about in zip(
-            self.side.rows, self.side.about, strict=True))
+        return bool(self.side.inputs or any(self.side.about)) and self.side.known
 
     @property
     def ordered(self) -> bool:
         """Whether these are positions of one input in its order, or depend on nothing, as [CLS] does."""
         known = [number for place, number in self.side.rows if place >= 0]
-        return len(self.inputs) == 1 and known == sorted(set(known)) and all(
+        return len(self.side.inputs) == 1 and known == sorted(set(known)) and all(
             place >= NOTHING for place, _ in self.side.rows)
-
-    def length(self) -> int:
-        """The number of positions of the input that these come from; 0 if they come from several or none."""
-        return self.side.lengths[0][1] if len(self.side.lengths) == 1 else 0
 
     def texts(self, names: Tokens | None = None) -> Tokens:
         """Return the texts of these positions: the names of an input's positions, or their numbers there."""
-        rows = self.side.rows if self.length() or any(self.side.about) else ()
-        if names is None and self.unproved:
-            rows = ()
-        texts = [NEW if row < len(rows) and rows[row][0] == NOTHING else str(row) for row in range(self.count)]
-        for row, (place, number) in enumerate(rows):
-            if self.side.about[row]:
-                texts[row] = f"about {self.side.about[row]}"
-            elif place >= 0:
-                texts[row] = names.texts[number] if names else str(number)
-        return tokens_of_texts(texts)
+        numbers = [*map(str, range(self.count))]
+        if not (self.side.length or any(self.side.about)) or (names is None and not self.side.known):
+            return tokens_of_texts(numbers)
+        return tokens_of_texts([
+            f"about {about}" if about else NEW if place == NOTHING else own if place < 0
+            else names.texts[number] if names else str(number)
+            for (place, number), about, own in zip(self.side.rows, self.side.about, numbers, strict=True)])
 
 
 def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | None,
@@ -119,13 +93,11 @@ def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | No
     kinds = [kind_of(attention) for attention in found]
     behind = frozenset().union(*(each.behind for each, kind in zip(found, kinds, strict=True) if kind is Kind.CROSS))
     groups: dict[tuple[Kind, Positions, Positions], list[Attention]] = {}
-    for kind in Kind:
-        for each, other in zip(found, kinds, strict=True):
-            if other is kind:
-                queries = Positions(each.queries, kind is not Kind.CROSS and each.number in behind, each.shape[0])
-                crossed = kind is Kind.CROSS
-                keys = Positions(each.keys, bool(each.behind), each.shape[1]) if crossed else queries
-                groups.setdefault((kind, queries, keys), []).append(each)
+    for each, kind in sorted(zip(found, kinds, strict=True), key=lambda pair: [*Kind].index(pair[1])):
+        crossed = kind is Kind.CROSS
+        queries = Positions(each.queries, not crossed and each.number in behind, each.shape[0])
+        keys = Positions(each.keys, bool(each.behind), each.shape[1]) if crossed else queries
+        groups.setdefault((kind, queries, keys), []).append(each)
     names, notes = _names(found, list(groups), (source, target), measured), []
     maps, shown, left, unproved, counts = [], [], [], [], Counter[Kind]()
     for (kind, queries, keys), members in groups.items():
@@ -169,29 +141,31 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
     with one input, names that differ from it in number describe derived positions, such as patches and [CLS]."""
     every = list(dict.fromkeys(side for _, *sides in groups for side in sides))
     crossed = [sides for kind, *sides in groups if kind is Kind.CROSS]
-    attended = {keys.inputs for _, keys in crossed} | {each.inputs for each in every if each.attended}
-    looking = {queries.inputs for queries, _ in crossed}
+    read = {keys for _, keys in crossed} | {each for each in every if each.attended}
+    attended = {each.side.inputs for each in read}
+    looking = {queries.side.inputs for queries, _ in crossed}
     inputs = measured.inputs()
-    alone = sides[1] is None and len({each.inputs for each in every if each.inputs}) == 1
+    alone = sides[1] is None and len({each.side.inputs for each in every if each.side.inputs}) == 1
     axes: dict[frozenset, int] = {}   # along which axis of an input its positions are, where a module looks along two
     for each in every:
-        axes[each.inputs] = max(each.side.axis, axes.get(each.inputs, -1))
+        axes[each.side.inputs] = max(each.side.axis, axes.get(each.side.inputs, -1))
+    def means(each: Positions, number: int) -> bool:
+        """Return whether these positions may be those of the caller's side with this number."""
+        if crossed and not alone and attended.isdisjoint(looking):
+            return each.side.inputs in (attended, looking)[number]
+        if crossed and not alone and attended == looking and len(looking) == 1:   # both sides read the same input
+            return (each in read) is not bool(number)
+        return each.side.inputs in inputs[number:number + 1]
+
     names: dict[Positions, Tokens] = {}
     for number, side in enumerate(sides):
         if side is None:
             continue
-        free = [each for each in every if each not in names and len(each.inputs) == 1
-                and each.side.axis == axes[each.inputs]]
-        fitting = [each for each in free if each.length() == len(side)]
-        derived = [each for each in free if each.ordered and each.count == len(side) != each.length()]
-        if crossed and not alone and attended.isdisjoint(looking):
-            among = (attended, looking)[number]
-            meant = [each for each in fitting + derived if each.inputs in among]
-        elif crossed and not alone and attended == looking and len(looking) == 1:   # both sides read the same input
-            read = {keys for _, keys in crossed} | {each for each in every if each.attended}
-            meant = [each for each in fitting + derived if (each in read) is not bool(number)]
-        else:
-            meant = [each for each in fitting + derived if each.inputs in inputs[number:number + 1]]
+        free = [each for each in every if each not in names and len(each.side.inputs) == 1
+                and each.side.axis == axes[each.side.inputs]]
+        fitting = [each for each in free if each.side.length == len(side)]
+        derived = [each for each in free if each.ordered and each.count == len(side) != each.side.length]
+        meant = [each for each in fitting + derived if means(each, number)]
         if not set(meant) & set(fitting):   # patches with [CLS] are named as they stand, if they are the only ones
             meant = meant if len({each.side for each in meant}) == 1 else []
             names.update(dict.fromkeys(meant, side))

@@ -1,6 +1,6 @@
 """Prepare a module's inputs: tensors, moved to its device."""
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from clearhead.model.core.query import UserError, with_arrays
 
@@ -20,6 +20,20 @@ def tensors_in(values: "Iterable[object]") -> "Iterator[Tensor]":
             yield value
         elif isinstance(value, list | tuple | Mapping):
             yield from tensors_in(value.values() if isinstance(value, Mapping) else value)
+
+
+def mapped(value: Any, change: "Callable[[Tensor], Tensor | None]") -> Any:
+    """Return arguments with other tensors."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {name: mapped(each, change) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        made = [mapped(each, change) for each in value]
+        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+    return value
 
 
 @with_arrays
@@ -51,20 +65,14 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
         raise UserError("look does not read nested tensors; give a padded tensor (torch.nested.to_padded_tensor) with "
                         "a mask instead.")
     place = next((each.device for each in network.parameters()), None)
-    seen: list[Tensor] = []
+    seen: set[int] = set()
 
-    def move(each: object) -> object:
-        """Move a tensor, or those in a list or dictionary, to the network's device. A tensor passed twice becomes a new
-        view, so that the two are distinct."""
-        if type(each) is dict:
-            return {name: move(value) for name, value in each.items()}
-        if type(each) is list or type(each) is tuple:
-            return type(each)([move(value) for value in each])
-        if not isinstance(each, torch.Tensor):
-            return each
-        again = any(each is other for other in seen)
-        seen.append(each)
+    def move(each: "Tensor") -> "Tensor":
+        """Move a tensor to the network's device. One that is passed twice becomes a new view, so that the two are
+        distinct."""
+        again = id(each) in seen
+        seen.add(id(each))
         moved = each if place is None else each.to(place)
         return moved.view_as(moved) if again and each.layout is torch.strided else moved
 
-    return Inputs(tuple(map(move, args)), {name: move(each) for name, each in kwargs.items()})
+    return Inputs(*mapped((args, kwargs), move))

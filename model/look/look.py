@@ -10,7 +10,7 @@ import numpy as np
 
 from clearhead.model.capture.signature import signature
 from clearhead.model.core.memory import count_parameters
-from clearhead.model.core.query import Query, UserError, first_line, frozen
+from clearhead.model.core.query import Query, UserError, first_line
 from clearhead.model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Layer, Verification
 from clearhead.model.core.tokens import Tokens, tokens_of_texts
 from clearhead.model.look.arrange import Arranged, arrange
@@ -53,9 +53,9 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, b
                         f"the module accepts.") from error
     _refuse_steps(name, seen.found)
     found, unread = _readable(seen, called, batch)
-    proofs = _proofs(name, found, unread)
+    proved = _proved(name, found, unread)
     try:
-        arranged = arrange([each for each, _ in proofs], source, target, seen.rows)
+        arranged = arrange(proved, source, target, seen.rows)
     except ValueError as error:
         raise UserError(f"{name} is not shown because {first_line(error, 300)}") from error
     notes = arranged.notes + _circumstances(network, [each for each, _ in arranged.shown], batch)
@@ -65,7 +65,7 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, b
                   f"{' …' if len(changed) > 5 else ''}.",)
     if unread:
         notes += (f"Not shown: {'; '.join(unread[:5])}{' …' if len(unread) > 5 else ''}.",)
-    return _record(network, arranged, _verification(arranged, dict(proofs), seen), notes)
+    return _record(network, arranged, _verification(arranged, seen), notes)
 
 
 def _versions(network: "nn.Module") -> dict[str, int]:
@@ -138,56 +138,44 @@ def _refuse_steps(name: str, found: "list[Attention]") -> None:
                                 f"all tokens at once.")
 
 
-def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tuple[Attention, Proof]]":
+def _proved(name: str, found: "list[Attention]", unread: list[str]) -> "list[Attention]":
     """Verify each attention call. Calls whose output differs are left out and listed in `unread`. Raises UserError if
     none remain."""
-    proofs = []
+    proved = []
     for each in found:
-        if not each.is_finite():
-            unread.append(f"{each.module} (NaN or infinity is among its numbers)")
-            continue
-        proof = _proof(each)
-        if each.reasons:
-            unread.append(f"{each.module} ({each.reasons[0]})")
-        elif not proof.error <= each.tolerance:
-            unread.append(f"{each.module} (its output differs by {proof.error:.2g} of its size from what its "
-                          f"queries, keys and values give)")
-        elif not proof.row_error <= (max(each.tolerance, ROW_SUM_TOLERANCE) if each.call is None else 1e-4):
-            unread.append(f"{each.module} (its rows do not sum to 1)")
+        why = _doubt(each)
+        if why:
+            unread.append(f"{each.module} ({why})")
         else:
-            proofs.append((each, proof))
-    if proofs:
-        return proofs
-    if unread:
+            proved.append(each)
+    if not proved and unread:
         raise UserError(f"{name} is not shown because its attention could not be verified: {'; '.join(unread[:3])}.")
-    raise UserError(f"{name} does not call torch's attention, and no softmax over (batch, head, query, key) was seen "
-                    f"in it; look reads nothing else.")
+    if not proved:
+        raise UserError(f"{name} does not call torch's attention, and no softmax over (batch, head, query, key) was "
+                        f"seen in it; look reads nothing else.")
+    return proved
 
 
-@frozen
-class Proof:
-    """The differences between one attention call and the module's real output."""
-
-    error: float       # largest difference, see `model.look.module_pass.prove`; 0 if only weights were observed
-    row_error: float   # largest difference of a row's sum from 1
-    rows: int          # rows compared, over all heads
-
-
-def _proof(attention: "Attention") -> Proof:
-    if attention.call is None:
-        assert attention.weights is not None
-        return Proof(0.0, float(abs(attention.weights.sum(-1) - 1)[~attention.sees_nothing].max(initial=0)), 0)
+def _doubt(attention: "Attention") -> str:
+    """Compare an attention call with the module's real output, and say why it is not shown, or ""."""
     from clearhead.model.look.module_pass import prove
 
+    if not attention.is_finite():
+        return "NaN or infinity is among its numbers"
     try:
-        layer = attention.call.layer(0)
+        attention.proof = prove(attention)
     except (UserError, ValueError) as error:
-        attention.reasons.append(first_line(error, 200).rstrip("."))
-        return Proof(math.inf, math.inf, 0)
-    return Proof(*prove(attention, layer))
+        return (attention.reasons or [first_line(error, 200).rstrip(".")])[0]
+    if attention.reasons:
+        return attention.reasons[0]
+    if not attention.proof.error <= attention.tolerance:
+        return (f"its output differs by {attention.proof.error:.2g} of its size from what its queries, keys and "
+                f"values give")
+    most = max(attention.tolerance, ROW_SUM_TOLERANCE) if attention.call is None else 1e-4
+    return "" if attention.proof.row_error <= most else "its rows do not sum to 1"
 
 
-def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "Observation") -> Verification:
+def _verification(arranged: Arranged, seen: "Observation") -> Verification:
     """Return the verification: "verified" if every shown layer was verified and observing the module does not change
     its output, else "reported"."""
     members = [attention for attention, _ in arranged.shown]
@@ -203,14 +191,14 @@ def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "O
             f"something else, by {seen.difference:.2g} of the largest number")
         reasons.append(f"In an unobserved pass the module returned {how}, so these weights describe only the observed "
                        f"pass.")
-    mine = [proofs[each] for each in members]
-    unproved = [each.module for each in members if each.call is not None and not proofs[each].rows]
+    proofs = [each.proof for each in members]
+    unproved = [each.module for each in members if each.call is not None and not each.proof.rows]
     if unproved:
         reasons.append(f"No row of {', '.join(unproved[:3])}{' …' if len(unproved) > 3 else ''} could be compared with "
                        f"the module's output there, which is NaN because some head may look at nothing.")
-    error = math.nan if all(each.call is None for each in members) else max(each.error for each in mine)
-    return Verification("reported" if reasons else "verified", error, max(each.row_error for each in mine), math.nan,
-                        tolerance, sum(each.rows for each in mine), tuple(reasons))
+    error = math.nan if all(each.call is None for each in members) else max(each.error for each in proofs)
+    return Verification("reported" if reasons else "verified", error, max(each.row_error for each in proofs), math.nan,
+                        tolerance, sum(each.rows for each in proofs), tuple(reasons))
 
 
 def _rounded(members: "list[Attention]") -> str:

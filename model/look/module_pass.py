@@ -4,35 +4,30 @@ import random
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from dataclasses import is_dataclass
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from torch import Tensor
 
+from clearhead.model.capture import forward_pass
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.capture.transformers_internals import attention_of
 from clearhead.model.capture.verify import differences, recompute
 from clearhead.model.core.query import largest, with_arrays
-from clearhead.model.core.record import Layer
 from clearhead.model.core.torch_runs import seeded
 from clearhead.model.core.traces import FLOOR
 from clearhead.model.look.inputs import tensors_in
 from clearhead.model.look.rows import Rows, measure
-from clearhead.model.look.torch_attention import Attention, as_numbers
+from clearhead.model.look.torch_attention import Attention, Observer, Proof, as_numbers
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from clearhead.model.look.torch_attention import Observer
-
-
-Forward = Callable[[], object]
-Run = Callable[[Forward], list[Tensor]]
 FUSED = "sdpa"   # transformers' name for torch's fused attention
 
 
@@ -59,71 +54,50 @@ class Observation:
         return self.difference is not None and self.difference <= self.tolerance
 
 
-def observe(network: "nn.Module", args: tuple, options: dict[str, Any], batch: int) -> Observation:
+def observe(network: "nn.Module", args: tuple, options: dict[str, object], batch: int) -> Observation:
     """Observe the attention of text number `batch` in a call of the network. Models of transformers with another
     attention implementation are switched to torch's for the observed pass, if this leaves their output unchanged."""
-    from clearhead.model.look.torch_attention import Observer
-
-    forward = partial(network, *args, **options)
-    run = partial(once, network, inputs=(args, options))
-
-    def new(run: Run) -> Observer:
-        return Observer(network, batch, tensors_in([*args, *options.values()]), measure(network, args, options, run))
-
+    forward, run = partial(network, *args, **options), partial(once, network, inputs=(args, options))
     plain = run(forward)
-    if attention_of(network) not in (None, FUSED):
-        for look in (_fused, _registered) if batch == 0 else (_fused,):
-            with suppress(Unsupported, ValueError, KeyError, TypeError, RuntimeError):   # unsupported family
-                found = look(network, forward, run, new, plain)
-                if found.found and found.agrees:
-                    return found
-    return _observed(network, forward, run, new, plain)
 
-
-def _fused(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[Run], Observer]",
-           plain: list[Tensor]) -> Observation:
-    """Observe a model of transformers with torch's fused attention."""
-    with _attention(network, FUSED):
-        return _observed(network, forward, run, new, plain)
-
-
-def _registered(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[Run], Observer]",
-                plain: list[Tensor]) -> Observation:
-    """Observe a model of transformers with the attention function registered for models from a folder, which supports
-    soft-caps and sinks. Reads only the first text of a batch."""
-    from clearhead.model.capture import forward_pass
-    from clearhead.model.look.torch_attention import Attention
-
-    forward_pass.register()
-    session = forward_pass.Session(forward_pass.names_of(network))
-    with _attention(network, forward_pass.IMPLEMENTATION):
-        names = forward_pass.names_of(network)
-        observer = new(lambda call: run(lambda: forward_pass.run(forward_pass.Session(names), call)))
+    def observed(session: forward_pass.Session | None = None) -> Observation:
+        """Observe a pass; session: reads the attention function registered for models from a folder, if it is used."""
+        inside = lambda call, own: call() if own is None else forward_pass.run(own, call)
+        fresh = lambda: session and forward_pass.Session(session.names)
+        rows = measure(network, args, options, lambda call: run(lambda: inside(call, fresh())))
+        observer = Observer(network, batch, tensors_in([*args, *options.values()]), rows)
         with observer.watching(network):
-            seen = run(lambda: forward_pass.run(session, forward))
+            seen = run(lambda: inside(forward, session))
+        found = observer.found if session is None else _registered(network, session, observer.found)
+        blind = any(each.sees_nothing.any() for each in found)
+        return Observation(found, observer.unread if session is None else [],
+                           results_differ(seen, plain, blind) if found else None, rows)
+
+    if attention_of(network) not in (None, FUSED):
+        forward_pass.register()
+        for name in (FUSED, forward_pass.IMPLEMENTATION)[:1 if batch else 2]:   # an unsupported family raises an error
+            with suppress(Unsupported, ValueError, KeyError, TypeError, RuntimeError), _attention(network, name):
+                one = observed(None if name == FUSED else forward_pass.Session(forward_pass.names_of(network)))
+                if one.found and one.agrees:
+                    return one
+    return observed()
+
+
+def _registered(network: "nn.Module", session: forward_pass.Session, seen: list[Attention]) -> list[Attention]:
+    """Return the calls of the attention function registered for models from a folder, which supports soft-caps and
+    sinks. It reads only the first text of a batch. seen: what was observed in the same pass."""
     dtype = next(network.parameters()).dtype
     found = [Attention(call.module, call, None, True, 1, dtype,
                        reasons=[f"the capture does not know the keyword {word}" for word in call.unknown])
              for call in session.calls]
-    if len(observer.found) == len(found):   # torch observed the same calls
-        for mine, theirs in zip(found, observer.found, strict=True):
+    if len(seen) == len(found):   # torch observed the same calls
+        for mine, theirs in zip(found, seen, strict=True):
             mine.same_source, mine.number = theirs.same_source, theirs.number
             mine.queries, mine.behind = theirs.queries, theirs.behind
-            mine.keys = theirs.keys._replace(rows=theirs.keys.rows[:mine.shape[1]])   # without a sink
+            mine.keys = theirs.keys.cut(mine.shape[1])   # without a sink
     elif getattr(network.config, "is_encoder_decoder", False):
         raise Unsupported("the side that each of its attention layers reads is unknown")
-    return Observation(found, [], results_differ(seen, plain, any(each.sees_nothing.any() for each in found)),
-                       observer.rows)
-
-
-def _observed(network: "nn.Module", forward: Forward, run: Run, new: "Callable[[Run], Observer]",
-              plain: list[Tensor]) -> Observation:
-    observer = new(run)
-    with observer.watching(network):
-        seen = run(forward)
-    blind = any(each.sees_nothing.any() for each in observer.found)
-    return Observation(observer.found, observer.unread, results_differ(seen, plain, blind) if observer.found else None,
-                       observer.rows)
+    return found
 
 
 def once(network: "nn.Module", forward: Callable[[], object], inputs: object) -> list[Tensor]:
@@ -133,19 +107,16 @@ def once(network: "nn.Module", forward: Callable[[], object], inputs: object) ->
     import torch
 
     devices = {each.device for each in (*network.parameters(), *network.buffers()) if each.device.type == "cuda"}
-    compiled = torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
-    learning = [module for module in network.modules() if module.training]
-    drawing = random.getstate(), np.random.get_state()
-    try:
-        for module in learning:
+    with ExitStack() as undo:
+        undo.callback(random.setstate, random.getstate())
+        undo.callback(np.random.set_state, np.random.get_state())
+        for module in (each for each in network.modules() if each.training):
+            undo.callback(setattr, module, "training", True)
             module.training = False   # not by eval(), which exported modules refuse and some adapters use to merge
-        with seeded(0, devices), torch.no_grad(), compiled, restoring(network, inputs):
+        if "torch._dynamo" in sys.modules:
+            undo.enter_context(torch.compiler.set_stance("force_eager"))
+        with seeded(0, devices), torch.no_grad(), restoring(network, inputs):
             return [each.clone() for each in _tensors(forward())]
-    finally:
-        for module in learning:
-            module.training = True
-        random.setstate(drawing[0])
-        np.random.set_state(drawing[1])
 
 
 @contextmanager
@@ -155,61 +126,56 @@ def restoring(*objects: object) -> Iterator[None]:
     first pass initialises."""
     import torch
 
-    kept: dict[int, tuple[Any, Any]] = {}
-    waiting: list[Any] = list(objects)
-    while waiting:
-        each = waiting.pop()
-        if id(each) in kept or isinstance(each, torch.nn.Parameter | type | ModuleType) or hasattr(
-                type(each), "cls_to_become"):
-            continue
-        held = getattr(each, "__dict__", None)
-        if isinstance(each, Tensor):
-            content = each.detach().clone() if has_bytes(each) else None
-        elif isinstance(each, torch.Generator):
-            content = each.get_state()
-        elif isinstance(each, random.Random):
-            content = each.getstate()
-        elif isinstance(each, np.random.Generator):
-            content = each.bit_generator.state
-        elif isinstance(each, dict | list | set | deque | np.ndarray):
-            content = copy(each)
-        elif isinstance(each, tuple) or isinstance(held, dict):
-            content = None
-        else:
-            continue
-        kept[id(each)] = each, content
-        if isinstance(each, dict | list | deque | tuple):
-            waiting += each.values() if isinstance(each, dict) else each
-        if isinstance(held, dict) and not isinstance(each, Tensor):
-            waiting.append(held)
-    try:
+    seen: dict[int, object] = {}
+    waiting = list(objects)
+    with ExitStack() as undo:
+        while waiting:
+            each = waiting.pop()
+            if id(each) in seen or isinstance(each, torch.nn.Parameter | type | ModuleType) or hasattr(
+                    type(each), "cls_to_become"):
+                continue
+            seen[id(each)] = each
+            undo.callback(_restorer(each))
+            held = getattr(each, "__dict__", None)
+            if isinstance(each, dict | list | deque | tuple):
+                waiting += each.values() if isinstance(each, dict) else each
+            if isinstance(held, dict) and not isinstance(each, Tensor):
+                waiting.append(held)
         yield
-    finally:
-        for each, content in kept.values():
-            _restore(each, content)
 
 
-def _restore(each: Any, content: Any) -> None:
-    """Give an object the content that it had, if it has another."""
-    if content is None:
-        return
+def _restorer(each: object) -> Callable[[], object]:
+    """Return a function that gives an object the content that it has now."""
+    import torch
+
     if isinstance(each, Tensor):
-        if each.shape != content.shape:
-            each.data = content
-        elif not bytes_of(each).equal(bytes_of(content)):
-            each.data.copy_(content)
-    elif isinstance(each, np.ndarray):
-        if each.tobytes() != content.tobytes():
-            each[...] = content
-    elif isinstance(each, dict | list | set | deque):
-        each.clear()
-        (each.update if isinstance(each, dict | set) else each.extend)(content)
-    elif isinstance(each, random.Random):
-        each.setstate(content)
-    elif isinstance(each, np.random.Generator):
-        each.bit_generator.state = content
-    else:
-        each.set_state(content)
+        return partial(_restore, each, each.detach().clone()) if has_bytes(each) else lambda: None
+    if isinstance(each, np.ndarray):
+        return partial(_restore_array, each, each.copy())
+    if isinstance(each, torch.Generator):
+        return partial(each.set_state, each.get_state())
+    if isinstance(each, random.Random):
+        return partial(each.setstate, each.getstate())
+    if isinstance(each, np.random.Generator):
+        return partial(setattr, each.bit_generator, "state", each.bit_generator.state)
+    return partial(_refill, each, copy(each)) if isinstance(each, dict | list | set | deque) else lambda: None
+
+
+def _restore(tensor: Tensor, content: Tensor) -> None:
+    if tensor.shape != content.shape:
+        tensor.data = content
+    elif not bytes_of(tensor).equal(bytes_of(content)):   # else it may be one that cannot be written to
+        tensor.data.copy_(content)
+
+
+def _restore_array(array: np.ndarray, content: np.ndarray) -> None:
+    if array.tobytes() != content.tobytes():
+        array[...] = content
+
+
+def _refill(container: "dict | list | set | deque", content: "dict | list | set | deque") -> None:
+    container.clear()
+    (container.update if isinstance(container, dict | set) else container.extend)(content)   # type: ignore[arg-type]
 
 
 def has_bytes(tensor: Tensor) -> bool:
@@ -237,37 +203,31 @@ def _attention(network: "nn.Module", name: str) -> Iterator[None]:
         network.set_attn_implementation(before)
 
 
-def prove(attention: Attention, layer: Layer) -> tuple[float, float, int]:
-    """Compare a layer with the call's real output. Returns (largest difference of weights · value, see
-    `model.capture.verify.differences`, or, where a projection sums the heads, relative to the row's largest number;
-    largest difference of a row's sum from 1, for rows without a sink; rows compared, over all heads). The differences
-    are infinite if the shapes do not match."""
+def prove(attention: Attention) -> Proof:
+    """Compare a call's layer with its real output: weights · value, see `model.capture.verify.differences`, or, where a
+    projection sums the heads, relative to the row's largest number, and a row's sum with 1, for rows without a sink.
+    The differences are infinite if the shapes do not match. Raises UserError or ValueError if it is no layer."""
     call = attention.call
-    assert call is not None and call.rows is not None and call.outputs is not None
+    if call is None:
+        assert attention.weights is not None
+        return Proof(0.0, float(abs(attention.weights.sum(-1) - 1)[~attention.sees_nothing].max(initial=0)), 0)
+    layer = call.layer(0)
+    assert call.rows is not None and call.outputs is not None
     ours, scale, sums = recompute(layer, call.rows)
     if attention.project is not None:   # the heads are summed
         ours, scale = attention.project(ours), np.abs(call.outputs).max(-1, keepdims=True)
     if ours.shape != call.outputs.shape:
-        return math.inf, math.inf, 0
+        return Proof(math.inf, math.inf, 0)
     compared, sees = attention.compared, ~attention.sees_nothing[:, call.rows]
     row_error = float(np.abs(sums - 1)[sees].max(initial=0)) if layer.sink is None else 0.0
     rows = int(compared.sum()) * (1 if attention.project is None else layer.heads)
-    return largest(differences(ours, call.outputs, scale).max(2)[compared]), row_error, rows
-
-
-def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """Return the largest difference of vectors (…, d) relative to each one's largest number, or infinity if a number is
-    not finite. Vectors below FLOOR of the largest may be differences of large ones."""
-    if not ours.size:
-        return 0.0
-    size = np.abs(np.atleast_1d(theirs)).max(-1, keepdims=True)
-    size = np.maximum(size, FLOOR * size.max())
-    return largest((np.abs(ours - theirs) / np.where(size > 0, size, 1)).max(-1).ravel())
+    return Proof(largest(differences(ours, call.outputs, scale).max(2)[compared]), row_error, rows)
 
 
 def results_differ(all_ours: list[Tensor], all_theirs: list[Tensor], blind: bool = False) -> float | None:
     """Return the largest difference between a module's outputs in two passes, relative to a vector's largest number:
-    NaN if a number is not finite, None if there are no numbers.
+    NaN if a number is not finite, None if there are no numbers. Vectors below FLOOR of the largest may be differences
+    of large ones.
 
     All-zero vectors, which torch's fast path writes for padding, are skipped. If some row has no allowed key (`blind`),
     vectors with NaN are skipped too, because only some of torch's kernels write NaN.
@@ -277,30 +237,26 @@ def results_differ(all_ours: list[Tensor], all_theirs: list[Tensor], blind: bool
     if [each.shape for each in all_ours] != [each.shape for each in all_theirs]:
         return math.inf
     errors = []
-    for one, other in zip(all_ours, all_theirs, strict=True):
-        ours, theirs = as_numbers(one), as_numbers(other)
-        if blind and theirs.ndim > 1:
-            known = ~(np.isnan(ours).any(-1) | np.isnan(theirs).any(-1))
+    for pair in zip(all_ours, all_theirs, strict=True):
+        if not pair[0].numel():
+            errors.append(0.0)
+            continue
+        ours, theirs = (each.reshape(-1, each.shape[-1]) for each in map(np.atleast_2d, map(as_numbers, pair)))
+        if blind and pair[0].ndim > 1:
+            known = ~(np.isnan(ours) | np.isnan(theirs)).any(-1)
             ours, theirs = ours[known], theirs[known]
-            if not known.any():
-                continue
         if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
             return math.nan
-        if theirs.ndim > 1:
-            left_out = ~theirs.any(-1)
-            if left_out.any() and not left_out.all():
-                ours, theirs = ours[~left_out], theirs[~left_out]
-        errors.append(difference(ours, theirs))
+        size = np.abs(theirs).max(-1, keepdims=True)
+        if size.any():   # else only the padding's vectors are there
+            ours, theirs, size = (each[size[:, 0] > 0] for each in (ours, theirs, size))
+        if len(size):
+            floor = np.maximum(size, FLOOR * size.max())
+            errors.append(largest((np.abs(ours - theirs) / np.where(floor > 0, floor, 1)).max(-1)))
     return max(errors, default=None)
 
 
-def _tensors(value: object) -> Iterator[Tensor]:
-    """Yield the numeric tensors in a module's result, at any depth."""
-    if isinstance(value, Tensor):
-        if value.is_floating_point() and not value.is_nested and not value.is_sparse:
-            yield value
-        return
-    if is_dataclass(value) and not isinstance(value, type):
-        value = vars(value)
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
-        yield from _tensors(each)
+def _tensors(result: object) -> list[Tensor]:
+    """Return the numeric tensors in a module's result, at any depth."""
+    return [each for each in tensors_in([vars(result) if is_dataclass(result) else result])
+            if each.is_floating_point() and not each.is_nested and not each.is_sparse]

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -16,7 +17,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from clearhead.model.capture.calls import Enough
 from clearhead.model.core.limits import LIMITS
-from clearhead.model.look.inputs import tensors_in
+from clearhead.model.look.inputs import mapped, tensors_in
 
 FUSED = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "flex_attention"})
 SOFTMAX = frozenset({"softmax", "special_softmax", "_safe_softmax", "_softmax"})
@@ -43,7 +44,8 @@ class Lost(Exception):
     """Raised when a replay differs from the real pass in its calls."""
 
 
-def site_of(name: str, args: tuple, options: Mapping[str, Any], result: Any, counts: dict[str, int]) -> Site | None:
+def site_of(name: str, args: tuple, options: Mapping[str, object], result: object,
+            counts: dict[str, int]) -> Site | None:
     """Return the number of a function call that may be attention, from the calls counted so far."""
     kind = "call" if name in FUSED else "softmax" if name in SOFTMAX else None
     if kind is None or (kind == "softmax" and not _is_scores(result, args, options)):
@@ -52,7 +54,7 @@ def site_of(name: str, args: tuple, options: Mapping[str, Any], result: Any, cou
     return kind, counts[kind]
 
 
-def _is_scores(given: Any, args: tuple, options: Mapping[str, Any]) -> bool:
+def _is_scores(given: object, args: tuple, options: Mapping[str, object]) -> bool:
     """Return whether a softmax is over the last of three or four axes."""
     axis = options.get("dim", args[1] if len(args) > 1 else None)
     return (isinstance(given, Tensor) and given.is_floating_point() and given.ndim in (3, 4)
@@ -65,6 +67,15 @@ class Real(NamedTuple):
     sides: tuple[Tensor, ...]   # queries and keys, (…, row, d), or the scores of a softmax, or the input of a mixer
     result: Any                 # what it returned
     noise: tuple[Tensor, ...] = ()   # the difference of each row between two equal passes
+
+    def compared(self, other: "Real") -> "Real":
+        """Return this attention with the difference of each row from another equal pass."""
+        return self._replace(noise=tuple((here - there).abs().nan_to_num(0, 0, 0).amax(-1, keepdim=True)
+                                         for here, there in zip(self.sides, other.sides, strict=True)))
+
+    def changed(self, *now: Tensor) -> list[Tensor]:
+        """Return which numbers of its sides changed by more than the noise of their row."""
+        return [changed(*each) for each in itertools.zip_longest(now, self.sides, self.noise)]
 
 
 class Product(NamedTuple):
@@ -117,7 +128,7 @@ def nudged(tensor: Tensor, chosen: Tensor, share: float) -> Tensor:
     return torch.where(chosen, tensor + (share * size * (pattern + pattern.sign())).to(tensor.dtype), tensor)
 
 
-def changed(now: Tensor, before: Tensor, noise: Tensor | None) -> Tensor:
+def changed(now: Tensor, before: Tensor, noise: Tensor | None = None) -> Tensor:
     """Return which numbers changed by more than the noise of their row."""
     if now.shape != before.shape:
         raise Lost("its tensors have other shapes")
@@ -130,50 +141,27 @@ def share_of(tensor: Tensor) -> float:
     return ROUGH if tensor.dtype in (torch.float16, torch.bfloat16) else NUDGE
 
 
-def mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """Return arguments with other tensors."""
-    if isinstance(value, Tensor):
-        return change(value)
-    if isinstance(value, Mapping):
-        return {name: mapped(each, change) for name, each in value.items()}
-    if isinstance(value, tuple | list):
-        made = [mapped(each, change) for each in value]
-        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
-    return value
-
-
 def _copied(value: Any) -> Any:
     return mapped(value, lambda tensor: tensor.detach().clone())
 
 
-def _unquantised(name: str, args: tuple) -> Tensor:
+def _unquantised(name: str, given: Tensor, packed: object, *_: object, **__: object) -> Tensor:
     """Return the result of a linear layer of 8 bits without rounding its input."""
-    weight, bias = torch.ops.quantized.linear_unpack(args[1])
-    made = nn.functional.linear(args[0], weight.dequantize(), bias)
+    weight, bias = torch.ops.quantized.linear_unpack(packed)
+    made = nn.functional.linear(given, weight.dequantize(), bias)
     return made.relu() if "relu" in name else made
 
 
-class Held(TorchFunctionMode):
-    """Record the attention of a pass; or, given the record of the real pass, replay it with some elements changed."""
+class Watch(TorchFunctionMode):
+    """A pass whose attention is recorded or replayed."""
 
-    def __init__(self, real: "Held | None" = None, elements: Elements | None = None,
-                 chosen: Tensor | None = None, share: float | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.real, self.elements, self.chosen, self.share = real, elements, chosen, share
-        self.first: bool = real is not None and real.first   # whether the pass ends after its first attention
-        self.sites: dict[Site, Real] = {}
-        self.mixed: list[Real] = []
-        self.products: dict[int, Product] = {}
-        self.multiplied: set[Site] = set()   # softmaxes among them whose weights are multiplied with values
-        self.moved: dict[Site, tuple[Moved, Moved]] = {}
+        self.counts: dict[str, int] = {}
         # scores from which a number for each row was subtracted, by what they became
         self.unshifted: MutableMapping[Tensor, Tensor] = WeakTensorKeyDictionary()
-        self.counts: dict[str, int] = {}
-        self.bytes = 0
 
-    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> Any:
-        if self.first and (self.sites or self.moved):
-            raise Enough
+    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> object:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "").partition(".")[0]
         if name == "__getitem__" and isinstance(args[1], Tensor) and is_ids(args[1]) and args[0].is_floating_point():
@@ -184,33 +172,65 @@ class Held(TorchFunctionMode):
             self.unshifted[result] = args[0]
             return result
         kind = "product" if name in PRODUCTS else name
-        if kind in ("product", "embedding"):
-            self.counts[kind] = self.counts.get(kind, -1) + 1
-        number = self.counts.get(kind, -1)
-        if self.real is None:
-            result = _unquantised(name, args) if name in QUANTISED else func(*args, **kwargs)
-            self.record(func, name, args, kwargs, result)
-            return result
+        number = self.count(kind) if kind in ("product", "embedding") else -1
+        return self.called(partial(_unquantised, name) if name in QUANTISED else func, name, number, args, kwargs)
+
+    def called(self, func: Callable, name: str, number: int, args: tuple, options: dict) -> object:
+        """Handle the call of a function with this name and number."""
+        raise NotImplementedError
+
+    def count(self, kind: str) -> int:
+        """Return the number of a call of this kind in the pass."""
+        self.counts[kind] = self.counts.get(kind, -1) + 1
+        return self.counts[kind]
+
+    def scores(self, args: tuple, options: dict) -> Tensor:
+        """Return the scores that a softmax reads, before the largest of each row was subtracted."""
+        given: Tensor = args[0] if args else options["input"]
+        return self.unshifted.get(given, given)
+
+    def mix(self, _mixer: nn.Module, args: tuple, options: dict, output: Tensor | tuple) -> Tensor | tuple:
+        """Record or replay a mixer's output: a forward hook."""
+        result = output if isinstance(output, Tensor) else output[0]
+        given = next((each for each in tensors_in((*args, *options.values()))
+                      if each.is_floating_point() and each.shape[:-1] == result.shape[:-1]), None)
+        made = result if given is None else self.mixed(given, result)
+        return output if made is result else made if result is output else (made, *output[1:])
+
+    def mixed(self, given: Tensor, result: Tensor) -> Tensor:
+        """Return what a mixer makes of what it is given."""
+        raise NotImplementedError
+
+
+class Held(Watch):
+    """Replay the pass that was recorded, with some elements changed."""
+
+    def __init__(self, real: "Recorder", elements: Elements | None = None, chosen: Tensor | None = None,
+                 share: float | None = None) -> None:
+        super().__init__()
+        self.real, self.elements, self.chosen, self.share = real, elements, chosen, share
+        self.moved: dict[Site, tuple[Moved, Moved]] = {}
+
+    def called(self, func: Callable, name: str, number: int, args: tuple, options: dict) -> object:
+        """Replay attention, look-ups of changed elements, and products of weights and values."""
+        if self.real.first and self.moved:
+            raise Enough
         if name in FUSED:
-            return self._call(site_of(name, args, kwargs, None, self.counts), name, args, kwargs)
+            return self._call(site_of(name, args, options, None, self.counts), name, args, options)
         if name in PRODUCTS and number in self.real.products:
-            return self._product(self.real.products[number], func, args, kwargs)
-        result = _unquantised(name, args) if name in QUANTISED else func(*args, **kwargs)
+            return self._product(self.real.products[number], func, args, options)
+        result = func(*args, **options)
         if name == "embedding" and self.elements is not None and number in self.elements.lookups:
             return self._nudged(result, self.elements.lookups[number][..., None])
-        site = site_of(name, args, kwargs, result, self.counts)
+        site = site_of(name, args, options, result, self.counts)
         if site not in self.real.sites:
             return result
-        weights = self._softmax(site, args, kwargs)
+        weights = self._softmax(site, args, options)
         return weights if site in self.real.multiplied else result
-
-    def record(self, func: Callable, name: str, args: tuple, options: dict, result: Any) -> None:
-        """Note what the real pass did."""
 
     def _nudged(self, tensor: Tensor, numbers: Tensor) -> Tensor:
         assert self.chosen is not None
         chosen = self.chosen[numbers.clamp(min=0)] & (numbers >= 0)
-        assert self.real is not None
         sides = [each for real in self.real.sites.values() for each in real.sides]
         coarse = max(map(share_of, sides), default=0.0)   # under autocast
         return nudged(tensor, chosen.expand(tensor.shape), self.share or max(coarse, share_of(tensor)))
@@ -220,50 +240,29 @@ class Held(TorchFunctionMode):
         assert self.elements is not None
         return self._nudged(tensor, self.elements.numbers)
 
-    def scores(self, args: tuple, options: dict) -> Tensor:
-        """Return the scores that a softmax reads, before the largest of each row was subtracted."""
-        given: Tensor = args[0] if args else options["input"]
-        return self.unshifted.get(given, given)
+    def mixed(self, given: Tensor, result: Tensor) -> Tensor:
+        """Return the mixer's output of the real pass, with a change in the rows whose input changed."""
+        real = self.real.mixers[self.count("mixer")]
+        moved, = real.changed(given)
+        return nudged(real.result, moved.any(-1, keepdim=True).expand(result.shape), share_of(result))
 
-    def mix(self, _mixer: nn.Module, args: tuple, options: dict, output: Any) -> Any:
-        """Record or replay a mixer's output: a forward hook."""
-        result = output if isinstance(output, Tensor) else output[0]
-        given = next((each for each in tensors_in((*args, *options.values()))
-                      if each.is_floating_point() and each.shape[:-1] == result.shape[:-1]), None)
-        if given is None:
-            return None
-        if self.real is None:
-            self.mixed.append(Real(*_copied(((given,), result))))
-            return None
-        number = self.counts["mixer"] = self.counts.get("mixer", -1) + 1
-        real = self.real.mixed[number]
-        moved = changed(given, real.sides[0], real.noise[0] if real.noise else None).any(-1, keepdim=True)
-        made = nudged(real.result, moved.expand(result.shape), share_of(result))
-        return made if result is output else (made, *output[1:])
-
-    def _call(self, site: Any, name: str, args: tuple, options: dict) -> Any:
+    def _call(self, site: Site | None, name: str, args: tuple, options: dict) -> object:
         """Replay a call of torch's attention."""
-        assert self.real is not None
         if site not in self.real.sites:
             raise Lost("it attends more often")
         real = self.real.sites[site]
-        noise = real.noise or (None, None)
-        queries, keys = (Moved(moved := changed(now, before, each).any(-1), torch.ones_like(moved))
-                         for now, before, each in zip(sides_of(name, args, options), real.sides, noise, strict=True))
-        self.moved[site] = queries, keys
+        queries, keys = (each.any(-1) for each in real.changed(*sides_of(name, args, options)))
+        self.moved[site] = Moved(queries, torch.ones_like(queries)), Moved(keys, torch.ones_like(keys))
         made = _copied(real.result)
         output = made if isinstance(made, Tensor) else made[0]
-        rows = queries.moved
-        if name == "multi_head_attention_forward":
-            rows = rows.transpose(0, 1) if output.ndim == 3 else rows
+        rows = queries.transpose(0, 1) if name == "multi_head_attention_forward" and output.ndim == 3 else queries
         output.copy_(nudged(output, rows[..., None].expand(output.shape), share_of(output)))
         return made
 
-    def _softmax(self, site: Any, args: tuple, options: dict) -> Tensor:
+    def _softmax(self, site: Site, args: tuple, options: dict) -> Tensor:
         """Replay a softmax: its weights differ a little in rows whose queries changed."""
-        assert self.real is not None
         real = self.real.sites[site]
-        cells = changed(self.scores(args, options), real.sides[0], real.noise[0] if real.noise else None)
+        cells, = real.changed(self.scores(args, options))
         # a sink's scores depend on no row; where the largest score was taken from all, cells depend on several keys
         before = real.sides[0]
         live = (real.result > 0) & (before > HIDDEN)
@@ -289,14 +288,7 @@ class Held(TorchFunctionMode):
         factors = [weights if place == real.place else each for place, each in enumerate(real.factors)]
         parts = iter(factors)
         made = func(*mapped(args, lambda _: next(parts)), **mapped(options, lambda _: next(parts)))
-        return nudged(real.result, changed(made, real.result, None), share_of(real.result))
-
-
-def noise_of(one: Real, other: Real) -> tuple[Tensor, ...]:
-    """Return the difference of each row between two equal passes, or nothing if there is none."""
-    noise = tuple((here - there).abs().nan_to_num(0, 0, 0).amax(-1, keepdim=True)
-                  for here, there in zip(one.sides, other.sides, strict=True))
-    return noise if any(bool(each.any()) for each in noise) else ()
+        return nudged(real.result, changed(made, real.result), share_of(real.result))
 
 
 def sides_of(name: str, args: tuple, options: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
@@ -307,15 +299,20 @@ def sides_of(name: str, args: tuple, options: Mapping[str, Any]) -> tuple[Tensor
     return query, key
 
 
-class Recorder(Held):
+class Recorder(Watch):
     """Record the real pass: its attention, and where it reads its inputs."""
 
     def __init__(self, inputs: list[Tensor], first: bool = False) -> None:
         super().__init__()
-        self.inputs, self.first = inputs, first
+        self.inputs, self.first = inputs, first   # first: whether the pass ends after its first attention
+        self.sites: dict[Site, Real] = {}
+        self.mixers: list[Real] = []
+        self.products: dict[int, Product] = {}
+        self.multiplied: set[Site] = set()   # softmaxes among them whose weights are multiplied with values
+        self.bytes = 0
         self.lookups: dict[int, dict[int, Tensor]] = {}   # by input: the look-ups of its ids, and which these are
         self.unfollowed = False   # whether others are looked up, of which this is not known
-        self.strides: dict[int, tuple[str, tuple[int, ...]]] = {}   # by input: its first convolution
+        self.strides: dict[int, tuple[int, ...]] = {}   # by input: those of its first convolution
         self._weights: MutableMapping[Tensor, Site] = WeakTensorKeyDictionary()
         self._found: dict[Site, Real] = {}   # softmaxes whose result no product has multiplied yet
         self._ids: MutableMapping[Tensor, tuple[int, Tensor | None]] = WeakTensorKeyDictionary()
@@ -323,24 +320,32 @@ class Recorder(Held):
             if is_ids(each):
                 self._ids[each] = place, torch.arange(each.numel(), device=each.device).view(each.shape)
 
-    def record(self, func: Callable, name: str, args: tuple, options: dict, result: Any) -> None:
-        """Note what the real pass did."""
+    def called(self, func: Callable, name: str, number: int, args: tuple, options: dict) -> object:
+        """Note what the real pass does."""
+        if self.first and self.sites:
+            raise Enough
+        result = func(*args, **options)
         site = site_of(name, args, options, result, self.counts)
-        if name in FUSED:
-            assert site is not None
+        if site is not None and name in FUSED:
             self.sites[site] = self._kept(Real(*_copied((sides_of(name, args, options), result))))
         elif site is not None:
             self._weights[result] = site
             self._found[site] = Real(*_copied(((self.scores(args, options),), result)))
         elif name in PRODUCTS:
-            self._multiply(args, options, result)
+            self._multiply(number, args, options, result)
         elif isinstance(result, Tensor) and result.is_floating_point():
             for given in tensors_in((*args, *options.values())):
                 if given in self._weights and (name in MOVES or result.numel() * 2 > given.numel()):
                     self._weights[result] = self._weights[given]
-        self._follow_ids(func, name, args, options, result)
+        self._follow_ids(func, name, number, args, options, result)
         if name in CONVOLUTIONS:
             self._convolve(name, args, options)
+        return result
+
+    def mixed(self, given: Tensor, result: Tensor) -> Tensor:
+        """Note a mixer's input and output."""
+        self.mixers.append(Real(*_copied(((given,), result))))
+        return result
 
     def _kept(self, real: Real) -> Real:
         self.bytes += sum(each.numel() * each.element_size() for each in tensors_in([real.sides, real.result]))
@@ -351,7 +356,7 @@ class Recorder(Held):
         """Raise UserError if what is kept exceeds its limit."""
         LIMITS.refuse_above("import_bytes", self.bytes, "the attention of all texts", "give fewer or shorter inputs")
 
-    def _multiply(self, args: tuple, options: dict, result: Tensor) -> None:
+    def _multiply(self, number: int, args: tuple, options: dict, result: Tensor) -> None:
         factors = list(tensors_in((*args, *options.values())))
         place = next((place for place, each in enumerate(factors) if each in self._weights), None)
         if place is None:
@@ -360,23 +365,21 @@ class Recorder(Held):
         self.multiplied.add(site)
         if site not in self.sites:
             self.sites[site] = self._kept(self._found.pop(site))
-        self.products[self.counts["product"]] = Product(place, _copied(factors), result.clone())
+        self.products[number] = Product(place, _copied(factors), result.clone())
 
     def finish(self) -> None:
         """Keep the scores of softmaxes over (batch, head, query, key) whose weights nothing was multiplied with."""
         self.sites |= {site: self._kept(real) for site, real in self._found.items() if real.result.ndim == 4}
 
     def _convolve(self, name: str, args: tuple, options: dict) -> None:
-        given = args[0] if args else options["input"]
+        given, stride = args[0] if args else options["input"], options.get("stride", args[3] if len(args) > 3 else 1)
         for place, each in enumerate(self.inputs):
             same = given.shape[-3:] == each.shape[-3:] if name == "conv2d" else (   # perhaps of several pictures
                 given.shape == each.shape and given.data_ptr() == each.data_ptr())
-            if same and place not in self.strides:
-                stride = options.get("stride", args[3] if len(args) > 3 else 1)
-                axes = given.ndim - 2
-                self.strides[place] = name, tuple(stride) if isinstance(stride, tuple | list) else (stride,) * axes
+            if same:
+                self.strides.setdefault(place, (stride,) * (given.ndim - 2) if isinstance(stride, int) else (*stride,))
 
-    def _follow_ids(self, func: Callable, name: str, args: tuple, options: dict, result: Any) -> None:
+    def _follow_ids(self, func: Callable, name: str, number: int, args: tuple, options: dict, result: object) -> None:
         """Follow which ids of the inputs a tensor holds, by moving their numbers in the same way."""
         given = [each for each in tensors_in((*args, *options.values())) if each in self._ids]
         if not given:
@@ -384,7 +387,7 @@ class Recorder(Held):
         place, numbers = self._ids[given[0]]
         if name == "embedding":
             if numbers is not None and self._holds(place, numbers, given[0]):
-                self.lookups.setdefault(place, {})[self.counts[name]] = numbers
+                self.lookups.setdefault(place, {})[number] = numbers
             else:
                 self.unfollowed = True
             return

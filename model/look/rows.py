@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from clearhead.model.capture.calls import Enough
 from clearhead.model.capture.transformers_internals import mixers
 from clearhead.model.core.query import UserError, first_line
-from clearhead.model.look.inputs import tensors_in
+from clearhead.model.look.inputs import mapped, tensors_in
 from clearhead.model.look.replay import (
     Elements,
     Held,
@@ -26,8 +26,6 @@ from clearhead.model.look.replay import (
     Recorder,
     Site,
     is_ids,
-    mapped,
-    noise_of,
 )
 
 # what a row depends on, if not on one element, whose number it then has
@@ -93,7 +91,7 @@ class Side(NamedTuple):
     # for each row, (input, position in it), or (a negative number as above, 0); empty if not measured
     rows: tuple[tuple[int, int], ...] = ()
     axis: int = -1                          # along which axis of the input the positions are
-    lengths: tuple[tuple[int, int], ...] = ()   # the number of positions of each input that rows come from
+    length: int = 0               # the number of positions of the input that rows come from; 0 if there are several
     item: int = -1                # which of several texts all rows come from, if it is known
     about: tuple[str, ...] = ()   # for each row, the several positions that it depends on, in words, or ""
 
@@ -101,6 +99,15 @@ class Side(NamedTuple):
     def inputs(self) -> frozenset[int]:
         """The inputs that the rows come from."""
         return frozenset(place for place, _ in self.rows if place >= 0)
+
+    def cut(self, count: int) -> "Side":
+        """Return the first rows."""
+        return self._replace(rows=self.rows[:count], about=self.about[:count])
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known of each row on what it depends."""
+        return all(place >= NOTHING or about for (place, _), about in zip(self.rows, self.about, strict=True))
 
 
 NOT_MEASURED = Side()
@@ -143,33 +150,32 @@ class Rows:
         return self._side(one), self._side(other)
 
     def _side(self, labels: Tensor) -> Side:
-        rows: list[tuple[int, int]] = [(UNCLEAR if each == MASKED else each, 0) for each in labels.tolist()]
-        lengths: list[tuple[int, int]] = []
-        axis, texts = -1, set[int]()
+        numbers: list[int] = labels.tolist()
+        rows = [(UNCLEAR if each == MASKED else each, 0) for each in numbers]
+        lengths, axis, texts = list[int](), -1, set[int]()
         for first, place, elements in self.elements:
-            mine = [row for row, each in enumerate(labels.tolist()) if first <= each < first + elements.count]
+            shape = elements.shape[0], elements.count // elements.shape[0]
+            mine = {row: divmod(each - first, shape[1]) for row, each in enumerate(numbers)
+                    if first <= each < first + elements.count}
+            differ = [len({each[along] for each in mine.values()}) > 1 for along in (0, 1)]
             if not mine:
                 continue
             # the first axis is that of texts, unless positions are along it
-            at, size = labels[mine] - first, elements.count // elements.shape[0]
-            items, positions = at // size, at % size
-            if size == 1 or elements.shape[0] == 1 or (len(positions.unique()) > 1 == len(items.unique())):
-                along, length = (items, elements.shape[0]) if size == 1 else (positions, size)
-                axis = int(size > 1)
-                texts |= {*items.tolist()} if min(size, elements.shape[0]) > 1 else set()
-            elif len(items.unique()) > 1 == len(positions.unique()):
-                along, length, axis = items, elements.shape[0], 0
-                texts |= {*positions.tolist()}
+            if shape[1] == 1 or differ == [True, False]:
+                axis = 0
+            elif shape[0] == 1 or differ == [False, True]:
+                axis = 1
             else:   # of several texts, or it is not known along which axis
-                along, length = torch.full_like(at, -1), 0
-            places = [(place if each >= 0 else UNCLEAR, max(each, 0)) for each in along.tolist()]
-            lengths += [(place, length)] if length else []
-            for row, each in zip(mine, places, strict=True):
-                rows[row] = each
+                rows = [(UNCLEAR, 0) if row in mine else each for row, each in enumerate(rows)]
+                continue
+            lengths.append(shape[axis])
+            texts |= {each[1 - axis] for each in mine.values() if min(shape) > 1}
+            for row, each in mine.items():
+                rows[row] = place, each[axis]
         unknown = sum(place == UNCLEAR for place, _ in rows)
-        about = tuple(self._words(KNOWN - each) if each <= KNOWN else "" for each in labels.tolist())
+        about = tuple(self._words(KNOWN - each) if each <= KNOWN else "" for each in numbers)
         return NOT_MEASURED if unknown * 2 > len(rows) else Side(
-            tuple(rows), axis, tuple(lengths), texts.pop() if len(texts) == 1 else -1, about)
+            tuple(rows), axis, lengths[0] if len(lengths) == 1 else 0, texts.pop() if len(texts) == 1 else -1, about)
 
     def _words(self, number: int) -> str:
         """Name the positions of several elements of one text: "3, 5–7"."""
@@ -188,7 +194,7 @@ class Rows:
 Pass = Callable[[Callable[[], object]], object]
 
 
-def measure(network: nn.Module, args: tuple, options: dict[str, Any], run: Pass, first: bool = False,
+def measure(network: nn.Module, args: tuple, options: dict[str, object], run: Pass, first: bool = False,
             longest: float | None = None) -> Rows:
     """Measure what the rows of all attention in a call of the network depend on. run: calls a function so that the
     network and its inputs stay as they were; first: whether to measure only the first attention, where passes end;
@@ -205,7 +211,7 @@ def measure(network: nn.Module, args: tuple, options: dict[str, Any], run: Pass,
 class _Measuring:
     network: nn.Module
     args: tuple
-    options: dict[str, Any]
+    options: dict[str, object]
     run: Pass
     rows: Rows
     first: bool
@@ -223,15 +229,14 @@ class _Measuring:
         took = min(first, time.perf_counter() - start - first)   # the first may also load libraries
         if again.sites.keys() != self.real.sites.keys():
             raise Lost("two passes attend in different ways")
-        self.real.sites = {site: each._replace(noise=noise_of(each, again.sites[site]))
-                           for site, each in self.real.sites.items()}
-        self.real.mixed = [each._replace(noise=noise_of(each, other))
-                           for each, other in zip(self.real.mixed, again.mixed, strict=True)]
+        self.real.sites = {site: each.compared(again.sites[site]) for site, each in self.real.sites.items()}
+        self.real.mixers = [each.compared(other)
+                            for each, other in zip(self.real.mixers, again.mixers, strict=True)]
         replayed = self._replay(Held(self.real)).values()
         if any(bool((each.moved & each.known).any()) for pair in replayed for each in pair):
             raise Lost("a replay of the pass attends in another way")
-        plan = [(place, each) for place, tensor in enumerate(self.inputs) for each in self._elements(place, tensor)]
-        count = sum(2 * _bits(each.count) + 2 for _, each in plan)
+        plan = {place: [*self._elements(place, tensor)] for place, tensor in enumerate(self.inputs)}
+        count = sum(2 * _bits(each.count) + 2 for ways in plan.values() for each in ways)
         if count * took > self.longest:
             raise Lost(f"it would take {count} passes of {took:.2g} seconds")
         if count * took > LONG:
@@ -241,8 +246,10 @@ class _Measuring:
         unread = self.real.unfollowed or any(
             is_ids(each) and bool((each.abs() > 1).any()) and place not in self.real.lookups
             for place, each in enumerate(self.inputs))
-        for place in dict.fromkeys(place for place, _ in plan):
-            for elements in (each for known, each in plan if known == place):
+        for place, ways in plan.items():
+            if not ways:
+                continue
+            for elements in ways:
                 labels = self._labels(place, elements)
                 if self._tells(labels):   # else there may be another way to cut it
                     break
@@ -270,7 +277,7 @@ class _Measuring:
         recorder.finish()
         return recorder
 
-    def _pass(self, mode: Held, args: tuple, options: dict[str, Any]) -> None:
+    def _pass(self, mode: Held, args: tuple, options: dict[str, object]) -> None:
         def forward() -> object:
             with mode:
                 return self.network(*args, **options)
@@ -299,21 +306,16 @@ class _Measuring:
                 yield Elements(shape, tensor, self.real.lookups[place])
             return
         count = lambda *sizes: torch.arange(math.prod(sizes), device=tensor.device).view(sizes)
-        name, stride = self.real.strides.get(place, ("", ()))
         size = getattr(getattr(self.network, "config", None), "patch_size", None)
-        if tensor.ndim == 4 and (name == "conv2d" or isinstance(size, int)):
-            high, wide = stride or (size, size)
-            rows, columns = shape[2] // high, shape[3] // wide
-            y, x = (torch.arange(length, device=tensor.device) // step for length, step in zip(
-                shape[2:], (high, wide), strict=True))
-            cells = torch.where((y < rows)[:, None] & (x < columns), y[:, None] * columns + x, -1)
-            items = count(shape[0])[:, None, None, None] * rows * columns
-            yield Elements((shape[0], rows * columns), torch.where(cells >= 0, items + cells, -1), columns=columns)
-        elif name == "conv1d":
-            steps = shape[2] // stride[0]
-            at = torch.arange(shape[2], device=tensor.device) // stride[0]
-            items = count(shape[0])[:, None, None] * steps
-            yield Elements((shape[0], steps), torch.where(at < steps, items + at, -1))
+        steps = self.real.strides.get(place, (size, size) if tensor.ndim == 4 and isinstance(size, int) else ())
+        if steps and tensor.ndim == len(steps) + 2:
+            counts, cells = [length // step for length, step in zip(shape[2:], steps, strict=True)], count(1)[0]
+            for length, step, along in zip(shape[2:], steps, counts, strict=True):
+                at = count(length) // step
+                cells = torch.where((cells[..., None] >= 0) & (at < along), cells[..., None] * along + at, -1)
+            items = count(shape[0]).view(-1, 1, *[1] * len(steps)) * math.prod(counts)
+            yield Elements((shape[0], math.prod(counts)), torch.where(cells >= 0, items + cells, -1),
+                           columns=counts[1] if counts[1:] else 0)
         elif tensor.ndim in (3, 4):
             yield Elements(shape[:-1], count(*shape[:-1])[..., None])
         elif tensor.ndim == 2:

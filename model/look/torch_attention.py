@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -30,8 +30,20 @@ from clearhead.model.look.sources import Source, Sources
 
 # maximum number of query rows compared; in longer inputs they are evenly spaced
 ROWS = 256
+NEVER = -1e4   # biases this far below the largest of their row act as a mask
 # largest difference that counts as equal, see `model.look.module_pass.prove`, by type
 TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
+
+
+class Proof(NamedTuple):
+    """The differences between one attention call and the module's real output."""
+
+    error: float       # largest difference, see `model.look.module_pass.prove`; 0 if only weights were observed
+    row_error: float   # largest difference of a row's sum from 1
+    rows: int          # rows compared, over all heads
+
+
+UNPROVED = Proof(0.0, 0.0, 0)
 
 
 @dataclass(eq=False)
@@ -50,6 +62,7 @@ class Attention:
     queries: Side = NOT_MEASURED   # what the rows of queries and keys stand for
     keys: Side = NOT_MEASURED
     number: int = -1         # number of this attention call in the pass
+    proof: Proof = UNPROVED
     behind: frozenset[int] = frozenset()   # numbers of the attention calls whose output the keys are
 
     @property
@@ -59,6 +72,18 @@ class Attention:
             return self.call.query.shape[1], self.call.key.shape[1]
         assert self.weights is not None
         return self.weights.shape[1], self.weights.shape[2]
+
+    def seen(self, row: int) -> np.ndarray:
+        """Return to which keys this query attends, or may attend, bool (head or 1, key)."""
+        if self.call is None:
+            assert self.weights is not None
+            return self.weights[:, row] > 0
+        rows, keys = slice(row, row + 1), slice(0, self.shape[1])
+        seen = self.call.allowed.block(rows, keys)
+        if self.call.bias is None:
+            return seen
+        bias = np.where(seen, self.call.bias.block(rows, keys), -np.inf)
+        return seen & (bias >= bias.max(-1, keepdims=True) + NEVER)
 
     def is_finite(self) -> bool:
         """Return whether all observed numbers are finite, apart from the outputs of rows without an allowed key."""
@@ -122,7 +147,7 @@ def item_of(tensor: Tensor, batch: int) -> Tensor:
     return tensor[batch]
 
 
-def _arguments(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+def _arguments(args: tuple, kwargs: dict[str, object]) -> dict[str, Any]:
     """Return all arguments of torch.nn.functional.multi_head_attention_forward by name; nn.MultiheadAttention calls
     it."""
     given = inspect.signature(functional.multi_head_attention_forward).bind(*args, **kwargs)
@@ -160,26 +185,16 @@ def _additive(mask: Tensor) -> Tensor:
     return torch.zeros(mask.shape, device=mask.device).masked_fill(mask, -torch.inf)
 
 
-def compare_output(found: Attention, output: object, batch_first: bool, batch: int) -> None:
-    """Add a reason if nn.MultiheadAttention, or a subclass, returns something other than torch's function did."""
+def _returned(found: Attention, output: object, batch_first: bool, batch: int) -> bool:
+    """Return whether nn.MultiheadAttention, or a subclass, returns what torch's function did."""
     call, states = found.call, output[0] if isinstance(output, tuple) else output
     if call is None or call.outputs is None or call.rows is None or not isinstance(states, Tensor):
-        return
+        return True
     if states.ndim == 3:
         states = item_of(states if batch_first else states.transpose(0, 1), batch)
     ours = as_numbers(states[torch.from_numpy(call.rows).to(states.device)])[None]
     scale = float(np.abs(call.outputs[np.isfinite(call.outputs)]).max(initial=0)) or 1.0
-    if ours.shape != call.outputs.shape or not np.allclose(ours, call.outputs, 0, found.tolerance * scale,
-                                                           equal_nan=True):
-        found.reasons.append("it returns something other than the attention that it computed")
-
-
-@dataclass(eq=False)
-class Running:
-    """A module whose forward is running."""
-
-    name: str
-    found: Attention | None = None   # the last attention call inside it
+    return ours.shape == call.outputs.shape and np.allclose(ours, call.outputs, 0, found.tolerance * scale, True)
 
 
 class Observer(TorchFunctionMode):
@@ -195,7 +210,7 @@ class Observer(TorchFunctionMode):
         self.found: list[Attention] = []
         self.unread: list[str] = []   # sentences on attention that cannot be read
         self._names = {id(module): name or type(network).__name__ for name, module in network.named_modules()}
-        self._stack: list[Running] = []
+        self._stack: list[tuple[str, int]] = []   # modules that run, and the calls found before
         self._masks, inputs = Memo(), list(inputs)
         self._sources = Sources(inputs)
         self._first = next((each.shape[:2] for each in inputs if each.ndim > 1), torch.Size([1]))   # texts and tokens
@@ -216,20 +231,22 @@ class Observer(TorchFunctionMode):
             yield hooks.enter_context(self)
 
     def _enter(self, module: nn.Module, _args: tuple) -> None:
-        self._stack.append(Running(self._names.get(id(module), type(module).__name__)))
+        self._stack.append((self._names.get(id(module), type(module).__name__), len(self.found)))
 
     def _leave(self, module: nn.Module, args: tuple, output: object) -> None:
         if not self._stack:
             return
-        running = self._stack.pop()
+        name, before = self._stack.pop()
         self._sources.adopt(args, output)
-        if isinstance(module, nn.MultiheadAttention) and running.found is not None:
-            try:
-                compare_output(running.found, output, module.batch_first, self.batch)
-            except (Unsupported, ValueError, IndexError, RuntimeError):
-                running.found.reasons.append("it returns something other than the attention that it computed")
+        inside = [each for each in self.found[before:] if each.module == name]
+        if isinstance(module, nn.MultiheadAttention) and inside:
+            same = False
+            with suppress(Unsupported, ValueError, IndexError, RuntimeError):
+                same = _returned(inside[-1], output, module.batch_first, self.batch)
+            if not same:
+                inside[-1].reasons.append("it returns something other than the attention that it computed")
 
-    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> object:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         name, before = getattr(func, "__name__", "").partition(".")[0], len(self.found)
@@ -256,11 +273,11 @@ class Observer(TorchFunctionMode):
     @property
     def where(self) -> str:
         """The name of the running module."""
-        return self._stack[-1].name if self._stack else next(iter(self._names.values()))
+        return self._stack[-1][0] if self._stack else next(iter(self._names.values()))
 
-    def _read(self, read: Callable[[], Attention]) -> None:
+    def _read(self, read: Callable[[], Attention], add: "Callable[[Attention], None] | None" = None) -> None:
         try:
-            self.add(read())
+            (add or self.add)(read())
         except Exception as error:   # unexpected calls are not read; the module continues
             self.unread.append(f"{self.where} ({first_line(error, 200)})")
 
@@ -270,8 +287,6 @@ class Observer(TorchFunctionMode):
         if attention.call is not None:
             attention.call.occurrence = sum(known.module == attention.module for known in self.found)
         self.found.append(attention)
-        if self._stack:
-            self._stack[-1].found = attention
 
     def _item(self, tensor: Tensor) -> Tensor:
         return item_of(tensor, self.batch)
@@ -286,34 +301,39 @@ class Observer(TorchFunctionMode):
         except UserError as error:
             raise Unsupported(str(error).rstrip(".")) from error
 
-    def _make_call(self, parts: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, is_causal: bool,
-                  scale: float | None) -> Call:
-        """Build the call of one text: query (head, q, d_k), key and value (kv_head, k, d), mask (1 or head, q, k),
-        moved to the CPU."""
+    def _attention(self, parts: Iterable[Tensor], mask: Tensor | None, is_causal: bool, scale: float | None,
+                   output: Tensor, **known: Any) -> Attention:
+        """Build the attention of one text: query (head, q, d_k), key and value (kv_head, k, d), mask (1 or head, q,
+        k), output (head or 1, q, d), moved to the CPU. known: other fields."""
+        parts = [*parts]
         self._bound(len(parts[0]), parts[0].shape[1], parts[1].shape[1])
         query, key, value = (as_numbers(part) for part in parts)
         allowed, bias = parse_mask(self._masks, None if mask is None else mask.detach().cpu()[None],
                                    (len(query), query.shape[1], key.shape[1]), is_causal)
-        return Call(query, key, value, query.shape[-1] ** -0.5 if scale is None else float(scale), allowed, bias, None,
-                    None, (), module=self.where, rows=chosen_rows(query.shape[1]))
+        rows = chosen_rows(query.shape[1])
+        call = Call(query, key, value, query.shape[-1] ** -0.5 if scale is None else float(scale), allowed, bias, None,
+                    None, (), module=self.where, rows=rows,
+                    outputs=as_numbers(output[:, torch.from_numpy(rows).to(output.device)]))
+        return Attention(call.module, call, None, dtype=output.dtype, **known)
+
+    def _known(self, query: Tensor, key: Tensor, axis: int, texts: Tensor) -> dict[str, Any]:
+        """Return what is known of an attention's queries and keys, whose rows are along this axis."""
+        same = query.shape[axis] == key.shape[axis] and self._sources.same(query, key)
+        queries, keys = self._sides(self._labels_of(texts), same)
+        return {"same_source": same, "behind": self._sources.of(key).calls, "queries": queries, "keys": keys}
 
     def _fused(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
                enable_gqa: bool = False) -> Attention:
         """Record a call of torch.nn.functional.scaled_dot_product_attention."""
-        same = query.shape[-2] == key.shape[-2] and self._sources.same(query, key)
-        behind = self._sources.of(key).calls
         if isinstance(attn_mask, CausalBias):   # its memory holds no mask
             shape, lower = (query.shape[-2], key.shape[-2]), attn_mask.variant is CausalVariant.LOWER_RIGHT
             attn_mask = torch.ones(shape, dtype=torch.bool).tril(lower * (shape[1] - shape[0]))
         mask = None if attn_mask is None else self._item(self._mask_axes(attn_mask, query))
         texts = self._texts(query)
-        queries, keys = self._sides(self._labels_of(texts), same)
-        query, key, value, output = (self._four_axes(part, texts) for part in (query, key, value, output))
-        call = self._make_call((self._item(query), self._item(key), self._item(value)), mask, is_causal, scale)
-        call.outputs = as_numbers(self._item(output)[:, torch.from_numpy(call.rows).to(output.device)])
-        return Attention(call.module, call, None, same, len(output), output.dtype, reasons=_drops(dropout_p),
-                         queries=queries, keys=keys, behind=behind)
+        *parts, whole = (self._four_axes(part, texts) for part in (query, key, value, output))
+        return self._attention(map(self._item, parts), mask, is_causal, scale, self._item(whole), batch=len(whole),
+                               reasons=_drops(dropout_p), **self._known(query, key, -2, texts))
 
     def _flex(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, score_mod: Callable, block_mask: tuple,
               scale: float, *_: object, **__: object) -> Attention:
@@ -337,14 +357,12 @@ class Observer(TorchFunctionMode):
         if any(given.get(name) is not None for name in ("bias_k", "bias_v", "static_k", "static_v")) or given.get(
                 "add_zero_attn"):
             raise Unsupported("it attends to keys that are not tokens: bias_k, add_zero_attn or static_k")
-        same = given["query"].shape[0] == given["key"].shape[0] and self._sources.same(given["query"], given["key"])
         batch = given["query"].shape[1] if given["query"].ndim == 3 else 1
         own = lambda part: self._item(part.transpose(0, 1)) if part.ndim == 3 else part
-        query, key, value = (
+        parts = (
             functional.linear(own(given[name]), weight, bias).unflatten(-1, (given["num_heads"], -1)).transpose(0, 1)
             for name, weight, bias in zip(("query", "key", "value"), *_projections(given), strict=True))
         causal = bool(given.get("is_causal")) and given.get("key_padding_mask") is None and not given["need_weights"]
-        call = self._make_call((query, key, value), None if causal else _mask(given, batch, self.batch), causal, None)
         weight, bias = as_numbers(given["out_proj_weight"]), given["out_proj_bias"]
         bias = None if bias is None else as_numbers(bias)
 
@@ -352,12 +370,11 @@ class Observer(TorchFunctionMode):
             joined = mixed.swapaxes(0, 1).reshape(mixed.shape[1], -1) @ weight.T
             return (joined if bias is None else joined + bias)[None]
 
-        output = own(result[0])
-        call.outputs = as_numbers(output[torch.from_numpy(call.rows).to(output.device)])[None]
         dropout = given["dropout_p"] if given.get("training", True) else 0.0
-        return Attention(call.module, call, None, same, batch, output.dtype, project, _drops(dropout),
-                         *self._sides(self._labels_of(torch.arange(batch)[:, None]), same),
-                         behind=self._sources.of(given["key"]).calls)
+        return self._attention(
+            parts, None if causal else _mask(given, batch, self.batch), causal, None, own(result[0])[None], batch=batch,
+            project=project, reasons=_drops(dropout),
+            **self._known(given["query"], given["key"], 0, torch.arange(batch)[:, None]))
 
     def _mask_axes(self, mask: Tensor, query: Tensor) -> Tensor:
         """Return the mask as (batch or 1, head or 1, query, key)."""
@@ -423,31 +440,23 @@ class Observer(TorchFunctionMode):
         given = args[0] if args else kwargs["input"]
         nothing = (given == -torch.inf).all(-1, keepdim=True)   # rows in which softmax gives NaN
         weights = result.masked_fill(nothing, 0) if nothing.any() else result
-        found = self._by_hand(weights, result, source)
-        if found is None:
-            return
-        found.number = next(self._numbers)
-        self._sources.pass_through(found.number, result, weights=True)
+        self._read(lambda: self._by_hand(weights, result, source),
+                   self.add if result.ndim == 4 else lambda found: self._waiting.update({result.data_ptr(): found}))
         if result.ndim == 3:
-            self._waiting[result.data_ptr()] = found
             self._alive.append(result)
-        else:
-            self.add(found)
 
-    def _by_hand(self, weights: Tensor, result: Tensor, source: Source) -> Attention | None:
-        try:
-            texts, same = self._texts(result), source.same is not False
-            weights = self._four_axes(weights, texts)
-            item, labels = self._item(weights), self._labels_of(texts)
-            if labels:
-                item, labels[0] = with_all_rows(item, labels[0].to(item.device))
-            self._bound(len(item), item.shape[1], item.shape[2], item.numel())
-            queries, keys = self._sides(labels, same)
-            return Attention(self.where, None, as_numbers(item), same, weights.shape[0], weights.dtype,
-                             queries=queries, keys=keys, behind=source.keys)
-        except Unsupported as error:
-            self.unread.append(f"{self.where} ({error})")
-            return None
+    def _by_hand(self, weights: Tensor, result: Tensor, source: Source) -> Attention:
+        texts, same = self._texts(result), source.same is not False
+        weights = self._four_axes(weights, texts)
+        item, labels = self._item(weights), self._labels_of(texts)
+        if labels:
+            item, labels[0] = with_all_rows(item, labels[0].to(item.device))
+        self._bound(len(item), item.shape[1], item.shape[2], item.numel())
+        queries, keys = self._sides(labels, same)
+        found = Attention(self.where, None, as_numbers(item), same, weights.shape[0], weights.dtype,
+                          queries=queries, keys=keys, behind=source.keys, number=next(self._numbers))
+        self._sources.pass_through(found.number, result, weights=True)
+        return found
 
     def _mixed(self, args: tuple) -> None:
         """Record a three-axis softmax as attention once it multiplies values."""

@@ -101,6 +101,11 @@ def has_attention(network: "Module") -> bool:
     return any(re.search("attention|attn", type(module).__name__, re.IGNORECASE) for module in network.modules())
 
 
+def has_towers(network: "Network") -> bool:
+    """Return whether a network has two towers whose vectors are compared by a cosine."""
+    return network.config.model_type in TOWERS and hasattr(network, "text_model")
+
+
 def check_inputs(title: str, config: "Config", argument: str) -> None:
     """Raise UserError, before weights are read, for a model without this argument: input_ids or pixel_values."""
     if _class_of(config) is None:

@@ -4,7 +4,6 @@ import inspect
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,7 +35,7 @@ from clearhead.model.pretrained.files import (
 )
 from clearhead.model.pretrained.inputs import HALVES, as_tensors
 from clearhead.model.pretrained.model import PretrainedModel, pooling_of
-from clearhead.model.pretrained.tokens import LOAD_OPTIONS, open_tokenizer, tokenizer_folder
+from clearhead.model.pretrained.tokens import LOAD_OPTIONS
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -44,7 +43,8 @@ if TYPE_CHECKING:
     from clearhead.model.pretrained import Config, Network, Output, Tokenizer
     from clearhead.model.pretrained.load import ModelFiles
 
-Lent = Callable[[], AbstractContextManager["Network"]]
+Lent = Callable[[], AbstractContextManager["Network"]]   # gives what runs in a pass
+Lend = Callable[["Network"], AbstractContextManager["Network"]]   # gives it for a network, or a part of one
 PROBE, PROBE_TARGET = 24, 13   # tokens; different lengths identify the two sides of an encoder–decoder
 # largest difference between equal outputs, relative to the largest number: in float32, and in rounding errors of
 # smaller types
@@ -55,17 +55,6 @@ LONGEST = 3.0    # most seconds for measuring the rows of a model that cannot be
 PERMUTED = frozenset({"xlnet"})  # decoders that attend to later tokens by design if no permutation is passed
 SHARED = 100        # maximum number of layers that may share weights
 COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # types whose stored and computed precision are the same
-
-
-def open_folder(place: "ModelFiles", report: Progress) -> PretrainedModel:
-    """Load and verify the model of a folder. The caller must hold the lock and have checked the files and prepared
-    transformers. Raises UserError if the model cannot be shown."""
-    loaded = load_network(place, "input_ids", report)
-    tokenizer = open_tokenizer(tokenizer_folder(place.folders))
-    report(0.7, "verifying against the model's own attention")
-    place = replace(place, unapplied=place.unapplied + loaded.unapplied + accounting.unread(loaded.network.config))
-    with blame(place.folder / "config.json", "the configuration of these weights"):
-        return build_model(place, loaded.network, tokenizer, loaded.head, loaded.dtype)
 
 
 class Loaded(NamedTuple):
@@ -147,21 +136,20 @@ def load_network(place: "ModelFiles", argument: str, report: Progress) -> Loaded
     return Loaded(network, head, clauses, dtype)
 
 
-def build_model(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer", head: str, dtype: str = "float32",
-                lent: "Lent | None" = None, probe: "tuple[Probe, tuple[int, int | None]] | None" = None,
-                part: str = "") -> PretrainedModel:
-    """Build the model of a network in evaluation mode, verified or at least reported. lent: gives what runs in a pass,
-    by default the network; probe: by default `probe_of`; part: the part whose attention is shown. Raises UserError if
-    it cannot be shown correctly."""
+def build_model(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer | str", head: str,
+                dtype: str = "float32", lend: "Lend" = nullcontext,
+                probe: "tuple[Probe, tuple[int, int | None]] | None" = None, part: str = "") -> PretrainedModel:
+    """Build the model of a network in evaluation mode, verified or at least reported. tokenizer: see `card_of`;
+    probe: by default `probe_of`; part: the part whose attention is shown. Raises UserError if it cannot be shown
+    correctly."""
     stop_between_layers(network)
-    lent = lent or partial(nullcontext, network)
-    examined = examine(place, network, head, *(probe or probe_of(network, lent)), part)
+    examined = examine(place, network, head, *(probe or probe_of(network, lend)), part)
     pooling = next(filter(None, map(pooling_of, reversed(place.folders))), None)
     card = card_of(place, network, tokenizer, examined, dtype)
     names = forward_pass.names_of(network, part)
     return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, examined.reasons,
                            names, plan_of(network, card, head, examined), pooling, examined.looks_ahead,
-                           examined.numbered, lent)
+                           examined.numbered, partial(lend, network))
 
 
 class Examined(NamedTuple):
@@ -233,9 +221,8 @@ class Probe:
             return network(**self.tensors | options)
 
 
-def probe_of(network: "Network", lent: "Lent | None" = None) -> tuple[Probe, tuple[int, int | None]]:
-    """Return a probe over random tokens, and its lengths on both sides. Longer windows are checked in every answer.
-    lent: gives what runs in a pass, by default the network."""
+def probe_of(network: "Network", lend: "Lend" = nullcontext) -> tuple[Probe, tuple[int, int | None]]:
+    """Return a probe over random tokens, and its lengths on both sides. Longer windows are checked in every answer."""
     import torch
 
     config = network.config.get_text_config()
@@ -248,7 +235,7 @@ def probe_of(network: "Network", lent: "Lent | None" = None) -> tuple[Probe, tup
     ids = {name: torch.randint(known[name] // 10, known[name], (count,), generator=draw).tolist()
            for name, count in sides.items()}
     tensors = as_tensors(network, {**ids, "attention_mask": [1] * sides["input_ids"]})
-    return Probe(lent or partial(nullcontext, network), tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
+    return Probe(partial(lend, network), tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
 
 
 def close(one: "Tensor", other: "Tensor", same: float = SAME, roundings: float = ROUNDINGS) -> bool:
@@ -469,8 +456,7 @@ def longest(network: "Network") -> int:
              if POSITION_NAMES.search(name.rsplit(".", 1)[-1]) and hasattr(module, "num_embeddings")]
     if reach:
         return min(reach)
-    scheme = positions_of(network)
-    if "relative" in scheme or "ALiBi" in scheme:
+    if re.search("relative|ALiBi", positions_of(network)):
         return UNLIMITED
     return int(getattr(config, "max_position_embeddings", None) or getattr(config, "max_sequence_length", None)
                or UNLIMITED)

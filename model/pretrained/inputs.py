@@ -3,7 +3,7 @@ import functools
 import inspect
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.model.core.models import ModelInput
-from clearhead.model.core.query import Progress, Query, UserError, frozen, with_arrays
+from clearhead.model.core.query import Progress, Query, Span, UserError, with_arrays
 from clearhead.model.core.record import Omission
 from clearhead.model.core.tokens import special_ids
 from clearhead.model.pretrained.files import in_one_line, is_fault
@@ -132,7 +132,7 @@ def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target
         total = len(encoded["input_ids"])
         if total > limit:
             encoded = tokenizer(**asked, **options, truncation=True, max_length=max(limit, 1))
-    pieces = (_pieces if tokenizer.is_fast else _slow_pieces)(tokenizer, encoded, texts)
+    pieces = _found(tokenizer, encoded, texts)
     if not any(piece.text >= 0 for piece in pieces):
         raise UserError("This model reads nothing in that text (its tokenizer leaves every character out); type a "
                         "word.")
@@ -184,31 +184,20 @@ def parameters_of(kind: "type[Network]") -> frozenset[str]:
     return frozenset(known) | (parameters_of(kind.__bases__[0]) if own and passed_on else frozenset())
 
 
-@frozen
-class Unnamed:
-    """A stand-in tokenizer for a vocabulary that is in none of the model's files."""
+@functools.cache
+def _without_vocabulary() -> "Tokenizer":
+    """Return a tokenizer that names no id, in place of one that is in none of the model's files."""
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
 
-    size: int
-    all_special_ids: tuple[int, ...] = ()
-    cls_token_id: int | None = None
-    bos_token_id: int | None = None
-    sep_token_id: int | None = None
-    unk_token_id: int | None = None
-
-    def convert_ids_to_tokens(self, ids: int | list[int]) -> list[None] | None:
-        """Return None for every id."""
-        return [None] * len(ids) if isinstance(ids, list) else None
-
-    def decode(self, ids: list[int], **options: object) -> str:
-        """Return an empty text."""
-        return ""
+    return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({}, "")))
 
 
-def target_tokenizer(network: "Network", tokenizer: "Tokenizer") -> "Tokenizer | Unnamed":
-    """Return the tokenizer of the network's output. This is `Unnamed` if encoder and decoder have vocabularies of
+def target_tokenizer(network: "Network", tokenizer: "Tokenizer") -> "Tokenizer":
+    """Return the tokenizer of the network's output. It names no id if encoder and decoder have vocabularies of
     different sizes, because the folder's tokenizer is the encoder's."""
     encoder, decoder = (getattr(getattr(network.config, half, None), "vocab_size", None) for half in HALVES)
-    return tokenizer if encoder is None or decoder in (None, encoder) else Unnamed(decoder)
+    return tokenizer if encoder is None or decoder in (None, encoder) else _without_vocabulary()
 
 
 def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, question: ModelInput, limit: int,
@@ -218,19 +207,20 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
 
     Generation is greedy and ignores the query's edits, so the tokens are the same before and after an edit.
     """
-    pieces_known, tokenizer = len(tokenizer), target_tokenizer(network, tokenizer)
+    own, tokenizer = tokenizer, target_tokenizer(network, tokenizer)
     left_out: tuple[str, ...] = ()
-    if isinstance(tokenizer, Unnamed):
-        if abs(pieces_known - tokenizer.size) < abs(pieces_known - network.config.encoder.vocab_size):
-            raise UserError(f"The folder's tokenizer, with {pieces_known:,} pieces, is the decoder's, but the text is "
+    if tokenizer is not own:
+        encoder, decoder = (getattr(network.config, half).vocab_size for half in HALVES)
+        if abs(len(own) - decoder) < abs(len(own) - encoder):
+            raise UserError(f"The folder's tokenizer, with {len(own):,} pieces, is the decoder's, but the text is "
                             f"read by the encoder; save the encoder's tokenizer into the folder.")
-        left_out = (f"The decoder has a vocabulary of its own, of {tokenizer.size:,} tokens, and the folder no "
+        left_out = (f"The decoder has a vocabulary of its own, of {decoder:,} tokens, and the folder no "
                     f"tokenizer for it, so the target's tokens are numbers.",)
         if query.target is not None:
             raise UserError("The decoder has its own vocabulary and the folder has no tokenizer for it, so no target "
                             "can be read; leave the target empty to let the model write one.")
     if query.target is None:
-        start, ends = _start_token(network, tokenizer), _ends(network, tokenizer)
+        start, ends = _start_token(network, tokenizer), ends_of(network, tokenizer)
         written = query.continuation or generate(network, tokenizer, question, min(limit, GREEDY) - 1, report)
         stop = -1 if written and written[-1] in ends and not query.continuation else None
         check_ids(network.get_decoder(), written)
@@ -240,7 +230,7 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
         encoding = encode(tokenizer, _clean((text,))[0], limit, as_target=True)
         check_ids(network, encoding.arguments["input_ids"], OTHER_TOKENIZER)
         start = _start_token(network, tokenizer)
-        pieces = [Piece(start, tokenizer.convert_ids_to_tokens(start), (0, 0), -1, True, False), *encoding.pieces]
+        pieces = [*_pieces_of(tokenizer, [start], [(0, 0)], [-1]), *encoding.pieces]
         pieces = pieces[:-1] if pieces[-1].text < 0 else pieces
         if encoding.omitted is not None:
             left_out = (f"{encoding.omitted.count:,} tokens at the end of the target did not fit and were left out.",)
@@ -250,12 +240,11 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
 
 def _generated_pieces(tokenizer: "Tokenizer", ids: list[int]) -> tuple[str, list[Piece]]:
     """Return the text of some ids, and the piece of each id."""
-    special = set(tokenizer.all_special_ids)
-    text = tokenizer.decode([number for number in ids if number not in special], clean_up_tokenization_spaces=False)
-    numbered = list(zip(ids, _vocabulary_strings(tokenizer, ids), strict=True))
-    spans = iter(align(text, [raw for number, raw in numbered if number not in special]))
-    return text, [Piece(number, raw, (0, 0), -1, True, False) if number in special
-                  else Piece(number, raw, next(spans), 0, False, False) for number, raw in numbered]
+    words = [number for number in ids if number not in tokenizer.all_special_ids]
+    text = tokenizer.decode(words, clean_up_tokenization_spaces=False)
+    spans, known = iter(align(text, _vocabulary_strings(tokenizer, words))), [number in words for number in ids]
+    return text, _pieces_of(tokenizer, ids, [next(spans) if each else (0, 0) for each in known],
+                            [0 if each else -1 for each in known])
 
 
 def _start_token(network: "Network", tokenizer: "Tokenizer") -> int:
@@ -267,7 +256,7 @@ def _start_token(network: "Network", tokenizer: "Tokenizer") -> int:
     return next((number for number in named if isinstance(number, int)), 0)
 
 
-def _ends(network: "Network", tokenizer: "Tokenizer | Unnamed") -> list[int]:
+def ends_of(network: "Network", tokenizer: "Tokenizer") -> list[int]:
     """Return the ids at which the network's own generation stops."""
     known = network.generation_config.eos_token_id if network.can_generate() else None
     if known is None and network.config.is_encoder_decoder:
@@ -275,7 +264,7 @@ def _ends(network: "Network", tokenizer: "Tokenizer | Unnamed") -> list[int]:
     return known if isinstance(known, list) else [] if known is None else [known]
 
 
-def generate(network: "Network", tokenizer: "Tokenizer | Unnamed", question: ModelInput, most: int,
+def generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, most: int,
              report: Progress) -> list[int]:
     """Return at most this many ids that the network writes greedily after a decoder's text or an encoder–decoder's
     start token, with the end token if it gets there; none if it cannot generate. Its own generation settings apply,
@@ -290,7 +279,7 @@ def generate(network: "Network", tokenizer: "Tokenizer | Unnamed", question: Mod
 
     if not network.can_generate() or most < 1:
         return []
-    ends, after = _ends(network, tokenizer), question.tensors["input_ids"].shape[1]
+    ends, after = ends_of(network, tokenizer), question.tensors["input_ids"].shape[1]
     greedy: dict[str, object] = {"do_sample": False, "num_beams": 1, "max_new_tokens": most, "max_length": None,
                                  "return_dict_in_generate": False, "use_cache": _same_depth(network.config),
                                  "tokenizer": tokenizer}
@@ -329,41 +318,38 @@ def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return cleaned, notes
 
 
-def _pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:
-    """Return the pieces from a tokenizer that reports offsets."""
-    ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
-    segments, raws = encoded.sequence_ids(), _vocabulary_strings(tokenizer, ids)
-    unknown, marks = tokenizer.unk_token_id, special_ids(tokenizer)
-    return [Piece(number, raw, tuple(span), -1 if special or segment is None else segment,
-                  bool(special) or number in marks, number == unknown and not special and number not in marks)
-            for number, raw, span, special, segment in zip(ids, raws, encoded["offset_mapping"], added, segments,
-                                                           strict=True)]
+def _pieces_of(tokenizer: "Tokenizer", ids: Sequence[int], spans: Iterable[Span],
+               sides: Iterable[int]) -> list[Piece]:
+    """Return the pieces of these ids. sides: the text of each, -1 for those that a tokenizer or template adds."""
+    marks, unknown = special_ids(tokenizer), tokenizer.unk_token_id
+    return [Piece(number, raw, span, side, special := side < 0 or number in marks, number == unknown and not special)
+            for number, raw, span, side in zip(ids, _vocabulary_strings(tokenizer, [*ids]), spans, sides, strict=True)]
 
 
-def _slow_pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:
-    """Return the pieces from a Python tokenizer, which reports no offsets, by finding them in the text in order."""
+def _found(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:
+    """Return the pieces of an encoded text or pair. Those of a Python tokenizer, which reports no offsets, are found in
+    the text in order."""
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
-    raws = _vocabulary_strings(tokenizer, ids)
-    own = [i for i, special in enumerate(added) if not special]
+    if tokenizer.is_fast:
+        sides = [-1 if special or side is None else side
+                 for special, side in zip(added, encoded.sequence_ids(), strict=True)]
+        return _pieces_of(tokenizer, ids, map(tuple, encoded["offset_mapping"]), sides)
+    raws, own = _vocabulary_strings(tokenizer, ids), [i for i, special in enumerate(added) if not special]
     first = min(len(tokenizer.tokenize(texts[0])), len(own)) if len(texts) > 1 else len(own)
-    spans = dict.fromkeys(range(len(ids)), (0, 0))
-    for text, members in zip(texts, (own[:first], own[first:]), strict=False):
-        spans.update(zip(members, align(text, [raws[i] for i in members]), strict=True))
-    sides, marks = {i: 0 if order < first else 1 for order, i in enumerate(own)}, special_ids(tokenizer)
-    return [Piece(number, raws[i], spans[i], sides.get(i, -1), i not in sides or number in marks,
-                  number == tokenizer.unk_token_id and i in sides and number not in marks)
-            for i, number in enumerate(ids)]
+    sides, spans = [-1] * len(ids), [(0, 0)] * len(ids)
+    for side, members in enumerate((own[:first], own[first:])[:len(texts)]):
+        for i, span in zip(members, align(texts[side], [raws[i] for i in members]), strict=True):
+            sides[i], spans[i] = side, span
+    return _pieces_of(tokenizer, ids, spans, sides)
 
 
 def numbered(tokenizer: "Tokenizer", before: Sequence[int], ids: tuple[int, ...],
               begin: int) -> tuple[list[Piece], str]:
     """Return the pieces of ids that follow others, in a text from the character `begin` on, and what they add to it."""
     written, spans = continuation(tokenizer, before, ids)
-    marks, unknown = special_ids(tokenizer), tokenizer.unk_token_id
-    return [Piece(number, raw, (begin + start, begin + end), -1 if number in marks else 0, number in marks,
-                  number == unknown and number not in marks)
-            for number, raw, (start, end) in zip(ids, _vocabulary_strings(tokenizer, [*ids]), spans,
-                                                 strict=True)], written
+    marks = special_ids(tokenizer)
+    return _pieces_of(tokenizer, ids, [(begin + start, begin + end) for start, end in spans],
+                      [-1 if number in marks else 0 for number in ids]), written
 
 
 def _omitted_text(pieces: list[Piece], texts: tuple[str, ...]) -> str:

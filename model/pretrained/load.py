@@ -55,13 +55,12 @@ class ModelFiles(Located):
             files.check_unchanged(folder, self.entry.sha256 if self.entry and folder == self.folder else "")
         with opening:
             register()
-            from clearhead.model.pretrained import build
-            from clearhead.model.pretrained.vision import build as vision
+            from clearhead.model.pretrained.vision import build
 
-            opened = (vision if "image" in self.reads else build).open_folder(self, report)
+            opened = build.open_folder(self, report)
             if not self.revision.startswith(files.fingerprint(*self.folders, more=self.unapplied)):
                 raise UserError(f"The files of {self.title} changed while they were read; open the model again.")
-            return vision.untrained_twin(opened, self) if self.id.endswith(SUFFIX) else opened
+            return build.untrained_twin(opened, self) if self.id.endswith(SUFFIX) else opened
 
     def wrong_input(self) -> UserError:
         """Return the error for a picture given to a model that reads texts, or the reverse. For a model that reads

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from clearhead.model.capture.forward_pass import Unsupported, register
 from clearhead.model.capture.signature import settings_in, signature
@@ -27,7 +27,8 @@ from clearhead.model.pretrained.load import SUFFIX, ModelFiles, opening
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from clearhead.model.pretrained import Network
+    from clearhead.model.pretrained import Network, Output
+    from clearhead.model.pretrained.build import Probe
     from clearhead.model.pretrained.model import PretrainedModel
     from clearhead.model.pretrained.vision.picture_model import TwoTowers
 
@@ -65,7 +66,7 @@ class InMemory(ModelFiles):
         opened = self.given.opened or self.given.open()
         if not self.id.endswith(SUFFIX):
             return opened
-        with opening, self.given.lend(self.given.module):
+        with opening, self.given.lend(self.given.network):
             return vision.untrained_twin(opened, self)
 
 
@@ -83,7 +84,7 @@ def locate(model_id: str) -> InMemory:
 class Given:
     """A model of transformers that belongs to a program, possibly wrapped, and its tokenizer or processor."""
 
-    def __init__(self, module: "nn.Module", reader: Any, title: str | None) -> None:
+    def __init__(self, module: "nn.Module", reader: object, title: str | None) -> None:
         self.module, self.network, self.reader = module, _network_in(module), reader
         self.id, self.title = f"{IN_MEMORY}{next(_numbers)}", title or type(_plain(module)).__name__
         self.sides, self.tokenizer, self.processor = self._reads()
@@ -133,13 +134,14 @@ class Given:
 
     @contextmanager
     def lend(self, module: "nn.Module") -> "Iterator[Any]":
-        """Give a module, this model or a part of it, for a pass, and leave everything as its owner left it."""
+        """Give the network, as the program wraps it, or a part of it for a pass, and leave everything as its owner left
+        it."""
         with self._lock, ExitStack() as undo:
             if not self._lent:
                 undo.callback(setattr, self, "_lent", False)
                 self._lent = True
                 self._prepare(undo)
-            yield module
+            yield self.module if module is self.network else module
 
     def _prepare(self, undo: ExitStack) -> None:
         """Switch off dropout, and on Clearhead's attention function and hooks."""
@@ -152,7 +154,8 @@ class Given:
             undo.callback(_remove_new, vars(module)[PRE], {*vars(module)[PRE]})
             module.training = False
         for settings, attention in itertools.zip_longest(settings_in(self.module), self._attention):
-            undo.callback(_restore, settings, dict(settings))
+            undo.callback(settings.update, dict(settings))
+            undo.callback(settings.clear)   # before this update
             settings.update({name: PLAIN[name] for name in PLAIN if name in settings})
             if attention:
                 settings[ATTENTION] = attention
@@ -164,25 +167,26 @@ class Given:
         from clearhead.model.pretrained.vision.picture_model import TextComparison
         from clearhead.model.pretrained.vision.prompt_model import Reader
 
-        network, lent = self.network, partial(self.lend, self.module)
-        read: Callable[[], Reader] = partial(Reader.of, network, self.reader)
+        network = self.network
+        readers = vision.Readers(lambda: self.tokenizer, lambda: self.processor,
+                                 partial(Reader.of, network, self.reader))
         if not accounting.has_attention(network):
             raise UserError(f"{self.title} has no attention to show; choose a Transformer.")
         if "prompt" in self.sides:
             try:
-                with lent():
-                    reader = read()
-                probe, _ = vision.prompt_probe(reader, lent)
-                read = lambda: reader
+                with self.lend(network):
+                    reader = readers.both()
+                probe, _ = vision.prompt_probe(reader, self.lend)
+                readers = readers._replace(both=lambda: reader)
             except Unsupported:   # it is shown with text only
-                probe, _ = build.probe_of(network, lent)
+                probe, _ = build.probe_of(network, self.lend)
         elif "image" in self.sides:
-            probe = vision.picture_probe(network, self.processor, lent)
+            probe = vision.picture_probe(network, self.processor, self.lend)
             if "text" in self.sides:
-                probe.tensors |= TextComparison(network, self.tokenizer, lent).encoded(("a",))
+                probe.tensors |= TextComparison(network, self.tokenizer, probe.lent).encoded(("a",))
         else:
             encode(self.tokenizer, ("a",), 100)
-            probe, _ = build.probe_of(network, lent)
+            probe, _ = build.probe_of(network, self.lend)
         before = signature(self.module, self.reader)
         output, theirs = self._run(probe)
         after = signature(self.module, self.reader)
@@ -190,20 +194,12 @@ class Given:
         self._answer = hashlib.sha256(theirs.float().cpu().numpy().tobytes()).hexdigest()
         self.revision = self.fingerprint()
         unapplied = () if "image" in self.sides else accounting.more_than_text(parameters_of(network.__class__))
-        place = InMemory(self.id, self.revision, title=f"{self.title} (in memory, {self.revision[:SHOWN]})",
-                         unapplied=unapplied, given=self)
-        head, dtype = _head_of(network, output), _dtype(network)
-        opened: PretrainedModel | TwoTowers
-        with self.lend(self.module):
+        place = InMemory(self.id, self.revision, self.sides, unapplied=unapplied, given=self,
+                         title=f"{self.title} (in memory, {self.revision[:SHOWN]})")
+        with self.lend(network):
+            opened = vision.build(place, network, readers, _head_of(network, output), _dtype(network), self.lend)
             if "image" not in self.sides:
-                opened = build.build_model(place, network, self.tokenizer, head, dtype, lent)
-                opened = replace(opened, reasons=opened.reasons + _left_out(opened))
-            elif "prompt" in self.sides:
-                opened = vision.build_prompted(place, network, self.tokenizer, read, dtype, lent)
-            elif "text" in self.sides:
-                opened = vision.build_towers(place, network, (self.processor, self.tokenizer), dtype, self.lend)
-            else:
-                opened = vision.build_picture_model(place, network, self.processor, head, dtype, lent=lent)
+                opened = _without_replaced(cast("PretrainedModel", opened))
             self._attention = [settings.get(ATTENTION) for settings in settings_in(self.module)]
         ours = self._run(probe)[1]
         self._answers_alike = lambda: build.close(ours, self._run(probe)[1], UNCHANGED, 2)
@@ -213,7 +209,7 @@ class Given:
                             f"{LOOK}.")
         return opened
 
-    def _run(self, probe: Callable[..., Any]) -> "tuple[Any, Tensor]":
+    def _run(self, probe: "Probe") -> "tuple[Output, Tensor]":
         """Return the output of a pass, and its first tensor: logits or states, in its own dtype."""
         import torch
 
@@ -235,7 +231,7 @@ class Given:
         known, config = parameters_of(self.network.__class__), self.network.config
         tokenizer, processor = (getattr(self.reader, name, None) or self.reader
                                 for name in ("tokenizer", "image_processor"))
-        towers = config.model_type in accounting.TOWERS and hasattr(self.network, "text_model")
+        towers = accounting.has_towers(self.network)
         if "pixel_values" in known and ("input_ids" not in known or towers):
             if not hasattr(processor, "do_resize") and not hasattr(processor, "image_mean"):
                 raise UserError(f"{self.title} reads pictures, so give its processor in place of a tokenizer.")
@@ -257,7 +253,7 @@ def _plain(module: Any) -> Any:
     return module if inner is None else _plain(inner)
 
 
-def _network_in(module: Any) -> "Network":
+def _network_in(module: "nn.Module") -> "Network":
     """Return the model of transformers in a module, which may be wrapped by torch.compile, DataParallel or peft. Raises
     UserError if there is none."""
     from transformers import PreTrainedModel
@@ -271,12 +267,7 @@ def _network_in(module: Any) -> "Network":
     return found
 
 
-def _restore(settings: dict[str, Any], before: dict[str, Any]) -> None:
-    settings.clear()
-    settings.update(before)
-
-
-def _remove_new(hooks: "dict[int, Callable[..., Any]]", before: set[int]) -> None:
+def _remove_new(hooks: "dict[int, Callable[..., object]]", before: set[int]) -> None:
     for number in {*hooks} - before:   # transformers adds its own once, when a pass first returns hidden states
         if not str(getattr(hooks[number], "__module__", "")).startswith("transformers."):
             del hooks[number]
@@ -288,7 +279,7 @@ def _dtype(network: "nn.Module") -> str:
     return " and ".join(sorted({str(each.dtype).removeprefix("torch.") for each in network.parameters()} | quantised))
 
 
-def _head_of(network: "Network", output: Any) -> str:
+def _head_of(network: "Network", output: object) -> str:
     """Return what the network predicts, like `head_of`; "none" if its output does not have one logit for each token of
     the vocabulary, as after its last layer was replaced."""
     kind = next((head for base in type(network).__mro__ if (head := head_of(base.__name__)) != "none"), "none")
@@ -297,12 +288,12 @@ def _head_of(network: "Network", output: Any) -> str:
     return "none" if logits is None or (kind != "label" and logits.shape[-1] not in sizes) else kind
 
 
-def _left_out(opened: "PretrainedModel") -> tuple[str, ...]:
-    """Return a clause about layers whose attention was replaced by a module that is not seen."""
+def _without_replaced(opened: "PretrainedModel") -> "PretrainedModel":
+    """Return the model with a reason if the attention of a layer was replaced by a module that is not seen."""
     config = opened.network.config.get_text_config()
     if opened.wiring is None or config.is_encoder_decoder or getattr(config, "layer_types", None):
-        return ()
+        return opened
     seen = {slot.index for slot in opened.wiring.slots.values() if slot.kind is not Kind.CROSS}
     missing = [str(layer) for layer in range(getattr(config, "num_hidden_layers", None) or 0) if layer not in seen]
     said = f"the attention of layer {', '.join(missing)} does not run through transformers and is not shown"
-    return (said,) if missing else ()
+    return replace(opened, reasons=(*opened.reasons, said)) if missing else opened

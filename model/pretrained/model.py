@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -33,8 +33,8 @@ from clearhead.model.pretrained import files
 from clearhead.model.pretrained.accounting import MODULES
 from clearhead.model.pretrained.files import blame
 from clearhead.model.pretrained.inputs import (
-    Unnamed,
     check_ids,
+    ends_of,
     generate,
     parameters_of,
     plain_ids,
@@ -105,7 +105,7 @@ def sentence_vector(hidden: "Tensor", pooling: Pooling) -> Prediction:
 def text_of(tokenizer: "Tokenizer", number: int) -> str:
     """Return a token of the vocabulary in readable form. Its leading space is made visible, since no text surrounds
     it."""
-    raw = tokenizer.convert_ids_to_tokens(number)
+    raw = tokenizer.convert_ids_to_tokens([number])[0]
     if raw is None:
         return f"∅{number}"
     decoded = tokenizer.decode([number], clean_up_tokenization_spaces=False)
@@ -175,7 +175,7 @@ class PretrainedModel(NetworkModel):
             raise self._unseen()
         return tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
 
-    def templated(self, messages: "Sequence[Mapping[str, Any]]") -> str:
+    def templated(self, messages: "Sequence[Mapping[str, str]]") -> str:
         """Return messages with a picture as a text, up to the start of the answer. Raises UserError if the model cannot
         read them."""
         raise self._unseen()
@@ -300,9 +300,7 @@ class Pieces:
     @property
     def ends(self) -> tuple[int, ...]:
         """The ids that end a text."""
-        network = self.model.network
-        ends = network.generation_config.eos_token_id if network.can_generate() else []
-        return tuple(ends if isinstance(ends, list) else [] if ends is None else [ends])
+        return tuple(ends_of(self.model.network, self.model.tokenizer))
 
     def name(self, number: int) -> str:
         """Return a piece in readable form, or a class."""
@@ -319,7 +317,7 @@ class Pieces:
             labels = self.model.network.config.id2label
             return [number for number, label in labels.items() if text in (label, self.name(number))]
         tokenizer, written, bare = self.model.tokenizer, text.translate(SHOWN_SPACES), spoken(text)
-        if isinstance(target_tokenizer(self.model.network, tokenizer), Unnamed) or not text:
+        if target_tokenizer(self.model.network, tokenizer) is not tokenizer or not text:
             return []
         own, word = self._spelled(text), bool(bare) and sort_of(bare[0]) == "word"
         if own and not (word and text == written):

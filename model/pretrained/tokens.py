@@ -177,8 +177,6 @@ class Piece:
 def visible(text: str) -> str:
     """Make white space and control characters visible, and keep characters from affecting the display of their
     neighbours."""
-    if text.isascii() and text.isprintable() and " " not in text:
-        return text
     shown = [_visible(character, alone=len(text) == 1) for character in text]
     if text and unicodedata.category(text[0]).startswith("M") and shown[0] == text[0]:
         shown.insert(0, "◌")
@@ -256,11 +254,7 @@ def _words(pieces: list[Piece], spans: list[Span], texts: tuple[str, ...]) -> tu
         numbers = word_numbers(text[:max((spans[i][1] for i in members), default=0)])
         joined = list(range(len(numbers)))
         for i in members:
-            start, end = spans[i]
-            if start < end and numbers[start] == numbers[end - 1] >= 0:   # numbers never decrease
-                words[i] = numbers[start]
-                continue
-            inside = [number for number in numbers[start:end] if number >= 0]
+            inside = [number for number in numbers[slice(*spans[i])] if number >= 0]
             for number in inside:
                 joined[number] = joined[inside[0]]
             words[i] = inside[0] if inside else -1

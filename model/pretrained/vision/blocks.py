@@ -12,8 +12,8 @@ import numpy as np
 
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.core.memory import memory_free
-from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.replay import Held, Lost, Recorder, changed, mapped, nudged, share_of
+from clearhead.model.look.inputs import mapped, tensors_in
+from clearhead.model.look.replay import Held, Lost, Recorder, changed, nudged, share_of
 from clearhead.model.pretrained.build import language_part
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Tower(Recorder):
 
     paused = False   # whether the pass is inside a block
 
-    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> object:
         return func(*args, **kwargs or {}) if self.paused else super().__torch_function__(func, types, args, kwargs)
 
     def check_size(self) -> None:
@@ -35,11 +35,11 @@ class Tower(Recorder):
         if self.bytes > memory_free() / 4:
             raise Unsupported(f"the attention of its vision tower takes {self.bytes / 1e9:.2g} GB")
 
-    def _multiply(self, args: tuple, options: dict, result: "Tensor") -> None:
+    def _multiply(self, number: int, args: tuple, options: dict, result: "Tensor") -> None:
         from torch import nn
 
         if not any(isinstance(each, nn.Parameter) for each in tensors_in((*args, *options.values()))):
-            super()._multiply(args, options, result)   # with one, it is a visual vocabulary (Ovis 2)
+            super()._multiply(number, args, options, result)   # with one, it is a visual vocabulary (Ovis 2)
 
 
 class Block(NamedTuple):
@@ -63,11 +63,11 @@ _CALLING = threading.RLock()   # held while calls of modules are handled here
 
 
 @contextmanager
-def _instead(modules: "Iterable[nn.Module]", run: Callable[..., Any]) -> Iterator[None]:
+def _instead(modules: "Iterable[nn.Module]", run: Callable[..., object]) -> Iterator[None]:
     """Let run(module, its own forward, args, options) handle the calls of these modules in this thread."""
     here = threading.get_ident()
 
-    def forward(module: "nn.Module", own: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    def forward(module: "nn.Module", own: Callable[..., object], *args: object, **options: object) -> object:
         return run(module, own, args, options) if threading.get_ident() == here else own(*args, **options)
 
     with _CALLING, ExitStack() as undo:
@@ -91,7 +91,7 @@ class LastPicture:
             if module not in inside and parts & blocks and not parts & own:
                 self.towers.append(module)
                 inside |= parts
-        self.known: dict[nn.Module, tuple[list[Tensor], object, Any]] = {}
+        self.known: dict[nn.Module, tuple[list[Tensor], object, object]] = {}
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -99,7 +99,7 @@ class LastPicture:
         with _instead(self.towers, self._run):
             yield
 
-    def _run(self, module: "nn.Module", own: Callable[..., Any], args: tuple, options: dict) -> Any:
+    def _run(self, module: "nn.Module", own: Callable[..., object], args: tuple, options: dict) -> object:
         import torch
 
         given, rest = list(tensors_in((*args, *options.values()))), mapped((args, options), lambda _: None)
@@ -140,7 +140,8 @@ class Blocks:
         with _instead(self.modules, self._replay):
             yield
 
-    def _record(self, tower: Tower, module: "nn.Module", own: Callable[..., Any], args: tuple, options: dict) -> Any:
+    def _record(self, tower: Tower, module: "nn.Module", own: Callable[..., object], args: tuple,
+                options: dict) -> object:
         if tower.paused:   # inside another block
             return own(*args, **options)
         tower.paused, inner = True, Tower([])
@@ -155,7 +156,7 @@ class Blocks:
                 swapped = mapped((args, options), lambda each: other if each is given else each)
                 with Held(inner):
                     again = own(*swapped[0], **swapped[1])
-                if not changed(_first(again), _first(result), None).any(-1).equal(chosen):
+                if not changed(_first(again), _first(result)).any(-1).equal(chosen):
                     raise Lost("a block of its vision tower mixes tokens")
         finally:
             tower.paused = False
@@ -167,7 +168,7 @@ class Blocks:
         tower.check_size()
         return result
 
-    def _replay(self, module: "nn.Module", own: Callable[..., Any], args: tuple, options: dict) -> Any:
+    def _replay(self, module: "nn.Module", own: Callable[..., object], args: tuple, options: dict) -> object:
         calls = self.calls.get(module) or [None]
         block = calls[self.counts[module] % len(calls)]
         self.counts[module] += 1
@@ -177,8 +178,8 @@ class Blocks:
         if given is None or len(others) != len(block.others):
             raise Lost("a block of its vision tower reads other tensors than before")
         # usually the states are the output of the block before
-        moved = self.moved[1] if given is self.moved[0] else changed(given, block.given, None).any(-1)
-        if any(bool(changed(*pair, None).any()) for pair in zip(others, block.others, strict=True)):
+        moved = self.moved[1] if given is self.moved[0] else changed(given, block.given).any(-1)
+        if any(bool(changed(*pair).any()) for pair in zip(others, block.others, strict=True)):
             raise Lost("a block of its vision tower reads more than its states of the picture")   # as a resampler does
         first = _first(block.result)
         made = first.clone()
@@ -188,11 +189,11 @@ class Blocks:
         return made if block.result is first else (made, *block.result[1:])
 
 
-def _first(result: Any) -> Any:
+def _first(result: object) -> Any:
     return result[0] if isinstance(result, tuple) and result else result
 
 
-def _states(args: tuple, options: dict, result: Any) -> "tuple[Tensor | None, list[Tensor]]":
+def _states(args: tuple, options: dict, result: object) -> "tuple[Tensor | None, list[Tensor]]":
     """Return the states that a block changes, which have the shape of its result, and the other tensors that it reads;
     None if there are no such states."""
     given, shape = list(tensors_in((*args, *options.values()))), getattr(_first(result), "shape", None)

@@ -1,31 +1,28 @@
 """Turn a checked folder into a vision model: load it with transformers, verify it with a probe and find its patches."""
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from clearhead.model.capture.forward_pass import Unsupported, names_of
+from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.capture.signature import settings_in
 from clearhead.model.capture.transformers_internals import ATTENTION, drawn_anew
 from clearhead.model.core.query import Progress, UserError, first_line
 from clearhead.model.core.record import Card
-from clearhead.model.core.torch_runs import seeded, stop_between_layers
-from clearhead.model.pretrained.accounting import TOWERS, unread
+from clearhead.model.core.torch_runs import seeded
+from clearhead.model.pretrained.accounting import has_towers, unread
 from clearhead.model.pretrained.build import (
     PROBE_TARGET,
     SEED,
-    Lent,
+    Lend,
     Probe,
     build_model,
-    card_of,
     close,
-    examine,
     language_part,
     load_network,
-    plan_of,
 )
 from clearhead.model.pretrained.files import blame
 from clearhead.model.pretrained.model import UNSEEN, Pooling, PretrainedModel
@@ -42,6 +39,7 @@ from clearhead.model.pretrained.vision.picture_model import (
 from clearhead.model.pretrained.vision.prompt_model import PromptModel, Reader, open_reader
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from transformers import BaseImageProcessor
 
     from clearhead.model.pretrained import Network, Tokenizer
@@ -55,60 +53,70 @@ POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in
 
 
 def open_folder(place: "ModelFiles", report: Progress) -> PretrainedModel | TwoTowers:
-    """Load and verify a folder's vision model or vision–language model, like `model.pretrained.build.open_folder` for
-    text models."""
-    prompt = "prompt" in place.reads
-    loaded = load_network(place, "input_ids" if prompt else "pixel_values", report)
-    network, dtype = loaded.network, loaded.dtype
+    """Load and verify the model of a folder. The caller must hold the lock and have checked the files and prepared
+    transformers. Raises UserError if the model cannot be shown."""
+    alone = "image" in place.reads and "prompt" not in place.reads
+    loaded = load_network(place, "pixel_values" if alone else "input_ids", report)
+    network = loaded.network
+    readers = Readers(lambda: open_tokenizer(tokenizer_folder(place.folders)), lambda: open_processor(place.folder),
+                      lambda: Reader.of(network, open_reader(place.folder, network.config)))
     report(0.7, "verifying against the model's own attention")
-    place = replace(place, unapplied=place.unapplied + loaded.unapplied)
+    place = replace(place, unapplied=place.unapplied + loaded.unapplied + (
+        () if "image" in place.reads else unread(network.config)))
     with blame(place.folder / "config.json", "the configuration of these weights"):
-        if prompt:
-            return build_prompted(place, network, open_tokenizer(tokenizer_folder(place.folders)),
-                                  lambda: Reader.of(network, open_reader(place.folder, network.config)), dtype)
-        processor = open_processor(place.folder)
-        if network.config.model_type in TOWERS and hasattr(network, "text_model"):
-            readers = processor, open_tokenizer(tokenizer_folder(place.folders))
-            return build_towers(place, network, readers, dtype)
-        return build_picture_model(place, network, processor, loaded.head, dtype)
+        return build(place, network, readers, loaded.head, loaded.dtype)
+
+
+class Readers(NamedTuple):
+    """Functions that return what reads the input of a network, as far as it needs it."""
+
+    tokenizer: "Callable[[], Tokenizer]"
+    processor: "Callable[[], BaseImageProcessor]"   # of pictures
+    both: Callable[[], Reader]                      # of a text with a picture
+
+
+def build(place: "ModelFiles", network: "Network", readers: Readers, head: str, dtype: str,
+          lend: Lend = nullcontext) -> PretrainedModel | TwoTowers:
+    """Build the model of a network in evaluation mode, which reads what its place says, verified or at least reported.
+    Raises UserError if it cannot be shown correctly."""
+    if "prompt" in place.reads:
+        return build_prompted(place, network, readers.tokenizer(), readers.both, dtype, lend)
+    if "image" not in place.reads:
+        return build_model(place, network, readers.tokenizer(), head, dtype, lend)
+    if has_towers(network):
+        return build_towers(place, network, (readers.processor(), readers.tokenizer()), dtype, lend)
+    return build_picture_model(place, network, readers.processor(), head, dtype, lend=lend)
 
 
 def build_picture_model(place: "ModelFiles", network: "Network", processor: "BaseImageProcessor", head: str,
                         dtype: str = "float32", comparison: TextComparison | None = None,
-                        lent: "Lent | None" = None) -> PictureModel:
+                        lend: Lend = nullcontext) -> PictureModel:
     """Build the vision model of a network in evaluation mode, verified or at least reported, with its patches measured.
-    lent: gives what runs in a pass, by default the network. Raises UserError if its attention cannot be shown
-    correctly."""
-    lent = lent or partial(nullcontext, network)
+    Raises UserError if its attention cannot be shown correctly."""
     with _refused(place):
-        probe = picture_probe(network, processor, lent)
-        tokens = picture_tokens(lent, probe.tensors["pixel_values"])
-    stop_between_layers(network)
+        probe = picture_probe(network, processor, lend)
+        tokens = picture_tokens(probe.lent, probe.tensors["pixel_values"])
     size = height, width = tuple(probe.tensors["pixel_values"].shape[2:])
-    lengths = len(tokens), None
-    examined = examine(place, network, head, probe, lengths)
-    if comparison is not None:
-        with _refused(place):
-            comparison.check(probe.tensors["pixel_values"])
-    pooling = Pooling("first" if tokens.special[0] else "mean", False) if head == "none" else None
     rows, columns = tokens.grid or (0, 0)
     box = tokens.boxes[tokens.patches[0]]
     assert box is not None
     words = (f"{rows} × {columns} patches of {round((box.bottom - box.top) * height)} × "
              f"{round((box.right - box.left) * width)} pixels")
-    card = card_of(place, network, words, examined, dtype)
-    card = picture_card(card, network, len(tokens))
-    names = names_of(network)
-    return PictureModel(card, network, None, examined.wiring, "vector" if pooling else head, examined.reasons, names,
-                        plan_of(network, card, head, examined), pooling, True, False, lent, processor, comparison,
-                        {size: tokens})
+    whole = build_model(place, network, words, head, dtype, lend, (probe, (len(tokens), None)))
+    if comparison is not None:
+        with _refused(place):
+            comparison.check(probe.tensors["pixel_values"])
+    pooling = Pooling("first" if tokens.special[0] else "mean", False) if head == "none" else None
+    whole = replace(whole, card=picture_card(whole.card, network, len(tokens)), tokenizer=None, pooling=pooling,
+                    task="vector" if pooling else head)
+    return PictureModel(**vars(whole), processor=processor, comparison=comparison, measured={size: tokens})
 
 
-def picture_probe(network: "Network", processor: "BaseImageProcessor", lent: "Lent | None" = None) -> Probe:
+def picture_probe(network: "Network", processor: "BaseImageProcessor", lend: Lend = nullcontext) -> Probe:
     """Return a probe over a random picture, preprocessed by the model's own processor."""
     noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIDES, 3), np.uint8)
     pixels = prepare(processor, noise).pixels.to(network.device, network.dtype)
-    return Probe(lent or partial(nullcontext, network), {"pixel_values": pixels})
+    return Probe(partial(lend, network), {"pixel_values": pixels})
 
 
 @contextmanager
@@ -136,33 +144,29 @@ def picture_card(card: Card, network: "Network", tokens: int) -> Card:
 
 
 def build_towers(place: "ModelFiles", network: "Network", readers: "tuple[BaseImageProcessor, Tokenizer]",
-                 dtype: str = "float32",
-                 lend: "Callable[[Network], AbstractContextManager[Network]]" = nullcontext) -> TwoTowers:
+                 dtype: str = "float32", lend: Lend = nullcontext) -> TwoTowers:
     """Build both towers of a network in evaluation mode, verified separately. readers: its image processor and its
-    tokenizer. lend(module): gives a module for a pass."""
+    tokenizer."""
     processor, tokenizer = readers
     picture = build_picture_model(place, network.vision_model, processor, "none", dtype,
-                                  TextComparison(network, tokenizer, partial(lend, network)),
-                                  partial(lend, network.vision_model))
-    text = build_model(place, network.text_model, tokenizer, "none", dtype,
-                       partial(lend, network.text_model))
-    return TwoTowers(picture, text)
+                                  TextComparison(network, tokenizer, partial(lend, network)), lend)
+    return TwoTowers(picture, build_model(place, network.text_model, tokenizer, "none", dtype, lend))
 
 
 def build_prompted(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer",
                    reader: Callable[[], Reader], dtype: str = "float32",
-                   lent: "Lent | None" = None) -> PretrainedModel | TwoTowers:
+                   lend: Lend = nullcontext) -> PretrainedModel | TwoTowers:
     """Build the vision–language model of a network in evaluation mode, verified or at least reported: to read texts
     with a picture, and alone, or only one of these. reader: returns how it reads pictures. Raises UserError if it can
     be shown with neither."""
-    lent, alone = lent or partial(nullcontext, network), None
+    alone = None
     head = "target" if network.config.is_encoder_decoder else "next" if network.can_generate() else "none"
     with suppress(UserError):   # else it does not run without a picture
         alone = build_model(replace(place, unapplied=place.unapplied + unread(network.config)), network, tokenizer,
-                            head, dtype, lent)
+                            head, dtype, lend)
     own = [settings.get(ATTENTION) for settings in settings_in(network)]
     try:
-        seeing = _build_seeing(place, network, reader, head, dtype, lent)
+        seeing = _build_seeing(place, network, reader, head, dtype, lend)
     except UserError as error:
         if alone is None:
             raise
@@ -175,19 +179,18 @@ def build_prompted(place: "ModelFiles", network: "Network", tokenizer: "Tokenize
 
 
 def _build_seeing(place: "ModelFiles", network: "Network", open_it: Callable[[], Reader], head: str, dtype: str,
-                  lent: Lent) -> PromptModel:
-    with _refused(place), lent():
+                  lend: Lend) -> PromptModel:
+    with _refused(place), lend(network):
         reader = open_it()
-        probe, lengths = prompt_probe(reader, lent)
+        probe = prompt_probe(reader, lend)
     with reader.last.kept():
-        whole = build_model(place, network, reader.processor.tokenizer, head, dtype, lent, (probe, lengths),
+        whole = build_model(place, network, reader.processor.tokenizer, head, dtype, lend, probe,
                             language_part(network))
-    own = {name: getattr(whole, name) for name in PretrainedModel.__dataclass_fields__}
-    made = PromptModel(**own, reader=reader, follows={})
-    return made if network.config.is_encoder_decoder else _continued(made, probe.tensors)
+    made = PromptModel(**vars(whole), reader=reader, follows={})
+    return made if network.config.is_encoder_decoder else _continued(made, probe[0].tensors)
 
 
-def _continued(made: PromptModel, tensors: dict[str, Any]) -> PromptModel:
+def _continued(made: PromptModel, tensors: "dict[str, Tensor]") -> PromptModel:
     """Return the model with the arguments of tokens behind a prompt, such as their types, with which these do not
     change how the prompt is read: it was not when the model wrote them."""
     import torch
@@ -205,7 +208,7 @@ def _continued(made: PromptModel, tensors: dict[str, Any]) -> PromptModel:
     return replace(made, reasons=(*made.reasons, "it reads a prompt in another way when its answer is known"))
 
 
-def prompt_probe(reader: Reader, lent: Lent) -> tuple[Probe, tuple[int, int | None]]:
+def prompt_probe(reader: Reader, lend: Lend) -> tuple[Probe, tuple[int, int | None]]:
     """Return a probe over a random picture and a text, preprocessed by the model's own processor, and its lengths."""
     import torch
 
@@ -214,7 +217,7 @@ def prompt_probe(reader: Reader, lent: Lent) -> tuple[Probe, tuple[int, int | No
         target, ids = PROBE_TARGET, torch.arange(PROBE_TARGET) % tensors["input_ids"].max()
         tensors["decoder_input_ids"] = ids[None].to(tensors["input_ids"])
     count = tensors["input_ids"].shape[1]
-    return Probe(lent, tensors), (reader.states, count) if reader.states else (count, target)
+    return Probe(partial(lend, reader.network), tensors), (reader.states, count) if reader.states else (count, target)
 
 
 def untrained_twin(model: PretrainedModel | TwoTowers, place: "ModelFiles") -> PretrainedModel | TwoTowers:
@@ -227,13 +230,10 @@ def untrained_twin(model: PretrainedModel | TwoTowers, place: "ModelFiles") -> P
     with seeded(SEED):
         network = drawn_anew(one.network if compared is None else compared.network)
     network = network.to(place.device, getattr(torch, place.dtype)).eval()
-    place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None, unapplied=one.reasons)
-    if isinstance(one, PromptModel):
-        return build_prompted(place, network, one.tokenizer, lambda: Reader.of(network, one.reader.processor),
-                              place.dtype)
-    if isinstance(model, TwoTowers):
-        return build_towers(place, network, (cast(PictureModel, model.picture).processor, model.tokenizer), place.dtype)
-    if isinstance(model, PictureModel):
-        task = "none" if model.pooling else model.task
-        return build_picture_model(place, network, model.processor, task, place.dtype)
-    return build_model(place, network, model.tokenizer, model.task, place.dtype)
+    sides = {"image", "prompt"} if isinstance(one, PromptModel) else {"image"} if isinstance(one, PictureModel) else ()
+    place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None, unapplied=one.reasons,
+                    reads=frozenset(sides))
+    readers = Readers(lambda: model.tokenizer, lambda: cast(PictureModel, one).processor,
+                      lambda: Reader.of(network, cast(PromptModel, one).reader.processor))
+    head = "none" if isinstance(one, PictureModel) and one.pooling else one.task
+    return build(place, network, readers, head, place.dtype)

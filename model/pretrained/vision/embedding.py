@@ -55,30 +55,32 @@ def _parts(network: "Module", pixels: "Tensor", special: Sequence[int], count: i
         network(pixel_values=pixels)
     cut, *states = (output[0] if isinstance(output, tuple) else output for output in made)
     whole = next((state for state in states if getattr(state, "ndim", 0) == 3 and state.shape[1] == count), None)
-    own = _own_vectors(network)
+    own = [*_special(network).values()]
     if whole is None or len(own) < len(special):
         return None
     total = whole[0].float().cpu().numpy()
     content = np.zeros_like(total)
     patches = [token for token in range(count) if token not in set(special)]
     content[patches] = cut.flatten(2)[0].T.float().cpu().numpy()
-    content[list(special)] = own[:len(special)]
+    for token, vector in zip(special, own, strict=False):
+        content[token] = vector
     return Parts(content, total - content)
 
 
-def _own_vectors(network: "Module") -> np.ndarray:
-    """Return the learned vectors of [CLS], the distillation token and the registers, (token, d_model), in this
-    order."""
-    named = {name.rsplit(".", 1)[-1]: parameter for name, parameter in network.named_parameters()}
-    own = [named[name].detach().float().reshape(-1, named[name].shape[-1]).cpu().numpy()
-            for names in (CLASS_TOKENS, DISTILLATION, REGISTERS) for name in names if name in named]
-    return np.concatenate(own) if own else np.zeros((0, 1), np.float32)
+# names of special tokens, and the last parts of the names that families give to their parameters
+SPECIAL = {CLS: ("cls_token", "class_embedding", "class_token"), "[DIST]": ("distillation_token", "dist_token"),
+           "[REG{}]": ("register_tokens",)}
 
 
-# special tokens of model families, by suffix of the parameter's name
-CLASS_TOKENS = ("cls_token", "class_embedding", "class_token")
-DISTILLATION = ("distillation_token", "dist_token")
-REGISTERS = ("register_tokens",)
+def _special(network: "Module") -> dict[str, np.ndarray]:
+    """Return the learned vectors of [CLS], the distillation token and the registers, (d_model), in this order."""
+    found: dict[str, np.ndarray] = {}
+    named = {name.rsplit(".", 1)[-1]: each for name, each in network.named_parameters()}
+    for label, names in SPECIAL.items():
+        for parameter in [named[name] for name in names if name in named][:1]:
+            vectors = parameter.detach().float().reshape(-1, parameter.shape[-1]).cpu().numpy()
+            found |= {label.format(number): each for number, each in enumerate(vectors)}
+    return found
 
 
 def picture_tokens(lent: "Lent", pixels: "Tensor") -> Tokens:
@@ -115,15 +117,8 @@ def picture_tokens(lent: "Lent", pixels: "Tensor") -> Tokens:
     inside = elements.numbers[0, 0] >= 0
     down, across = (float(inside.any(1 - axis).double().mean()) * (lines[axis][-1][1] + 1) / count
                     for axis, count in enumerate((elements.count // elements.columns, elements.columns)))
-    before, after = min(spans), len(labels) - 1 - max(spans)
-    return patch_tokens(len(lines[0]), len(lines[1]), _special_names(network, before),
-                        tuple(f"[EXTRA{number}]" for number in range(after)), (across, down))
-
-
-def _special_names(network: "Module", count: int) -> tuple[str, ...]:
-    """Name the special tokens before the patches after their parameters, or else by number."""
-    shapes = {name.rsplit(".", 1)[-1]: tuple(parameter.shape) for name, parameter in network.named_parameters()}
-    names = [CLS for name in CLASS_TOKENS if name in shapes][:1]
-    names += ["[DIST]" for name in DISTILLATION if name in shapes][:1]
-    names += [f"[REG{number}]" for name in REGISTERS if name in shapes for number in range(shapes[name][-2])]
-    return tuple(names) if len(names) == count else tuple(f"[EXTRA{number}]" for number in range(count))
+    before, after = (tuple(f"[EXTRA{number}]" for number in range(count))
+                     for count in (min(spans), len(labels) - 1 - max(spans)))
+    special = tuple(_special(network))
+    return patch_tokens(len(lines[0]), len(lines[1]), special if len(special) == len(before) else before, after,
+                        (across, down))

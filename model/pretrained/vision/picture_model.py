@@ -60,22 +60,15 @@ def prepare(processor: "BaseImageProcessor", picture: np.ndarray) -> Prepared:
     if pixels is None or pixels.ndim != 4 or tuple(pixels.shape[:2]) != (1, 3):
         raise Unsupported(f"its processor turns a picture into {None if pixels is None else tuple(pixels.shape)} , "
                           f"where (1, 3, height, width) was expected")
-    mean, deviation, step = _scale(processor)
+    mean, deviation = (np.asarray(each, np.float32).reshape(-1, 1, 1) for each in (
+        (processor.image_mean, processor.image_std) if getattr(processor, "do_normalize", False) else (0, 1)))
+    # the size of one 8-bit step before normalisation
+    step = float(processor.rescale_factor) if getattr(processor, "do_rescale", False) else 1.0
     plain = pixels[0].float().numpy() * deviation + mean
     shown = (plain / step).round().clip(0, 255).astype(np.uint8)
     if np.abs(shown * step - plain).max() > HALF * step:
         raise Unsupported("its processor's output cannot be converted back to colours")
     return Prepared(pixels.float(), np.ascontiguousarray(shown.transpose(1, 2, 0)))
-
-
-def _scale(processor: "BaseImageProcessor") -> tuple[np.ndarray, np.ndarray, float]:
-    """Return mean and standard deviation per channel, each (3, 1, 1), and the size of one 8-bit step before
-    normalisation."""
-    as_column = lambda values: np.broadcast_to(np.asarray(values, np.float32).reshape(-1, 1, 1), (3, 1, 1))
-    normalises = getattr(processor, "do_normalize", False)
-    mean, deviation = ((as_column(processor.image_mean), as_column(processor.image_std)) if normalises
-                       else (as_column(0), as_column(1)))
-    return mean, deviation, float(processor.rescale_factor) if getattr(processor, "do_rescale", False) else 1.0
 
 
 CLOSE = 1e-4    # largest difference from the model's own logits
@@ -267,7 +260,7 @@ class TwoTowers:
         """Return the text of ids that the text tower reads."""
         return self.text.spelled(ids)
 
-    def templated(self, messages: "Sequence[Mapping[str, Any]]") -> str:
+    def templated(self, messages: "Sequence[Mapping[str, str]]") -> str:
         """Return messages with a picture as a text, up to the start of the answer."""
         return self.picture.templated(messages)
 

@@ -6,17 +6,19 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from clearhead.model.capture.calls import Enough
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.core.query import Box, Progress
+from clearhead.model.core.tokens import PATCH
 from clearhead.model.core.torch_runs import for_this_thread
 from clearhead.model.look.inputs import tensors_in
 from clearhead.model.look.replay import Held, Lost, changed, nudged, share_of
 from clearhead.model.pretrained.build import language_part
+from clearhead.model.pretrained.tokens import SUBSCRIPT
 from clearhead.model.pretrained.vision.blocks import Blocks, Tower, blocks_of
 
 if TYPE_CHECKING:
@@ -33,20 +35,16 @@ OVERLAP = 0.2    # share of the smaller of two cuts of a picture up to which the
 PROOFS = 2       # passes that check what was found, each with random patches changed
 
 
-class Placed(NamedTuple):
-    """The place of a token in the picture."""
-
-    box: Box
-    layer: int    # cuts that overlap, such as a small copy of the whole picture, are on layers of their own
-    row: int
-    column: int
+# the name and the place of a token in the picture; cuts that overlap, such as a small copy of the whole picture, are on
+# layers, which are numbered if there are several
+Place = tuple[str, Box]
 
 
 class Measured(NamedTuple):
     """Where the image tokens of pictures of one size lie."""
 
     ids: frozenset[int] = frozenset()         # of the tokens that depend on the picture
-    places: tuple[Placed | None, ...] = ()    # of each token with such an id, in order
+    places: tuple[Place | None, ...] = ()    # of each token with such an id, in order
     note: str = ""                            # a sentence on tokens without a place
 
 
@@ -56,9 +54,9 @@ def embeddings(network: "Network", forward: Callable[[], object], count: int) ->
     Unsupported if it passes neither."""
     import torch
 
-    def read(_module: object, arguments: tuple, options: dict[str, Any]) -> None:
+    def read(_module: object, arguments: tuple, options: dict[str, object]) -> None:
         given = options.get("inputs_embeds")
-        if given is None:
+        if not isinstance(given, torch.Tensor):
             states = [each for each in tensors_in((*arguments, *options.values()))
                       if each.ndim == 3 and each.is_floating_point()]
             others = [each for each in states if each.shape[0] * each.shape[1] != count]
@@ -168,14 +166,14 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
     tensors = read(np.random.default_rng(0).integers(0, 256, (*size, 3), np.uint8))
     say = lambda share: report(0.05 + 0.5 * share, PROGRESS)
     say(0)
-    try:
-        blocks = Blocks(blocks_of(network), lambda share: say(share / 2))
-        return _measured(network, forward, tensors, name, places, blocks, say)
-    except Lost:   # its blocks mix tokens, or change tensors in place: its attention alone is replayed
+    lost = Lost()
+    for modules in (blocks_of(network), []):   # if blocks mix tokens, or change tensors in place, attention is replayed
         try:
-            return _measured(network, forward, tensors, name, places, Blocks([], say), say)
+            blocks = Blocks(modules, lambda share: say(share / 2))
+            return _measured(network, forward, tensors, name, places, blocks, say)
         except Lost as error:
-            raise Unsupported(str(error)) from error
+            lost = error
+    raise Unsupported(str(lost)) from lost
 
 
 def _measured(network: "Network", forward: Forward, tensors: "dict[str, Tensor]", name: str, places: np.ndarray,
@@ -201,8 +199,7 @@ def _measured(network: "Network", forward: Forward, tensors: "dict[str, Tensor]"
         patches = patches_of(np.expand_dims(places, -4), (1, pixels.shape[-1]))
     else:
         own = getattr(getattr(network.config, "vision_config", None), "patch_size", None) or 1
-        _, step = real.strides.get(0, ("", (own, own) if isinstance(own, int) else own))
-        patches = patches_of(places, step)
+        patches = patches_of(places, real.strides.get(0, (own, own) if isinstance(own, int) else own))
     numbers = torch.from_numpy(patches.numbers.reshape(pixels.shape)).to(pixels.device)
     other = nudged(pixels, numbers >= 0, max(share_of(pixels), share_of(whole)))
     digits = [_digits(int(each.max()) + 1) for each in patches.at.T]
@@ -272,15 +269,18 @@ def _told(patches: Patches, digits: list[np.ndarray], found: list[np.ndarray]) -
     return told
 
 
-def _placed(patches: Patches, told: np.ndarray) -> list[Placed | None]:
-    """Return the places, with the rows and columns of tokens numbered from 0 on each layer."""
-    every = told.tolist()
-    middles = [[sorted({sum(each[axis]) for each in every if each[0] == [layer, layer + 1]}) for axis in (1, 2)]
+def _placed(patches: Patches, told: np.ndarray) -> list[Place | None]:
+    """Return the places, named by row and column on their layer."""
+    every = [each if each[0][1] else None for each in told.tolist()]
+    several = any(each and each[0][0] for each in every)
+    middles = [[sorted({sum(each[axis]) for each in every if each and each[0][0] == layer}) for axis in (2, 1)]
                for layer in range(len(patches.edges))]
 
-    def place(layer: int, columns: list[int], rows: list[int]) -> Placed:
+    def place(layers: list[int], columns: list[int], rows: list[int]) -> Place:
+        layer = layers[0]
         across, down = (edges.tolist() for edges in patches.edges[layer])
-        column, row = (known.index(sum(each)) for known, each in zip(middles[layer], (columns, rows), strict=True))
-        return Placed(Box(across[columns[0]], down[rows[0]], across[columns[1]], down[rows[1]]), layer, row, column)
+        row, column = (known.index(sum(own)) for known, own in zip(middles[layer], (rows, columns), strict=True))
+        return (f"{PATCH}{str(layer + 1).translate(SUBSCRIPT) * several} {row},{column}",
+                Box(across[columns[0]], down[rows[0]], across[columns[1]], down[rows[1]]))
 
-    return [place(layer, *lines) if end else None for (layer, end), *lines in every]
+    return [each and place(*each) for each in every]

@@ -19,7 +19,6 @@ from clearhead.model.pretrained.inputs import check_ids, framed, numbered, readi
 from clearhead.model.pretrained.model import PretrainedModel
 from clearhead.model.pretrained.tokens import (
     LOAD_OPTIONS,
-    SUBSCRIPT,
     has_vocabulary,
     open_tokenizer,
     readable,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import ProcessorMixin
 
-    from clearhead.model.pretrained import Config, Network
+    from clearhead.model.pretrained import Config, Network, Output
 
 AS_PROMPT = "All ids are read as a prompt, which this model reads in another way than its answer."
 UNPLACED = "The text itself has tokens of pictures, so that it is not known which of them lie in the picture."
@@ -71,9 +70,9 @@ class Reader(NamedTuple):
 
         marked = text if self.mark in text else self.mark + text
         with reading():
-            made = self.processor(images=Image.fromarray(pixels), text=marked, return_tensors="pt")
-        to = lambda each: each.to(self.network.device, self.network.dtype if each.is_floating_point() else each.dtype)
-        return {name: to(each) for name, each in made.items() if isinstance(each, torch.Tensor) and name != "labels"}
+            made = self.processor(images=Image.fromarray(pixels), text=marked, return_tensors="pt").to(
+                self.network.device, self.network.dtype)
+        return {name: each for name, each in made.items() if isinstance(each, torch.Tensor) and name != "labels"}
 
     @classmethod
     def of(cls, network: "Network", processor: "ProcessorMixin") -> "Reader":
@@ -106,7 +105,7 @@ class Reader(NamedTuple):
             return made
         return min(made, self.tensors(noise[:STRIP[0]], PROBE_TEXT), key=numbers)
 
-    def turn(self, messages: "Sequence[Mapping[str, Any]]") -> str:
+    def turn(self, messages: "Sequence[Mapping[str, str]]") -> str:
         """Return messages in the chat template up to the start of the answer, with the picture in the first one of the
         user."""
         first = next((number for number, each in enumerate(messages) if each["role"] == "user"), 0)
@@ -133,14 +132,14 @@ class PromptModel(PretrainedModel):
     follows: dict[str, int]   # arguments with a number for each token, and that of tokens behind the prompt
     measured: dict[tuple[int, int], Measured] = field(default_factory=dict)   # by height and width of pictures
 
-    def templated(self, messages: "Sequence[Mapping[str, Any]]") -> str:
+    def templated(self, messages: "Sequence[Mapping[str, str]]") -> str:
         """Return messages with a picture as a text, up to the start of the answer."""
         return self.reader.turn(messages)
 
-    def call(self, *given: Any, **options: Any) -> Any:
+    def call(self, tensors: "dict[str, Tensor]", every: bool = False, position: int | None = None) -> "Output":
         """Return the network's output, like any model."""
         with self.reader.last.kept():
-            return super().call(*given, **options)
+            return super().call(tensors, every, position)
 
     def write(self, query: Query, most: int, report: Progress = quiet) -> tuple[int, ...]:
         """Return the ids of the answer, like any model."""
@@ -247,11 +246,10 @@ def _placed(tokens: Tokens, found: Measured, prompt: int) -> Tokens:
     places = found.places or (None,) * len(mine)
     if len(mine) != len(places):
         return tokens
-    several, texts, boxes = any(each and each.layer for each in places), [*tokens.texts], dict[int, Box]()
+    texts, boxes = [*tokens.texts], dict[int, Box]()
     for number, (token, each) in enumerate(zip(mine, places, strict=True)):
         texts[token] = f"{PATCH} {number}"
         if each is not None:
-            texts[token] = f"{PATCH}{str(each.layer + 1).translate(SUBSCRIPT) * several} {each.row},{each.column}"
-            boxes[token] = each.box
+            texts[token], boxes[token] = each
     return replace(tokens, texts=tuple(texts), boxes=tuple(map(boxes.get, range(len(tokens)))) if boxes else (),
                    special=tuple(own and token not in boxes for token, own in enumerate(tokens.special)))
