@@ -13,12 +13,12 @@ import platform
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from clearhead.model.core import pictures
 from clearhead.model.core.query import QUOTED, Edit, HeadId, Patch, Query, UserError, described
 from clearhead.model.core.record import AttentionRecord
+from clearhead.model.core.record_file import plain
 from clearhead.model.core.version import VERSION, commit
 from clearhead.model.core.view import View
 from clearhead.viz.app.link import unpack
@@ -70,9 +70,8 @@ def describe(record: AttentionRecord, view: View, link: str = "", paths: bool = 
         "edits": [_plain(edit, named) for edit in sorted(query.edits, key=repr)],
         "kind": view.kind.value, "layer": view.layer, "head": view.head,
         "heads": "all" if heads is not None and not heads else [list(head) for head in heads or (view.head_id,)],
-        "view": dataclasses.asdict(view),
-        "verification": {name: _number(value) for name, value in dataclasses.asdict(record.verification).items()},
-        "omitted": None if record.omitted is None else dataclasses.asdict(record.omitted), "versions": versions(),
+        "view": plain(view), "verification": plain(record.verification), "omitted": plain(record.omitted),
+        "versions": versions(),
         "link": link if opens_elsewhere(link) else ""}
 
 
@@ -102,11 +101,6 @@ def _plain(edit: Edit, named: Callable[[str], str]) -> dict:
         values["from_query"] |= {"model": named(other.model), "edits": [], "continuation": list(other.continuation),
                                  "image": image_of(other)}
     return values
-
-
-def _number(value: object) -> Any:
-    """Return a number as a JSON value, with NaN as null."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def dumps(record: AttentionRecord, view: View, link: str = "", paths: bool = False,

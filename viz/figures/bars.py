@@ -73,7 +73,7 @@ def stacked_bars(rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarra
                        hovertemplate="%{fullData.name}: %{customdata:.4g}<extra></extra>")
         start = start + shown
     figure.update_xaxes(range=[0, longest])
-    figure.update_yaxes(tickvals=places, ticktext=list(rows), autorange="reversed", showgrid=False)
+    figure.name_rows(rows, autorange="reversed")
     figure.update_layout(barmode="overlay", showlegend=True, uniformtext={"minsize": 10, "mode": "hide"},
                          margin={"l": label_width(rows, "")})
     annotate(figure, marks)

@@ -115,6 +115,10 @@ class FigureSpec:
         """Change properties of the y axis."""
         self.update_layout(yaxis=properties)
 
+    def name_rows(self, names: Sequence[str], **properties: object) -> None:
+        """Name the positions 0, 1, … of the y axis, and change its other properties."""
+        self.update_yaxes(tickvals=list(range(len(names))), ticktext=list(names), showgrid=False, **properties)
+
     def update_axes(self, **properties: object) -> None:
         """Change properties of both axes."""
         self.update_layout(xaxis=properties, yaxis=properties)

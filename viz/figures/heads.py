@@ -145,8 +145,7 @@ def pattern_grid(best: "DataFrame", titles: Mapping[str, str], *, axes: tuple[st
     widest = max(head for _, head in best.index)
     figure.update_layout(legend={"itemsizing": "constant"})
     figure.update_xaxes(tickmode="linear", dtick=1 if widest < 24 else 4, showgrid=False, range=[-0.7, widest + 0.7])
-    figure.update_yaxes(tickvals=list(range(len(layers))), ticktext=[str(layer) for layer in layers],
-                        showgrid=False, range=[len(layers) - 0.3, -0.7])
+    figure.name_rows(list(map(str, layers)), range=[len(layers) - 0.3, -0.7])
     return figure
 
 
@@ -267,8 +266,7 @@ def agreement(names: Sequence[str], columns: Mapping[str, np.ndarray], means: tu
     lowest = min([-0.25 if chance is None else -chance[0],
                   *(float(np.nanmin(column)) for column in columns.values() if np.isfinite(column).any())])
     figure.update_xaxes(range=[max(lowest - 0.06, -1.04), 1.04], zeroline=False, dtick=0.5, tick0=0, tickangle=0)
-    figure.update_yaxes(tickvals=list(range(len(names))), ticktext=list(names),
-                        range=[len(names) - 0.5, -0.5], showgrid=False)
+    figure.name_rows(names, range=[len(names) - 0.5, -0.5])
     return figure
 
 

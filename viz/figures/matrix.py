@@ -138,8 +138,7 @@ def importance(groups: Sequence[Sequence[tuple[str, np.ndarray]]], tokens: Seque
     fit_x_labels(figure, columns)
     labels = [name + UNITS[power] for name, power in zip(names, powers, strict=True)]
     figure.update_layout(margin={"l": label_width(labels, "")})
-    figure.update_yaxes(tickvals=list(range(len(names))), ticktext=labels, showgrid=False,
-                        autorange="reversed", ticks="")
+    figure.name_rows(labels, autorange="reversed", ticks="")
     if any(apart):
         figure.add_annotation(x=1, xref="paper", xanchor="right", y=1, yref="paper", yanchor="bottom",
                               text=apart_title, font={"size": 11.5, "color": QUIET})
