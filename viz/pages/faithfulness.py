@@ -47,7 +47,7 @@ from clearhead.viz.figures.matrix import CellStyle, importance, matrix
 from clearhead.viz.style.format import format_signed, head_label, rank, visible_token
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
-from clearhead.viz.widgets.fields import button_setting, text_for
+from clearhead.viz.widgets.fields import button_setting
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded, folded_formula
 from clearhead.viz.widgets.head_picker import real_head
@@ -127,12 +127,12 @@ def answer_kind(record: AttentionRecord) -> str:
 
 def question_controls(page: PageContext, record: AttentionRecord) -> None:
     """Draw the question's controls: the word, its rival, or the other sentence."""
-    way, controls = answer_kind(record), page.controls
+    words, way, controls = Part(page, WORDS), answer_kind(record), page.controls
     if not way:
         return
-    st.caption(WORDS["click"][way])
+    st.caption(words["click"][way])
     if way == "vector":
-        text_for(page, "other", WORDS["other"], 300, placeholder=comparison_sentence(page), help=WORDS["other_help"])
+        words.field("other", placeholder=comparison_sentence(page))
         return
     tokens = record[kind_of(record)].queries
     if way == "target":
@@ -152,9 +152,9 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
         token_strip(tokens, focus=focus, pairs=False, key="explain_strip", on_event=take)
     with flex_row("bottom"):
         if way == "next":
-            button_setting(page, WORDS["after"], "explain_after", at=len(page.text))
+            button_setting(page, words["after"], "explain_after", at=len(page.text))
         for name in ("word", "rival"):
-            text_for(page, name, WORDS[name], 40, help=WORDS[f"{name}_help"], width=220)
+            words.field(name, width=220)
 
 
 def matching_view(record: AttentionRecord, view: View) -> View:

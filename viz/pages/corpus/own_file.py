@@ -20,6 +20,7 @@ from clearhead.viz.widgets.export_menu import save_table
 from clearhead.viz.widgets.head_table import clickable_table, column_config
 from clearhead.viz.widgets.layout import flex_row, note
 from clearhead.viz.widgets.measured import CORPUS, FROM_FILE, CorpusResult, saved_corpus
+from clearhead.viz.widgets.part import Part
 from clearhead.viz.widgets.upload import answers_over_texts
 
 if TYPE_CHECKING:
@@ -51,19 +52,19 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
 def _shown(page: PageContext, result: CorpusResult) -> None:
     """Draw the result: the table, its download, and the link to the coloured grid."""
     averages = result.averages
-    counts = {"heads": len(averages.heads), "texts": averages.texts, "tokens": averages.tokens}
-    st.markdown(WORDS("many_done", name=escape_markdown(result.name), model=escape_markdown(result.model), **counts))
+    words = Part(page, WORDS, averages=averages, heads=len(averages.heads))
+    st.markdown(words("many_done", name=escape_markdown(result.name), model=escape_markdown(result.model)))
     if said := unread(result.model, averages.unread, averages.texts, "texts"):
         st.warning(escape_markdown(said))
     if averages.cut:
-        st.caption(WORDS("many_cut", count=averages.cut))
+        st.caption(words("many_cut"))
     st.caption(WORDS["many_table_about"])
     # the best mean fit, then each measure's mean, standard deviation and number of texts
     names = [f"{each.name}_{what}" for each in MEASURES if each.name in averages.names for what in ("mean", "sd", "n")]
     table = averages.frame()[["pattern", "fit", "fit_n", *names]]
     table = table.rename(columns=lambda name: name.removesuffix("_mean"))
-    clickable_table(page, table, _columns(table), key="many-table", alt=WORDS(
-        "many_kept", name=result.name, model=public_name(result.model), **counts))
+    clickable_table(page, table, _columns(table), key="many-table", alt=words(
+        "many_kept", name=result.name, model=public_name(result.model)))
     with flex_row("bottom"):
         provenance = {"model": public_name(result.model), "revision": result.revision, "file": result.name,
                       "kind": averages.kind.value, "texts": averages.texts, "tokens": averages.tokens,

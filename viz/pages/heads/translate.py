@@ -20,7 +20,6 @@ from clearhead.viz.figures.matrix import CellStyle, matrix
 from clearhead.viz.style.format import head_label, token_markdown
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import bind, button_setting
-from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import PLAYING, pause, says_why
 from clearhead.viz.widgets.layout import bullets, flex_row, heading, prose, split
 from clearhead.viz.widgets.part import Part
@@ -46,9 +45,9 @@ def words(page: PageContext, record: AttentionRecord, view: View) -> None:
     _steps(page, view, kind, word, len(written.queries))
     left, right = split(6, 5, gap="large")
     with left:
-        _head_rows(written, word)
+        _head_rows(page, written, word)
     with right:
-        _probabilities(record, word)
+        _probabilities(page, record, word)
 
 
 def _swap(page: PageContext) -> "desk.Swap | None":
@@ -108,32 +107,33 @@ def next_word(page: PageContext, record: AttentionRecord, view: View) -> None:
         pause()
 
 
-def _head_rows(written: AttentionMap, word: int) -> None:
+def _head_rows(page: PageContext, written: AttentionMap, word: int) -> None:
     """Draw each head's row for this word."""
     rows = {head_label(layer.index, head): weights for layer in written.layers
             for head, weights in enumerate(heads.row_weights(layer, word))}
     weights, keys = np.stack(list(rows.values())), list(written.keys.texts)
     most, key = np.unravel_index(weights.argmax(), weights.shape)
-    label, said = list(rows)[most], written.queries.texts[word]
-    heading(WORDS("heads_title", word=escape_markdown(said)), help=WORDS("heads_help", word=escape_markdown(said)))
-    figure(matrix, weights, list(rows), keys, axes=(WORDS["heads_axis"][written.kind.base.value], WORDS["heads_rows"]),
-           height=110 + 26 * len(rows), style=CellStyle(square=False), key="translate-heads",
-           alt=WORDS("heads_alt", heads=len(rows), keys=len(keys), weight=weights[most, key], key=keys[key], word=said,
-                     head=label))
-    st.markdown(WORDS("largest", head=label, weight=weights[most, key], key=token_markdown(keys[key])))
+    said = written.queries.texts[word]
+    words = Part(page, WORDS, word=said, head=list(rows)[most], heads=len(rows), keys=len(keys),
+                 weight=weights[most, key], key=keys[key], axis=WORDS["heads_axis"][written.kind.base.value])
+    heading(words("heads_title", word=escape_markdown(said)), help=words("heads_help", word=escape_markdown(said)))
+    words.figure(matrix, weights, list(rows), keys, height=110 + 26 * len(rows), style=CellStyle(square=False),
+                 key="translate-heads", kind="heads")
+    st.markdown(words("largest", key=token_markdown(keys[key])))
 
 
-def _probabilities(record: AttentionRecord, word: int) -> None:
+def _probabilities(page: PageContext, record: AttentionRecord, word: int) -> None:
     """Draw the decoder's probabilities for this word."""
     prediction = record.prediction
     if prediction is None or word not in prediction.positions:
         return
     place = prediction.positions.index(word)
     texts, shares = prediction.texts[place][:MOST_ANSWERS], np.array(prediction.probabilities[place][:MOST_ANSWERS])
-    heading(WORDS["chances_title"])
-    rest = ", ".join(f"{text} {share:z.3f}" for text, share in zip(texts[1:4], shares[1:4]))
-    figure(bars, texts, {WORDS["chances"]: shares}, axes=("", WORDS["chances"]), y_range=(0, 1), height=240,
-           key="translate-chances", alt=WORDS("chances_alt", first=texts[0], p=shares[0], rest=rest))
+    words = Part(page, WORDS, first=texts[0], p=shares[0], rest=", ".join(
+        f"{text} {share:z.3f}" for text, share in zip(texts[1:4], shares[1:4])))
+    heading(words["chances_title"])
+    words.figure(bars, texts, {words["chances"]: shares}, y_range=(0, 1), height=240, key="translate-chances",
+                 kind="chances")
 
 
 @says_why
