@@ -35,7 +35,7 @@ def by_hand(part, head: int) -> np.ndarray:
 
 
 BIAS = Relative(np.random.default_rng(5).normal(size=(HEADS, QUERIES + KEYS - 1)).astype(np.float32), QUERIES)
-PARTS = [{}, {"softcap": 1.3, "bias": BIAS}, {"bias": BIAS}, {"allowed": SlidingWindow(2, 5)},
+PARTS = [{}, {"softcap": 1.3}, {"bias": BIAS}, {"allowed": SlidingWindow(2, 5)},
          {"sink": np.linspace(-1, 2, HEADS, dtype=np.float32)},
          {"temperature": np.linspace(0.3, 4, HEADS, dtype=np.float32), "sink": np.ones(HEADS, np.float32)}]
 
