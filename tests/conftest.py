@@ -175,8 +175,8 @@ def playwright():
 
 @pytest.fixture(scope="session")
 def browser(playwright):
-    """Start a headless Chromium for the whole run."""
-    opened = playwright.chromium.launch(executable_path=headless(), args=FLAGS)
+    """Start a headless Chromium for the whole run. It optimises no code, which would take longer than pages live."""
+    opened = playwright.chromium.launch(executable_path=headless(), args=[*FLAGS, "--js-flags=--no-opt"])
     yield opened
     opened.close()
 

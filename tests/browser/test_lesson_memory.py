@@ -30,8 +30,8 @@ def test_lesson_progress_resumes_is_marked_and_can_be_reset(watch):
 
 
 def test_show_me_reveals_all_lessons(watch):
-    words, seen = strings("lesson"), watch("/masks")
-    summary = strings("lessons/masks")["remember"][1][:40]
+    words, seen = strings("lesson"), watch("/cost")
+    summary = strings("lessons/cost")["remember"][1][:40]
     expect(seen.main.get_by_text(summary)).to_have_count(0)
     seen.main.locator(".st-key-show-guess button").first.click()
     expect(seen.main.get_by_text(summary)).to_be_visible(timeout=PATIENCE)
@@ -41,7 +41,7 @@ def test_show_me_reveals_all_lessons(watch):
     seen.rest().follow_menu("kernels")   # with a curve that one may draw
     expect(seen.main.locator(".st-key-chart-kernels-copying")).to_be_visible(timeout=PATIENCE)
     expect(seen.rest().main.get_by_text(words["waits"])).to_have_count(0)
-    stranger = watch("/masks?guess=b")
+    stranger = watch("/cost?guess=b")
     assert stranger.page.evaluate("() => localStorage.getItem('clearhead lessons')") in (None, "{}")
-    card = stranger.open("/lessons").main.locator(".st-key-card-masks")
+    card = stranger.open("/lessons").main.locator(".st-key-card-cost")
     expect(card.get_by_role("button", name=words["start"]["open"])).to_be_visible(timeout=PATIENCE)

@@ -46,7 +46,7 @@ UNREAD = """() => {
 
 
 def presented(watch, path: str) -> Watch:
-    seen = watch(width=1920, height=1080)
+    seen = watch(width=1280, height=720)
     seen.page.goto(seen.address + path)
     expect(seen.main.locator(".clearhead-line .place")).to_contain_text("/", timeout=PATIENCE)
     return seen.rest()

@@ -17,8 +17,6 @@ from tests.conftest import ROOT, Server
 from tests.uploads import Visitor, npz, png, visited
 
 PATIENCE = 60_000
-# test_load.py has more
-AROUND = ("/etc", "../..", "file:///etc/passwd", "somebody/model", "/tmp/model.gguf", "minilm/../smollm2")
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +30,9 @@ def strangers(tmp_path_factory):
     server.stop()
 
 
-@pytest.mark.parametrize("params, sentence", [({"model": model}, "its catalogue|name is empty") for model in AROUND]
-                         + [({"model": "gpt2"}, "downloads nothing"),
-                            ({"text": "word " * 100}, "500 characters.* 300")], ids=str)
+@pytest.mark.parametrize("params, sentence", [   # test_load.py has more models
+    ({"model": "/etc"}, "its catalogue"), ({"model": "somebody/model"}, "its catalogue"),
+    ({"model": "gpt2"}, "downloads nothing"), ({"text": "word " * 100}, "500 characters.* 300")], ids=str)
 def test_links_of_strangers_are_limited(strangers, params, sentence):
     page, = links.opened(strangers.address, params)
     assert re.search(sentence, page.words), page.words

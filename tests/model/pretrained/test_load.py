@@ -116,11 +116,11 @@ def test_code_that_comes_with_a_model_never_runs(folder, report, tmp_path):
 
 def test_server_offers_its_catalogue_only(folder, monkeypatch, report):
     monkeypatch.setenv("CLEARHEAD_CATALOGUE_ONLY", "1")
-    for name in (str(folder), "owner/name"):
-        with pytest.raises(UserError, match="only offers its catalogue"):
-            load.locate(name)
-        with pytest.raises(UserError, match="only offers its catalogue"):
-            fetch(name, report)
+    for name in (str(folder), "owner/name", "/etc", "../..", "file:///etc/passwd", "/tmp/model.gguf",
+                 "minilm/../smollm2"):
+        for reads in (load.locate, lambda name: fetch(name, report)):
+            with pytest.raises(UserError, match=r"its catalogue|name is empty"):
+                reads(name)
     assert load.locate("minilm").entry is not None and fetch("minilm", report).is_dir()
 
 
