@@ -120,7 +120,7 @@ def open_head(page: PageContext, records: Pair, view: View, other: tuple[Kind, H
     """Compare the open head on both sides. other: kind and head in the second record."""
     (kind, head), here = other, view.head_id
     shown = difference_views(*records, ((view.kind, *here), (kind, *head)), aligned)
-    bound = max(np.abs(np.nan_to_num(shown[2].weights)).max(), EQUAL)
+    bound = max(float(np.abs(np.nan_to_num(shown[2].weights)).max()), EQUAL)
     names = names_of(page, records, (here, head))
     titles = [list(dict.fromkeys([name, head_label(*each)]))
               for name, each in zip(names, (here, head), strict=True)]
