@@ -163,7 +163,7 @@ class Head:
             "floor": theme.LOG_FLOOR, "ticks": ticks, "rows": rows,
             "heads": [(head.layer, head.head) for head in self.pictures],
             "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
-            "sums": bound is None and _sums_to_one(shown), "bound": bound,
+            "sums": bound is None and _sums_to_one(shown), "bound": bound, "absent": _absent(shown.weights),
             "blind": shown.blind, "notes": shown.notes, "height": height}
         words = strings("components")["view"]
         header["text"] = words | ({"masked": words["unchosen"]} if shown.sparse else {}) | (
@@ -188,6 +188,13 @@ def _sums_to_one(shown: DisplayedHead) -> bool:
     """Return whether all rows sum to 1, ignoring fully masked ones; False if all rows are fully masked."""
     sums = np.delete(np.nansum(shown.weights, 1), shown.blind)
     return bool(sums.size and np.abs(sums - 1).max() < ROW_SUM_TOLERANCE)
+
+
+def _absent(weights: np.ndarray) -> tuple[list[int], list[int]] | None:
+    """Return (rows, columns) that contain only NaN, or None if there are none."""
+    nothing = np.isnan(weights)
+    rows, columns = (np.flatnonzero(nothing.all(axis)).tolist() for axis in (1, 0))
+    return (rows, columns) if rows or columns else None
 
 
 @with_arrays

@@ -15,7 +15,7 @@ import { drawLegend, wordsOf } from "./words.js";
  * @typedef {import("../js/messages.js").Section} Section
  * @typedef {{texts: string[], flags: number[], tokens: number[]}} Axis
  * @typedef {{heads: [layer: number, head: number][], rows: Axis, columns: Axis | null, weights: Section,
- *   scores?: Section, low: number, high: number, bound: number | null,
+ *   scores?: Section, low: number, high: number, bound: number | null, absent: [number[], number[]] | null,
  *   blind: number[], floor: number, height: number, sums: boolean, notes: string[], text: Record<string, string>,
  *   ticks: Record<string, [number, string][]>}} Body
  * @typedef {{lens: string, scale: "linear" | "root" | "log", transpose: boolean,

@@ -37,8 +37,8 @@ export function wordsOf(view) {
 
   // Format a number: differences with a sign, missing values as a dash.
   function value(head, row, column) {
-    const { bound } = view.body, found = valueOf(code(head, row, column), bound);
-    if (Number.isNaN(found)) return "–";
+    const { bound, absent } = view.body, found = valueOf(code(head, row, column), bound);
+    if (Number.isNaN(found) || absent?.[0].includes(row) || absent?.[1].includes(column)) return "–";
     return bound && found > 0 ? `+${figure(found)}` : figure(found);
   }
 
@@ -112,6 +112,6 @@ export function drawLegend(legend, view, headName) {
   scaleBar(legend, weightBar(colours, bound), body.ticks[state.scale]);
   span(legend, "", [words[state.scale], state.why_scale].filter(Boolean).join(", "));
   if (state.lens === "matrix" && view.hidden) entry(words.masked, colours.masked);
-  if (bound && body.weights.values.includes(0)) entry(words.absent, colours.masked);
+  if (state.lens === "matrix" && body.absent) entry(words.absent, colours.masked);
   if (view.marks.inside().length && state.lens !== "lines") span(legend, "entry guess", words.yours);
 }

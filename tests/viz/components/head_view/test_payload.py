@@ -70,7 +70,7 @@ def test_difference_keeps_sign_and_size(made):
     np.testing.assert_allclose(found, np.clip(changes, -0.25, 0.25), atol=0.25 / 32766)
     order = np.argsort(codes[~np.isnan(changes)])   # a larger code is a larger change, whatever its sign
     assert np.diff(np.abs(np.clip(changes, -0.25, 0.25))[~np.isnan(changes)][order]).min() > -1e-5
-    assert header["bound"] == 0.25 and not header["sums"]
+    assert header["bound"] == 0.25 and header["absent"] == [[2], [5]] and not header["sums"]
 
 
 def test_guess_is_sent_and_read_back(made):
