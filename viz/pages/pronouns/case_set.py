@@ -21,6 +21,7 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.figures.heads import accuracies
 from clearhead.viz.style.format import format_share, head_label, rank
 from clearhead.viz.style.text import escape_markdown, strings
+from clearhead.viz.widgets.fragment import says_why
 from clearhead.viz.widgets.head_table import plain_table
 from clearhead.viz.widgets.layout import note, split
 from clearhead.viz.widgets.measured import is_shipped, measured_line
@@ -99,6 +100,7 @@ def _picture(words: Part, set_report: CoreferenceReport) -> None:
                  band=None if np.isnan(luck) else (chance, luck, words("luck", high=luck)), key="coref-set")
 
 
+@says_why
 def _untrained(page: PageContext, words: Part, cases: tuple[Case, ...], rows: str) -> None:
     """Draw the same set for the same architecture with random weights."""
     if not words.toggle("untrained"):
