@@ -5,7 +5,6 @@ from dataclasses import replace
 import streamlit as st
 
 from clearhead.model import sources
-from clearhead.model.core.heads import OverviewQuery as OverviewQuery
 from clearhead.model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, frozen
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
@@ -28,9 +27,6 @@ from clearhead.viz.pages.compare.difference import (
     patching_section,
 )
 from clearhead.viz.pages.compare.many_texts import many_section
-from clearhead.viz.style.format import format_number as format_number
-from clearhead.viz.style.format import format_share as format_share
-from clearhead.viz.style.format import head_label as head_label
 from clearhead.viz.style.format import token_label, token_markdown
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
@@ -38,7 +34,6 @@ from clearhead.viz.widgets.fields import choice_for, log_steps, select, slider_f
 from clearhead.viz.widgets.fragment import folded_formula, says_why
 from clearhead.viz.widgets.head_picker import head_choice, real_head, verdict
 from clearhead.viz.widgets.layout import flex_row, opening, split
-from clearhead.viz.widgets.layout import heading as heading
 from clearhead.viz.widgets.picture import patch_strip, picture_options
 from clearhead.viz.widgets.sidebar import add_model, choose_model
 

@@ -7,7 +7,6 @@ import numpy as np
 import streamlit as st
 
 from clearhead.model import sources
-from clearhead.model.core.heads import OverviewQuery as OverviewQuery
 from clearhead.model.core.heads import by_head, head_frame, head_ids
 from clearhead.model.core.query import Kind, KindHeadId, Silence, UserError, with_arrays
 from clearhead.model.core.record import AttentionMap
@@ -34,26 +33,17 @@ from clearhead.viz.app.examples import example_for, other_twin
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Switch, Words
 from clearhead.viz.components.component import Selection
-from clearhead.viz.components.head_grid import head_grid as head_grid
-from clearhead.viz.components.picture import Grid as Grid
 from clearhead.viz.components.picture import HeadValues
 from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.base import fitting_name
 from clearhead.viz.figures.heads import twins as twins_figure
 from clearhead.viz.pages.pronouns.case_set import case_set_section, percent
-from clearhead.viz.style.format import format_share as format_share
-from clearhead.viz.style.format import format_signed as format_signed
-from clearhead.viz.style.format import format_weight as format_weight
 from clearhead.viz.style.format import head_label
-from clearhead.viz.style.format import paper_head_label as paper_head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE_WIDE
 from clearhead.viz.widgets.fields import bind, choice_for, text_field
-from clearhead.viz.widgets.fields import toggle_for as toggle_for
-from clearhead.viz.widgets.figure import figure as figure
 from clearhead.viz.widgets.fragment import folded_formula, says_why
-from clearhead.viz.widgets.handout_button import offer_picture as offer_picture
 from clearhead.viz.widgets.head_table import coloured_grid, plain_table
 from clearhead.viz.widgets.layout import flex_row, heading, note, opening, prose, split
 from clearhead.viz.widgets.part import Part

@@ -25,7 +25,6 @@ from clearhead.viz.pages.training.own_run import (
 from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, segments
-from clearhead.viz.widgets.figure import figure as figure
 from clearhead.viz.widgets.fragment import PLAYING, folded_formula, offer_smollm2, pause, repeat, says_why
 from clearhead.viz.widgets.head_table import plain_table
 from clearhead.viz.widgets.layout import opening, split

@@ -16,7 +16,6 @@ from clearhead.viz.components.arrows import VECTORS, arrows
 from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.figures.vector_plane import Points, vector_plane
 from clearhead.viz.pages.lessons.inside.steps import STEPS, TRACED, StepContext
-from clearhead.viz.style.format import format_weight as format_weight
 from clearhead.viz.style.text import Texts, escape_markdown
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import choice_for
