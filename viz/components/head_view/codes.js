@@ -35,16 +35,20 @@ export function strength(weight, scale, floor) {
   return weight;
 }
 
+const known = {};
+
 /**
- * Return strength() of every code, for a difference negative if its number is, and NaN if there is no number.
+ * Return strength() of every code, for a difference negative if its number is, and NaN if there is no number. Computed
+ * once, because a picture is drawn at every click.
  * @param {"linear" | "root" | "log"} scale
  * @param {{floor: number, bound?: number | null}} body
  * @returns {Float32Array}
  */
-export const strengths = (scale, { floor, bound }) => new Float32Array(CODES).map((_, code) => {
-  const value = valueOf(code, bound && 1);
-  return Math.sign(value) * strength(Math.abs(value), scale, floor);
-});
+export const strengths = (scale, { floor, bound }) =>
+  known[[scale, floor, Boolean(bound)].join()] ??= new Float32Array(CODES).map((_, code) => {
+    const value = valueOf(code, bound && 1);
+    return Math.sign(value) * strength(Math.abs(value), scale, floor);
+  });
 
 /**
  * Estimate a token's width in a 12-pixel monospaced font; East Asian characters have almost double width.

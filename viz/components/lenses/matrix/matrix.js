@@ -20,10 +20,11 @@ export function matrix(stage, view) {
     const { weights, scores, absent, bound } = view.body, flip = view.state.transpose;
     const [, rows, columns] = weights.shape, [noRows, noColumns] = (absent ?? [[], []]).map((each) => new Set(each));
     codes = new Uint16Array(rows * columns);
-    for (let at = 0; at < codes.length; at++) {
-      const row = Math.floor(at / columns), column = at % columns;
-      const nothing = scores?.values[at] === 65535 || noRows.has(row) || noColumns.has(column);
-      codes[flip ? column * rows + row : at] = nothing ? 0 : weights.values[at] || (bound ? 0 : 1);
+    for (let row = 0, at = 0; row < rows; row++) {
+      for (let column = 0; column < columns; column++, at++) {
+        const nothing = scores?.values[at] === 65535 || noRows.has(row) || noColumns.has(column);
+        codes[flip ? column * rows + row : at] = nothing ? 0 : weights.values[at] || (bound ? 0 : 1);
+      }
     }
   }
 
@@ -51,7 +52,7 @@ export function matrix(stage, view) {
     place(canvas, left, top);
     const image = new ImageData(columns, rows), shades = pixels(body.bound ? colours.signed : colours.ramp, SHADES);
     const steps = strengths(state.scale, body), along = (step) => (body.bound ? (step + 1) / 2 : step);
-    const colour = Uint32Array.from(steps, (step) => shades[Math.round(along(step) * (SHADES - 1))]);
+    const colour = new Uint32Array(steps.length).map((_, code) => shades[Math.round(along(steps[code]) * (SHADES - 1))]);
     if (body.scores || body.bound || body.absent) [colour[0]] = pixels([colours.masked, colours.masked], 1);
     paint(codes, 0, [v, h], colour, new Uint32Array(image.data.buffer), [rows, columns]);
     const [cells, small] = smallCanvas(columns, rows);
