@@ -1,7 +1,7 @@
 // Show the part of the page that a tour's step explains.
 import { mark } from "./screens.js";
 
-let framed;
+let framed, told;   // told: the step that took the focus
 
 /**
  * Mark the part for page.css, which frames it, and scroll it into view; the last step removes the mark.
@@ -15,7 +15,8 @@ export const step = ({ data: [part] }) => {
     wanted.scrollIntoView({ block: "center", behavior: "smooth" });
     /** @type {HTMLElement} */
     const next = document.querySelector(".st-key-tour [kind=primary]");
-    next?.focus();
+    if (told !== part) next?.focus();
+    told = part;
   }
   framed = wanted;
 };
