@@ -7,6 +7,9 @@ export function keepFocus() {
   let path = [];   // the element that had the focus last, and everything around it
 
   addEventListener("focusin", (event) => { path = event.composedPath(); });
+  addEventListener("click", () => {   // on nothing, which ends the focus
+    if (document.activeElement === document.body && path[0]?.isConnected) path = [];
+  }, { capture: true });
   new MutationObserver(() => {
     if (document.activeElement !== document.body || !path.includes(mainOf()) || path[0].isConnected) return;
     const left = path.find((each) => each.isConnected && "tabIndex" in each);
