@@ -129,14 +129,14 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
     const words = view.body.text, count = view.marks.inside().length;
     legend.replaceChildren();
     const reveal = button(legend, "reveal", words.reveal, () => {
-      board.focus();   // the buttons are drawn again
+      board.focus({ preventScroll: true });   // the buttons are drawn again
       send({ marks: view.marks.tokens() });
       if (!view.state.alone) return;
       take({ marking: false });
       draw();
     });
     const clear = button(legend, "", words.clear, () => {
-      board.focus();
+      board.focus({ preventScroll: true });
       view.marks.clear();
       marked(words.none);
     });
