@@ -158,7 +158,7 @@ def looked_at(drawn: random.Random) -> tuple[str, int, int]:
     return does, sum(mine[place] == mine[0] for place in places), named
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.rest) for seed in range(2, 12))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.rest) for seed in range(1, 12))])
 def test_row_never_has_the_name_of_another(seed):
     torch.manual_seed(seed)
     drawn = random.Random(seed)
