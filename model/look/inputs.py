@@ -75,4 +75,7 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
         moved = each if place is None else each.to(place)
         return moved.view_as(moved) if again and each.layout is torch.strided else moved
 
-    return Inputs(*mapped((args, kwargs), move))
+    try:
+        return Inputs(*mapped((args, kwargs), move))
+    except TypeError:   # a class of tuples or lists that cannot be built from its parts, as it is
+        return Inputs(args, kwargs)

@@ -3,7 +3,7 @@ import math
 import random
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from dataclasses import is_dataclass
@@ -256,7 +256,12 @@ def results_differ(all_ours: list[Tensor], all_theirs: list[Tensor], blind: bool
     return max(errors, default=None)
 
 
-def _tensors(result: object) -> list[Tensor]:
-    """Return the numeric tensors in a module's result, at any depth."""
-    return [each for each in tensors_in([vars(result) if is_dataclass(result) else result])
-            if each.is_floating_point() and not each.is_nested and not each.is_sparse]
+def _tensors(result: object) -> Iterator[Tensor]:
+    """Yield the numeric tensors in a module's result, at any depth."""
+    if isinstance(result, Tensor):
+        if result.is_floating_point() and not result.is_nested and not result.is_sparse:
+            yield result
+        return
+    parts = vars(result) if is_dataclass(result) and not isinstance(result, type) else result
+    for each in parts.values() if isinstance(parts, Mapping) else parts if isinstance(parts, list | tuple) else ():
+        yield from _tensors(each)

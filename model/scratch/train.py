@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from clearhead.model.core import files
 from clearhead.model.core.memory import count_parameters
-from clearhead.model.core.query import frozen
+from clearhead.model.core.query import UserError, first_line, frozen
 from clearhead.model.core.torch_runs import one_thread, seeded
 from clearhead.model.scratch import models
 from clearhead.model.scratch import task as task_module
@@ -125,8 +125,12 @@ class TrainingRun:
 
     def resume(self, path: Path) -> None:
         """Continue from a checkpoint of the same training. A checkpoint of another training is ignored and later
-        overwritten."""
-        saved = torch.load(path, weights_only=True) if path.exists() else {}
+        overwritten. Raises UserError if it is damaged."""
+        try:
+            saved = torch.load(path, weights_only=True) if path.exists() else {}
+        except Exception as error:
+            raise UserError(f"The checkpoint {path} cannot be read ({first_line(error, 200)}); delete it to train from "
+                            f"the beginning.") from error
         if saved.get("about") == self.about():
             self.model.load_state_dict(saved["model"])
             self.adam.load_state_dict(saved["adam"])

@@ -127,9 +127,21 @@ def test_unproved_output_is_reported(network, why):
 
 
 @pytest.mark.parametrize("form", [lambda states: {"a": [states], "b": None, "c": math.nan},
-                                  make_dataclass("Answer", ["states"])])
+                                  make_dataclass("Answer", ["states"]),
+                                  lambda states: [make_dataclass("Answer", ["states"])(states)]])
 def test_output_of_any_form_is_compared(form):
     assert look(Attends(after=form), STATE).verification.status == "verified"
+
+
+def test_tuples_built_in_another_way_are_passed_on():
+    class Both(tuple):
+        def __new__(cls, one, other):
+            return super().__new__(cls, (one, other))
+
+    network = Attends()
+    both = Doing(lambda pair: network(pair[0]) + pair[1].sum())
+    both.inner = network
+    assert look(both, {"pair": Both(STATE, torch.ones(3))}).verification.status == "verified"
 
 
 def test_tokens_that_hold_markup_are_text_in_the_frame():

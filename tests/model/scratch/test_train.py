@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from clearhead.model.core.query import UserError
 from clearhead.model.scratch import models
 from clearhead.model.scratch import task as tasks
 from clearhead.model.scratch import train as training
@@ -57,6 +58,13 @@ def test_resumed_training_is_the_same_bit_by_bit(task, tmp_path, monkeypatch):
         values, expected = models.contents(one), models.contents(other)
         assert values.keys() == expected.keys() and all(torch.equal(values[name], expected[name]) for name in values)
         assert models.read_metadata(one) == models.read_metadata(other)
+
+
+@pytest.mark.parametrize("content", [b"", b"junk" * 10, b"PK\x03\x04" + bytes(50)])
+def test_damaged_checkpoint_is_named(task, tmp_path, content):
+    (tmp_path / "induction-checkpoint.pt").write_bytes(content)
+    with pytest.raises(UserError, match=r"induction-checkpoint\.pt cannot be read .*; delete it to train"):
+        train(task, tmp_path, STEPS)
 
 
 @pytest.mark.parametrize("name", sorted(tasks.tasks()))
