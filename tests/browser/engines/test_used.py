@@ -56,6 +56,21 @@ def cell(engine: Engine, kind: str, across: float, down: float) -> tuple[float, 
     return x + (across - 0.5) * width, y + (down - 0.5) * height
 
 
+# the parts of the story that are visible where it is 1,200 pixels wide and scaled down, as in print
+SCALED = "async () => {" + ALL + """
+  const [story] = all(document, ".story");
+  story.parentElement.style.cssText = "width: 1200px; zoom: 0.5";
+  await new Promise((next) => setTimeout(next, 300));
+  return [...story.querySelectorAll(".panel")].filter((each) => each.checkVisibility()).length;
+}"""
+
+
+def test_scaled_story_shows_all_its_parts(engine, app):
+    begin(engine, f"{app.address}/story?by=stories")
+    middle(engine, ".story .panel.active")
+    assert engine.run(SCALED) == 6
+
+
 def test_back_and_forward_bring_back_heads_sliders_and_pages(engine, app):
     def entries() -> int:
         return engine.run("() => history.length")

@@ -6,6 +6,7 @@ import { button, div, fill, framed, heightFor, node, place, scaleBar, span, tabl
 
 const LINES = 7;   // smallest patch, in pixels, with grid lines
 const GAP = 0.02;   // share of the picture's sides between two copies of it
+const NARROW = 420;   // width in pixels below which the sentence always has two lines, so that adjacent pictures align
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("patches", ({ root, on, send }) => {
@@ -140,6 +141,7 @@ export const mount = framed("patches", ({ root, on, send }) => {
   }
 
   function say() {
+    sentence.style.minHeight = root.clientWidth < NARROW ? "32px" : "";
     sentence.textContent = state.sentence;
     table(unseen, state.sentence, [...new Set([...state.largest, ...special.map(({ token }) => token)])]
       .map((token) => [name(token), state.facts[token].map((fact) => fact.join(" ")).join(", ")]));

@@ -39,6 +39,9 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
   }
 
   function redraw({ heads }) {
+    // presenting sets the columns and makes them fit; WebKit's container queries are wrong on a page scaled down for print
+    const columns = getComputedStyle(root).getPropertyValue("--story-columns");
+    root.classList.toggle("narrow", !columns && root.clientWidth < 1124);   // minimum width for the columns of .machine
     drawNeurons(stage, body, heads);
     drawPaths(stage, body);
   }
