@@ -140,6 +140,9 @@ def test_text_above_the_limit_is_refused(visit):
     page.fill("#text", " ".join(["cat"] * 600))
     page.press("#text", "Enter")
     expect(page.locator("#news")).to_have_text("This text has 602 tokens. The model reads 512. Shorten it.")
+    page.fill("#text", " ".join(["cat"] * 100))
+    page.press("#text", "Enter")
+    expect(page.locator("#grid")).to_contain_text("each cell: the largest of 2 × 2 weights")
 
 
 def test_page_opens_without_a_network(tabs, site):

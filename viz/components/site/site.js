@@ -10,6 +10,7 @@ import { formsOf, readState, writeState } from "./state.js";
 
 const ALLOWED = 1e-4;   // largest difference from PyTorch
 const MANY = 40;   // tokens; the weights of a longer text are too small for a linear scale
+const THUMBNAIL = 64;   // cells; a cell of a longer text is the largest of several weights
 
 /** @type {Record<string, *>} the page's elements by id */
 const page = Object.fromEntries([...document.querySelectorAll("[id]")].map((element) => [element.id, element]));
@@ -50,8 +51,14 @@ function draw(next) {
 // The messages that the components draw, as viz/components/picture.py makes them in the app.
 function gridBody() {
   const { tokens: { texts: { length: n } }, codes: { values: codes } } = shown;
-  const values = Uint8Array.from(codes, (code) => Math.round(code / 257));
-  return { ...like.grid, cells: { values, shape: [names.length, n, n] } };
+  const pool = Math.ceil(n / THUMBNAIL), side = Math.ceil(n / pool), values = new Uint8Array(names.length * side * side);
+  codes.forEach((code, at) => {
+    const row = Math.floor(at / n), head = Math.floor(row / n), [down, across] = [row % n, at % n];
+    const cell = (head * side + Math.floor(down / pool)) * side + Math.floor(across / pool);
+    values[cell] = Math.max(values[cell], Math.round(code / 257));
+  });
+  const pooled = pool > 1 ? [fill(like.grid.text.pooled, { rows: pool, columns: pool })] : [];
+  return { ...like.grid, cells: { values, shape: [names.length, side, side] }, legend: [...like.grid.legend, ...pooled] };
 }
 
 function headBody(number, notes) {
