@@ -65,7 +65,8 @@ const early = [];
 // screen yet.
 let latest;
 
-// Show a page's screens and the line below them, with the position, and buttons for use without a keyboard or remote. settle: called for each screen.
+// Show a page's screens and the line below them, with the position, and buttons for use without a keyboard or remote.
+// settle: called for each screen.
 function presented(parent, data, tell, settle) {
   const black = div(parent, "clearhead-black"), { text, title } = data;
   black.hidden = true;

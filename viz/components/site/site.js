@@ -51,14 +51,15 @@ function draw(next) {
 // The messages that the components draw, as viz/components/picture.py makes them in the app.
 function gridBody() {
   const { tokens: { texts: { length: n } }, codes: { values: codes } } = shown;
-  const pool = Math.ceil(n / THUMBNAIL), side = Math.ceil(n / pool), values = new Uint8Array(names.length * side * side);
+  const pool = Math.ceil(n / THUMBNAIL), side = Math.ceil(n / pool), shape = [names.length, side, side];
+  const values = new Uint8Array(names.length * side * side);
   codes.forEach((code, at) => {
     const row = Math.floor(at / n), head = Math.floor(row / n), [down, across] = [row % n, at % n];
     const cell = (head * side + Math.floor(down / pool)) * side + Math.floor(across / pool);
     values[cell] = Math.max(values[cell], Math.round(code / 257));
   });
   const pooled = pool > 1 ? [fill(like.grid.text.pooled, { rows: pool, columns: pool })] : [];
-  return { ...like.grid, cells: { values, shape: [names.length, side, side] }, legend: [...like.grid.legend, ...pooled] };
+  return { ...like.grid, cells: { values, shape }, legend: [...like.grid.legend, ...pooled] };
 }
 
 function headBody(number, notes) {
