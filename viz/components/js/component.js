@@ -13,7 +13,7 @@ import { header } from "./messages.js";
  * @returns {View} update: receives each later message
  */
 
-/** @type {Map<string, {view?: View, state?: {data: Uint8Array}}>} */
+/** @type {Map<string, {view?: View, state?: {data: Uint8Array, at: HTMLElement}}>} */
 export const channels = new Map();
 
 function channelOf(bytes) {
@@ -22,10 +22,10 @@ function channelOf(bytes) {
   return channels.get(name);
 }
 
-// Remove a channel's view or state, unless it has a newer one.
-function leave(bytes, part, own) {
+// Remove a channel's view or state, unless that of a newer element took its place.
+function leave(bytes, part, isOwn) {
   const channel = channelOf(bytes);
-  if (channel[part] === own) delete channel[part];
+  if (channel[part] && isOwn(channel[part])) delete channel[part];
   if (!channel.view && !channel.state) channels.delete(header(bytes).room);
 }
 
@@ -40,7 +40,7 @@ function begin(mount, parent, { data }) {
   };
   const end = () => {
     view.destroy();
-    leave(data, "view", view);
+    leave(data, "view", (kept) => kept === view);
   };
   return { update, end };
 }
@@ -60,9 +60,10 @@ export async function component(name) {
  * @param {import("./lifecycle.js").Call} call  Streamlit's argument, which contains the data
  * @returns {() => void} the clean-up function
  */
-export const state = ({ data }) => {
-  const channel = channelOf(data), own = { data };   // Streamlit may send one message twice, and end the first call last
-  channel.state = own;
+export const state = ({ data, parentElement: at }) => {
+  if (!at.isConnected) return () => {};   // as mountOnce
+  const channel = channelOf(data);
+  channel.state = { data, at };
   channel.view?.update(data);
-  return () => leave(data, "state", own);
+  return () => at.isConnected || leave(data, "state", (kept) => kept.at === at);
 };

@@ -1,4 +1,6 @@
 // Adapt components to Streamlit, which calls a function repeatedly for the same element, with one clean-up at the end.
+// It also cleans up after a call that another overtook while the module was loading. Two such calls may come in either
+// order, so only the clean-up of an element that is gone ends anything.
 import { div, listeners, node } from "./shared.js";
 
 /**
@@ -23,11 +25,9 @@ export const mountOnce = (begin, css = "") => (call) => {
     at.clearheadPart = start(begin, css, call);
   }
   const one = at.clearheadPart;
-  one.call = call;
   one.update(call);
   return () => {
-    // Streamlit also cleans up after a call that a newer one overtook while the module was loading
-    if (at.clearheadPart !== one || one.call !== call) return;
+    if (at.isConnected || at.clearheadPart !== one) return;
     delete at.clearheadPart;
     one.end();
   };

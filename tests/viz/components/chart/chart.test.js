@@ -13,8 +13,9 @@ export async function chartRemovedWhileDrawnRaisesNothing() {
   const wrong = [], mount = await library();
   addEventListener("unhandledrejection", (event) => wrong.push(String(event.reason)));
   for (let steps = 0; steps < 24; steps += 2) {
-    const end = mount(place(document.body, [1, 2]));
+    const parent = document.body.appendChild(document.createElement("div")), end = mount(place(parent, [1, 2]));
     for (let step = 0; step < steps; step++) await null;
+    parent.remove();
     end();
   }
   await frame();

@@ -14,6 +14,7 @@ export function picturePastedAfterAChangeOfThemeIsTakenOnce() {
   const end = again();
   document.dispatchEvent(new ClipboardEvent("paste", { clipboardData }));
   equal(taken, 1);
+  parentElement.remove();
   end();
   document.dispatchEvent(new ClipboardEvent("paste", { clipboardData }));
   equal(taken, 1);
