@@ -30,6 +30,11 @@ def test_changed_word_is_aligned():
     assert all(each.first == each.second for each in found)
 
 
+def test_special_tokens_have_an_empty_place_in_the_text():
+    text, spans = source_text(record("minilm", TIRED), Kind.SELF, "keys")
+    assert spans[0] == spans[-1] == (0, 0) and text[slice(*spans[1])] == "The" and text[slice(*spans[-2])] == "."
+
+
 def test_inserted_word_stands_alone_at_its_place():
     found = groups(record("minilm", TIRED), record("minilm", TIRED.replace("street", "long street")))
     alone = [place for place, each in enumerate(found) if not each.both]

@@ -169,6 +169,15 @@ def test_equal_weights_equal_a_high_temperature(opened, report):
     assert hooks() == before
 
 
+@pytest.mark.parametrize("options, reason", [({"without_flow": True}, "not requested"), ({}, "slow"),
+                                             ({"long_flow": True}, None)])
+def test_flow_is_left_out_where_it_is_slow_or_not_wanted(options, reason, opened, report, monkeypatch):
+    monkeypatch.setattr("clearhead.model.studies.attribution.FLOW_LONGEST", 4)
+    found = answered(opened("llama"), report, at=TEXT.index("tired"), **options)
+    assert ("flow" in found.scores) == (reason is None) == ("flow_even" in found.scores)
+    assert "rollout" in found.scores and (reason is None or reason in found.missing["flow"])
+
+
 @pytest.mark.parametrize("family", ["bart", "t5", "marian"])
 def test_encoder_decoder_is_asked_for_a_target_word(family, opened, report):
     model = opened(family)
