@@ -272,7 +272,7 @@ def generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, m
     import torch
     from transformers import StoppingCriteria, StoppingCriteriaList
 
-    class Watch(StoppingCriteria):
+    class Tally(StoppingCriteria):
         def __call__(self, input_ids: "Tensor", scores: "Tensor", **options: object) -> "Tensor":
             report(0.05, f"writing: {input_ids.shape[1]} tokens")
             return torch.zeros(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
@@ -289,7 +289,7 @@ def generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, m
         greedy, after = greedy | {"decoder_start_token_id": _start_token(network, tokenizer)}, 1
     try:
         with torch.no_grad():
-            made = network.generate(**question.tensors, **greedy, stopping_criteria=StoppingCriteriaList([Watch()]))[0]
+            made = network.generate(**question.tensors, **greedy, stopping_criteria=StoppingCriteriaList([Tally()]))[0]
     except ValueError as error:
         raise UserError(f"transformers does not generate with the settings of this model's generation_config "
                         f"({in_one_line(error)}); change them.") from error

@@ -165,11 +165,11 @@ class Given:
         from clearhead.model.pretrained import build
         from clearhead.model.pretrained.vision import build as vision
         from clearhead.model.pretrained.vision.picture_model import TextComparison
-        from clearhead.model.pretrained.vision.prompt_model import Reader
+        from clearhead.model.pretrained.vision.prompt_model import PromptReader
 
         network = self.network
         readers = vision.Readers(lambda: self.tokenizer, lambda: self.processor,
-                                 partial(Reader.of, network, self.reader))
+                                 partial(PromptReader.of, network, self.reader))
         if not accounting.has_attention(network):
             raise UserError(f"{self.title} has no attention to show; choose a Transformer.")
         if "prompt" in self.sides:

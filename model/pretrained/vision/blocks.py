@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clearhead.model.pretrained import Network
 
 
-class Tower(Recorder):
+class TowerRecorder(Recorder):
     """Record the attention of a vision tower, but not inside its blocks."""
 
     paused = False   # whether the pass is inside a block
@@ -42,7 +42,7 @@ class Tower(Recorder):
             super()._multiply(number, args, options, result)   # with one, it is a visual vocabulary (Ovis 2)
 
 
-class Block(NamedTuple):
+class BlockCall(NamedTuple):
     """One call of a block in the recorded pass."""
 
     given: "Tensor"          # the states that it changes, (…, row, d)
@@ -122,12 +122,12 @@ class Blocks:
 
     def __init__(self, modules: "list[nn.Module]", report: Callable[[float], None]) -> None:
         self.modules, self.report = modules, report   # report is told which share of the pass is recorded
-        self.calls: dict[nn.Module, list[Block | None]] = {}   # None for a module that is no block
+        self.calls: dict[nn.Module, list[BlockCall | None]] = {}   # None for a module that is no block
         self.counts: Counter[nn.Module] = Counter()
         self.moved: tuple[Tensor | None, Any] = None, None   # what a replayed block made, and which rows moved
 
     @contextmanager
-    def recording(self, tower: Tower) -> Iterator[None]:
+    def recording(self, tower: TowerRecorder) -> Iterator[None]:
         """Record the pass inside, which raises Lost if a block moves rows of its states or mixes them without
         attention."""
         with _instead(self.modules, partial(self._record, tower)):
@@ -140,11 +140,11 @@ class Blocks:
         with _instead(self.modules, self._replay):
             yield
 
-    def _record(self, tower: Tower, module: "nn.Module", own: Callable[..., object], args: tuple,
+    def _record(self, tower: TowerRecorder, module: "nn.Module", own: Callable[..., object], args: tuple,
                 options: dict) -> object:
         if tower.paused:   # inside another block
             return own(*args, **options)
-        tower.paused, inner = True, Tower([])
+        tower.paused, inner = True, TowerRecorder([])
         try:
             with inner:
                 result = own(*args, **options)
@@ -161,7 +161,7 @@ class Blocks:
         finally:
             tower.paused = False
         self.report(len(self.calls) / len(self.modules))
-        self.calls.setdefault(module, []).append(None if given is None else Block(given, others, result))
+        self.calls.setdefault(module, []).append(None if given is None else BlockCall(given, others, result))
         if given is None:
             return own(*args, **options)   # again, to record its attention and the blocks in it
         tower.bytes += given.numel() * given.element_size()

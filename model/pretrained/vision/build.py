@@ -36,7 +36,7 @@ from clearhead.model.pretrained.vision.picture_model import (
     open_processor,
     prepare,
 )
-from clearhead.model.pretrained.vision.prompt_model import PromptModel, Reader, open_reader
+from clearhead.model.pretrained.vision.prompt_model import PromptModel, PromptReader, open_reader
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -59,7 +59,7 @@ def open_folder(place: "ModelFiles", report: Progress) -> PretrainedModel | TwoT
     loaded = load_network(place, "pixel_values" if alone else "input_ids", report)
     network = loaded.network
     readers = Readers(lambda: open_tokenizer(tokenizer_folder(place.folders)), lambda: open_processor(place.folder),
-                      lambda: Reader.of(network, open_reader(place.folder, network.config)))
+                      lambda: PromptReader.of(network, open_reader(place.folder, network.config)))
     report(0.7, "verifying against the model's own attention")
     place = replace(place, unapplied=place.unapplied + loaded.unapplied + (
         () if "image" in place.reads else unread(network.config)))
@@ -72,7 +72,7 @@ class Readers(NamedTuple):
 
     tokenizer: "Callable[[], Tokenizer]"
     processor: "Callable[[], BaseImageProcessor]"   # of pictures
-    both: Callable[[], Reader]                      # of a text with a picture
+    both: Callable[[], PromptReader]                      # of a text with a picture
 
 
 def build(place: "ModelFiles", network: "Network", readers: Readers, head: str, dtype: str,
@@ -154,7 +154,7 @@ def build_towers(place: "ModelFiles", network: "Network", readers: "tuple[BaseIm
 
 
 def build_prompted(place: "ModelFiles", network: "Network", tokenizer: "Tokenizer",
-                   reader: Callable[[], Reader], dtype: str = "float32",
+                   reader: Callable[[], PromptReader], dtype: str = "float32",
                    lend: Lend = nullcontext) -> PretrainedModel | TwoTowers:
     """Build the vision–language model of a network in evaluation mode, verified or at least reported: to read texts
     with a picture, and alone, or only one of these. reader: returns how it reads pictures. Raises UserError if it can
@@ -178,7 +178,7 @@ def build_prompted(place: "ModelFiles", network: "Network", tokenizer: "Tokenize
     return TwoTowers(seeing, alone) if alone and same else seeing
 
 
-def _build_seeing(place: "ModelFiles", network: "Network", open_it: Callable[[], Reader], head: str, dtype: str,
+def _build_seeing(place: "ModelFiles", network: "Network", open_it: Callable[[], PromptReader], head: str, dtype: str,
                   lend: Lend) -> PromptModel:
     with _refused(place), lend(network):
         reader = open_it()
@@ -208,7 +208,7 @@ def _continued(made: PromptModel, tensors: "dict[str, Tensor]") -> PromptModel:
     return replace(made, reasons=(*made.reasons, "it reads a prompt in another way when its answer is known"))
 
 
-def prompt_probe(reader: Reader, lend: Lend) -> tuple[Probe, tuple[int, int | None]]:
+def prompt_probe(reader: PromptReader, lend: Lend) -> tuple[Probe, tuple[int, int | None]]:
     """Return a probe over a random picture and a text, preprocessed by the model's own processor, and its lengths."""
     import torch
 
@@ -234,6 +234,6 @@ def untrained_twin(model: PretrainedModel | TwoTowers, place: "ModelFiles") -> P
     place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None, unapplied=one.reasons,
                     reads=frozenset(sides))
     readers = Readers(lambda: model.tokenizer, lambda: cast(PictureModel, one).processor,
-                      lambda: Reader.of(network, cast(PromptModel, one).reader.processor))
+                      lambda: PromptReader.of(network, cast(PromptModel, one).reader.processor))
     head = "none" if isinstance(one, PictureModel) and one.pooling else one.task
     return build(place, network, readers, head, place.dtype)

@@ -19,7 +19,7 @@ from clearhead.model.look.inputs import tensors_in
 from clearhead.model.look.replay import Held, Lost, changed, nudged, share_of
 from clearhead.model.pretrained.build import language_part
 from clearhead.model.pretrained.tokens import SUBSCRIPT
-from clearhead.model.pretrained.vision.blocks import Blocks, Tower, blocks_of
+from clearhead.model.pretrained.vision.blocks import Blocks, TowerRecorder, blocks_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -189,7 +189,7 @@ def _measured(network: "Network", forward: Forward, tensors: "dict[str, Tensor]"
         with mode:
             return embeddings(network, lambda: forward(tensors | {name: given}), tensors["input_ids"].shape[1])
 
-    real = Tower([pixels])
+    real = TowerRecorder([pixels])
     with blocks.recording(real):
         whole = held(real, pixels)
     real.finish()

@@ -53,7 +53,7 @@ def open_reader(folder: Path, config: "Config") -> "ProcessorMixin":
         return kind.from_args_and_dict(made, kind.get_processor_dict(folder, **LOAD_OPTIONS)[0])
 
 
-class Reader(NamedTuple):
+class PromptReader(NamedTuple):
     """How a network reads a text with a picture."""
 
     network: "Network"
@@ -75,7 +75,7 @@ class Reader(NamedTuple):
         return {name: each for name, each in made.items() if isinstance(each, torch.Tensor) and name != "labels"}
 
     @classmethod
-    def of(cls, network: "Network", processor: "ProcessorMixin") -> "Reader":
+    def of(cls, network: "Network", processor: "ProcessorMixin") -> "PromptReader":
         """Return the reader of a network with its processor, a mark with which the network runs, and its number of
         states. Raises Unsupported if it runs with no mark."""
         own, failed = cls(network, mended(processor), LastPicture(network)), None
@@ -128,7 +128,7 @@ PROBE_TEXT = "a photo of a cat"
 class PromptModel(PretrainedModel):
     """A network that reads texts with a picture, and its processor."""
 
-    reader: Reader
+    reader: PromptReader
     follows: dict[str, int]   # arguments with a number for each token, and that of tokens behind the prompt
     measured: dict[tuple[int, int], Measured] = field(default_factory=dict)   # by height and width of pictures
 

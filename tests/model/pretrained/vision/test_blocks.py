@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from clearhead.model.look.replay import Held, Lost
-from clearhead.model.pretrained.vision.blocks import Blocks, LastPicture, Tower, blocks_of
+from clearhead.model.pretrained.vision.blocks import Blocks, LastPicture, TowerRecorder, blocks_of
 from tests.model.tiny_prompted import made
 
 
@@ -16,7 +16,7 @@ PICTURE = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
 
 
 def recorded(network):
-    blocks, real = Blocks(blocks_of(network), lambda _: None), Tower([PICTURE])
+    blocks, real = Blocks(blocks_of(network), lambda _: None), TowerRecorder([PICTURE])
     with torch.no_grad(), blocks.recording(real), real:
         return blocks, real, network.model.vision_tower(PICTURE).last_hidden_state
 
