@@ -30,6 +30,7 @@ def test_word_of_an_answer_shows_where_it_looked_and_what_changes_without_it(see
     expect(picture.locator(".say")).to_contain_text("From “7” (which writes “5”), most to ▦ 0,2", timeout=PATIENCE)
     assert "|".join(strip.all_inner_texts()) == "[BOS]|▦ × 16|Which|digit|is|left|of|the|7|5|[EOS]"
     expect(picture.locator(".names")).to_contain_text("question")
+    seen.rest()
     strip.last.click()
     expect(picture.locator(".say")).to_contain_text("From “5” (which writes “[EOS]”)", timeout=PATIENCE)
     strip.nth(9).click()
