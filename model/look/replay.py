@@ -152,8 +152,8 @@ def _unquantised(name: str, given: Tensor, packed: object, *_: object, **__: obj
     return made.relu() if "relu" in name else made
 
 
-class Watch(TorchFunctionMode):
-    """A pass whose attention is recorded or replayed."""
+class PassMode(TorchFunctionMode):
+    """A mode for a pass whose attention is recorded or replayed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -176,7 +176,7 @@ class Watch(TorchFunctionMode):
         return self.called(partial(_unquantised, name) if name in QUANTISED else func, name, number, args, kwargs)
 
     def called(self, func: Callable, name: str, number: int, args: tuple, options: dict) -> object:
-        """Handle the call of a function with this name and number."""
+        """Record or replay a function call. number: that of a product or look-up in the pass, else -1."""
         raise NotImplementedError
 
     def count(self, kind: str) -> int:
@@ -194,15 +194,19 @@ class Watch(TorchFunctionMode):
         result = output if isinstance(output, Tensor) else output[0]
         given = next((each for each in tensors_in((*args, *options.values()))
                       if each.is_floating_point() and each.shape[:-1] == result.shape[:-1]), None)
-        made = result if given is None else self.mixed(given, result)
-        return output if made is result else made if result is output else (made, *output[1:])
+        if given is None:
+            return output
+        made = self.mixed(given, result)
+        if made is result:
+            return output
+        return made if result is output else (made, *output[1:])
 
     def mixed(self, given: Tensor, result: Tensor) -> Tensor:
-        """Return what a mixer makes of what it is given."""
+        """Record or replay a mixer's output, and return it."""
         raise NotImplementedError
 
 
-class Held(Watch):
+class Replay(PassMode):
     """Replay the pass that was recorded, with some elements changed."""
 
     def __init__(self, real: "Recorder", elements: Elements | None = None, chosen: Tensor | None = None,
@@ -299,7 +303,7 @@ def sides_of(name: str, args: tuple, options: Mapping[str, Any]) -> tuple[Tensor
     return query, key
 
 
-class Recorder(Watch):
+class Recorder(PassMode):
     """Record the real pass: its attention, and where it reads its inputs."""
 
     def __init__(self, inputs: list[Tensor], first: bool = False) -> None:
@@ -321,7 +325,7 @@ class Recorder(Watch):
                 self._ids[each] = place, torch.arange(each.numel(), device=each.device).view(each.shape)
 
     def called(self, func: Callable, name: str, number: int, args: tuple, options: dict) -> object:
-        """Note what the real pass does."""
+        """Record attention, products of weights and values, and the use of the inputs' ids."""
         if self.first and self.sites:
             raise Enough
         result = func(*args, **options)
@@ -343,7 +347,7 @@ class Recorder(Watch):
         return result
 
     def mixed(self, given: Tensor, result: Tensor) -> Tensor:
-        """Note a mixer's input and output."""
+        """Record a mixer's input and output."""
         self.mixers.append(Real(*_copied(((given,), result))))
         return result
 

@@ -20,10 +20,11 @@ from clearhead.model.core.query import UserError, first_line
 from clearhead.model.look.inputs import mapped, tensors_in
 from clearhead.model.look.replay import (
     Elements,
-    Held,
     Lost,
     Moved,
+    PassMode,
     Recorder,
+    Replay,
     Site,
     is_ids,
 )
@@ -91,7 +92,7 @@ class Side(NamedTuple):
     # for each row, (input, position in it), or (a negative number as above, 0); empty if not measured
     rows: tuple[tuple[int, int], ...] = ()
     axis: int = -1                          # along which axis of the input the positions are
-    length: int = 0               # the number of positions of the input that rows come from; 0 if there are several
+    length: int = 0               # number of positions of the input that the rows come from; 0 for several inputs
     item: int = -1                # which of several texts all rows come from, if it is known
     about: tuple[str, ...] = ()   # for each row, the several positions that it depends on, in words, or ""
 
@@ -101,7 +102,7 @@ class Side(NamedTuple):
         return frozenset(place for place, _ in self.rows if place >= 0)
 
     def cut(self, count: int) -> "Side":
-        """Return the first rows."""
+        """Return the side with only its first `count` rows."""
         return self._replace(rows=self.rows[:count], about=self.about[:count])
 
     @property
@@ -232,7 +233,7 @@ class _Measuring:
         self.real.sites = {site: each.compared(again.sites[site]) for site, each in self.real.sites.items()}
         self.real.mixers = [each.compared(other)
                             for each, other in zip(self.real.mixers, again.mixers, strict=True)]
-        replayed = self._replay(Held(self.real)).values()
+        replayed = self._replay(Replay(self.real)).values()
         if any(bool((each.moved & each.known).any()) for pair in replayed for each in pair):
             raise Lost("a replay of the pass attends in another way")
         plan = {place: [*self._elements(place, tensor)] for place, tensor in enumerate(self.inputs)}
@@ -277,7 +278,7 @@ class _Measuring:
         recorder.finish()
         return recorder
 
-    def _pass(self, mode: Held, args: tuple, options: dict[str, object]) -> None:
+    def _pass(self, mode: PassMode, args: tuple, options: dict[str, object]) -> None:
         def forward() -> object:
             with mode:
                 return self.network(*args, **options)
@@ -288,7 +289,7 @@ class _Measuring:
                 hooks.enter_context(each.register_forward_hook(mode.mix, with_kwargs=True))
             self.run(forward)
 
-    def _replay(self, mode: Held, place: int = -1) -> dict[Site, tuple[Moved, Moved]]:
+    def _replay(self, mode: Replay, place: int | None = None) -> dict[Site, tuple[Moved, Moved]]:
         """Replay the pass. place: the input that is changed, unless a look-up of it is."""
         numbers = iter(range(len(self.inputs)))
         change = mode.elements is not None and not mode.elements.lookups
@@ -331,8 +332,8 @@ class _Measuring:
         passes = []
         for bit in range(_bits(elements.count)):
             for on in (1, 0):
-                passes.append(self._replay(Held(self.real, elements, (numbers >> bit & 1) == on), place))
-        strong = [self._replay(Held(self.real, elements, (numbers & 1) == on, STRONG), place) for on in (1, 0)]
+                passes.append(self._replay(Replay(self.real, elements, (numbers >> bit & 1) == on), place))
+        strong = [self._replay(Replay(self.real, elements, (numbers & 1) == on, STRONG), place) for on in (1, 0)]
         return {site: [self._label([each[site][side] for each in passes], [each[site][side] for each in strong])
                        for side in (0, 1)] for site in self.real.sites}
 
@@ -358,7 +359,7 @@ class _Measuring:
         if not any(bool(_lost(each).any()) for sides in labels.values() for each in sides):
             return
         groups = elements.groups()
-        passes = [self._replay(Held(self.real, elements, group), place) for group in groups]
+        passes = [self._replay(Replay(self.real, elements, group), place) for group in groups]
         bits = torch.arange(elements.count) >> torch.arange(_bits(elements.count))[:, None] & 1   # (bit, element)
         for site, sides in labels.items():
             for side, one in enumerate(each.cpu() for each in sides):

@@ -13,7 +13,7 @@ import numpy as np
 from clearhead.model.capture.forward_pass import Unsupported
 from clearhead.model.core.memory import memory_free
 from clearhead.model.look.inputs import mapped, tensors_in
-from clearhead.model.look.replay import Held, Lost, Recorder, changed, nudged, share_of
+from clearhead.model.look.replay import Lost, Recorder, Replay, changed, nudged, share_of
 from clearhead.model.pretrained.build import language_part
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Blocks:
                 chosen = given.new_tensor(np.random.default_rng(0).random(given.shape[:-1]) < 0.5).bool()
                 other = nudged(given, chosen[..., None].expand(given.shape), share_of(given))
                 swapped = mapped((args, options), lambda each: other if each is given else each)
-                with Held(inner):
+                with Replay(inner):
                     again = own(*swapped[0], **swapped[1])
                 if not changed(_first(again), _first(result)).any(-1).equal(chosen):
                     raise Lost("a block of its vision tower mixes tokens")

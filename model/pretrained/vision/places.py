@@ -16,7 +16,7 @@ from clearhead.model.core.query import Box, Progress
 from clearhead.model.core.tokens import PATCH
 from clearhead.model.core.torch_runs import for_this_thread
 from clearhead.model.look.inputs import tensors_in
-from clearhead.model.look.replay import Held, Lost, changed, nudged, share_of
+from clearhead.model.look.replay import Lost, PassMode, Replay, changed, nudged, share_of
 from clearhead.model.pretrained.build import language_part
 from clearhead.model.pretrained.tokens import SUBSCRIPT
 from clearhead.model.pretrained.vision.blocks import Blocks, TowerRecorder, blocks_of
@@ -35,8 +35,8 @@ OVERLAP = 0.2    # share of the smaller of two cuts of a picture up to which the
 PROOFS = 2       # passes that check what was found, each with random patches changed
 
 
-# the name and the place of a token in the picture; cuts that overlap, such as a small copy of the whole picture, are on
-# layers, which are numbered if there are several
+# a token's name and its box in the picture. Cuts that overlap, such as a small copy of the whole picture, are on
+# separate layers; if there are several, the name includes the layer's number
 Place = tuple[str, Box]
 
 
@@ -44,7 +44,7 @@ class Measured(NamedTuple):
     """Where the image tokens of pictures of one size lie."""
 
     ids: frozenset[int] = frozenset()         # of the tokens that depend on the picture
-    places: tuple[Place | None, ...] = ()    # of each token with such an id, in order
+    places: tuple[Place | None, ...] = ()     # of each token with such an id, in order
     note: str = ""                            # a sentence on tokens without a place
 
 
@@ -167,7 +167,7 @@ def measure(network: "Network", forward: Forward, read: Read, size: tuple[int, i
     say = lambda share: report(0.05 + 0.5 * share, PROGRESS)
     say(0)
     lost = Lost()
-    for modules in (blocks_of(network), []):   # if blocks mix tokens, or change tensors in place, attention is replayed
+    for modules in (blocks_of(network), []):   # no blocks if they mix tokens or change tensors in place
         try:
             blocks = Blocks(modules, lambda share: say(share / 2))
             return _measured(network, forward, tensors, name, places, blocks, say)
@@ -185,13 +185,14 @@ def _measured(network: "Network", forward: Forward, tensors: "dict[str, Tensor]"
 
     pixels, ids = tensors[name], tensors["input_ids"][0].tolist()
 
-    def held(mode: Held, given: "Tensor") -> "Tensor":
+    def embedded(mode: PassMode, given: "Tensor") -> "Tensor":
+        """Return the embeddings of a pass in this mode, with the picture's numbers given."""
         with mode:
             return embeddings(network, lambda: forward(tensors | {name: given}), tensors["input_ids"].shape[1])
 
     real = TowerRecorder([pixels])
     with blocks.recording(real):
-        whole = held(real, pixels)
+        whole = embedded(real, pixels)
     real.finish()
     crossed = whole.shape[1] != len(ids)
     ids = [*range(whole.shape[1])] if crossed else ids
@@ -210,7 +211,7 @@ def _measured(network: "Network", forward: Forward, tensors: "dict[str, Tensor]"
         report(0.5 + next(done) / passes / 2)
         cells = torch.from_numpy(np.append(chosen, False)).to(pixels.device)[numbers]   # False for −1
         with blocks.replaying():
-            return held(Held(real), torch.where(cells, other, pixels))
+            return embedded(Replay(real), torch.where(cells, other, pixels))
 
     start, none = time.perf_counter(), np.zeros(len(patches.at), bool)
     again = replayed(none)
@@ -271,16 +272,18 @@ def _told(patches: Patches, digits: list[np.ndarray], found: list[np.ndarray]) -
 
 def _placed(patches: Patches, told: np.ndarray) -> list[Place | None]:
     """Return the places, named by row and column on their layer."""
-    every = [each if each[0][1] else None for each in told.tolist()]
-    several = any(each and each[0][0] for each in every)
-    middles = [[sorted({sum(each[axis]) for each in every if each and each[0][0] == layer}) for axis in (2, 1)]
+    every = [(layer, columns, rows) if end else None for (layer, end), columns, rows in told.tolist()]
+    known = [each for each in every if each is not None]
+    several = any(layer for layer, _, _ in known)
+    # the rows and columns on each layer, by the sums of their ends
+    middles = [(sorted({sum(rows) for own, _, rows in known if own == layer}),
+                sorted({sum(columns) for own, columns, _ in known if own == layer}))
                for layer in range(len(patches.edges))]
 
-    def place(layers: list[int], columns: list[int], rows: list[int]) -> Place:
-        layer = layers[0]
+    def place(layer: int, columns: list[int], rows: list[int]) -> Place:
         across, down = (edges.tolist() for edges in patches.edges[layer])
-        row, column = (known.index(sum(own)) for known, own in zip(middles[layer], (rows, columns), strict=True))
+        row, column = middles[layer][0].index(sum(rows)), middles[layer][1].index(sum(columns))
         return (f"{PATCH}{str(layer + 1).translate(SUBSCRIPT) * several} {row},{column}",
                 Box(across[columns[0]], down[rows[0]], across[columns[1]], down[rows[1]]))
 
-    return [each and place(*each) for each in every]
+    return [None if each is None else place(*each) for each in every]

@@ -2,7 +2,7 @@
 import pytest
 import torch
 
-from clearhead.model.look.replay import Held, Lost
+from clearhead.model.look.replay import Lost, Replay
 from clearhead.model.pretrained.vision.blocks import Blocks, LastPicture, TowerRecorder, blocks_of
 from tests.model.tiny_prompted import made
 
@@ -26,7 +26,7 @@ def test_replayed_rows_are_those_that_changed(network):
     other = PICTURE.clone()
     other[..., 8:16, 24:] += 0.1   # the patch in row 1 and column 3, behind [CLS]
     for picture, rows in ((PICTURE, []), (other, [1 + 4 + 3])):
-        with torch.no_grad(), blocks.replaying(), Held(real):
+        with torch.no_grad(), blocks.replaying(), Replay(real):
             again = network.model.vision_tower(picture).last_hidden_state
         assert (again != states).any(-1)[0].nonzero().flatten().tolist() == rows
 
