@@ -76,13 +76,17 @@ class Positions:
 
     def texts(self, names: Tokens | None = None) -> Tokens:
         """Return the texts of these positions: the names of an input's positions, or their numbers there."""
-        numbers = [*map(str, range(self.count))]
+        texts = [*map(str, range(self.count))]
         if not (self.side.length or any(self.side.about)) or (names is None and not self.side.known):
-            return tokens_of_texts(numbers)
-        return tokens_of_texts([
-            f"about {about}" if about else NEW if place == NOTHING else own if place < 0
-            else names.texts[number] if names else str(number)
-            for (place, number), about, own in zip(self.side.rows, self.side.about, numbers, strict=True)])
+            return tokens_of_texts(texts)
+        for row, ((place, number), about) in enumerate(zip(self.side.rows, self.side.about, strict=True)):
+            if about:
+                texts[row] = f"about {about}"
+            elif place == NOTHING:
+                texts[row] = NEW
+            elif place >= 0:
+                texts[row] = names.texts[number] if names else str(number)
+        return tokens_of_texts(texts)
 
 
 def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | None,
@@ -149,8 +153,9 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
     axes: dict[frozenset, int] = {}   # along which axis of an input its positions are, where a module looks along two
     for each in every:
         axes[each.side.inputs] = max(each.side.axis, axes.get(each.side.inputs, -1))
-    def means(each: Positions, number: int) -> bool:
-        """Return whether these positions may be those of the caller's side with this number."""
+
+    def is_meant(each: Positions, number: int) -> bool:
+        """Return whether the caller's names for this side, 0 or 1, may be those of these positions."""
         if crossed and not alone and attended.isdisjoint(looking):
             return each.side.inputs in (attended, looking)[number]
         if crossed and not alone and attended == looking and len(looking) == 1:   # both sides read the same input
@@ -165,7 +170,7 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
                 and each.side.axis == axes[each.side.inputs]]
         fitting = [each for each in free if each.side.length == len(side)]
         derived = [each for each in free if each.ordered and each.count == len(side) != each.side.length]
-        meant = [each for each in fitting + derived if means(each, number)]
+        meant = [each for each in fitting + derived if is_meant(each, number)]
         if not set(meant) & set(fitting):   # patches with [CLS] are named as they stand, if they are the only ones
             meant = meant if len({each.side for each in meant}) == 1 else []
             names.update(dict.fromkeys(meant, side))

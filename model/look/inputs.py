@@ -23,7 +23,7 @@ def tensors_in(values: "Iterable[object]") -> "Iterator[Tensor]":
 
 
 def mapped(value: Any, change: "Callable[[Tensor], Tensor | None]") -> Any:
-    """Return arguments with other tensors."""
+    """Return arguments with `change` applied to each tensor in them, at any depth."""
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -77,5 +77,5 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
 
     try:
         return Inputs(*mapped((args, kwargs), move))
-    except TypeError:   # a class of tuples or lists that cannot be built from its parts, as it is
+    except TypeError:   # a class of tuples or lists cannot be built from its parts: pass all on unmoved
         return Inputs(args, kwargs)

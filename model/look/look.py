@@ -143,7 +143,7 @@ def _proved(name: str, found: "list[Attention]", unread: list[str]) -> "list[Att
     none remain."""
     proved = []
     for each in found:
-        why = _doubt(each)
+        why = _why_not_shown(each)
         if why:
             unread.append(f"{each.module} ({why})")
         else:
@@ -156,8 +156,9 @@ def _proved(name: str, found: "list[Attention]", unread: list[str]) -> "list[Att
     return proved
 
 
-def _doubt(attention: "Attention") -> str:
-    """Compare an attention call with the module's real output, and say why it is not shown, or ""."""
+def _why_not_shown(attention: "Attention") -> str:
+    """Compare an attention call with the module's real output, keep the proof in the call, and return why the call is
+    not shown, or ""."""
     from clearhead.model.look.module_pass import prove
 
     if not attention.is_finite():

@@ -23,7 +23,7 @@ from clearhead.model.core.torch_runs import seeded
 from clearhead.model.core.traces import FLOOR
 from clearhead.model.look.inputs import tensors_in
 from clearhead.model.look.rows import Rows, measure
-from clearhead.model.look.torch_attention import Attention, Observer, Proof, as_numbers
+from clearhead.model.look.torch_attention import UNPROVED, Attention, Observer, Proof, as_numbers
 
 if TYPE_CHECKING:
     from torch import nn
@@ -61,13 +61,16 @@ def observe(network: "nn.Module", args: tuple, options: dict[str, object], batch
     plain = run(forward)
 
     def observed(session: forward_pass.Session | None = None) -> Observation:
-        """Observe a pass; session: reads the attention function registered for models from a folder, if it is used."""
-        inside = lambda call, own: call() if own is None else forward_pass.run(own, call)
-        fresh = lambda: session and forward_pass.Session(session.names)
-        rows = measure(network, args, options, lambda call: run(lambda: inside(call, fresh())))
+        """Observe a pass. session: captures the attention function registered for models from a folder, if it is used.
+        The passes that measure its rows run in sessions of their own."""
+        def in_session(call: Callable[[], object], own: forward_pass.Session | None) -> list[Tensor]:
+            return run(call if own is None else partial(forward_pass.run, own, call))
+
+        rows = measure(network, args, options,
+                       lambda call: in_session(call, session and forward_pass.Session(session.names)))
         observer = Observer(network, batch, tensors_in([*args, *options.values()]), rows)
         with observer.watching(network):
-            seen = run(lambda: inside(forward, session))
+            seen = in_session(forward, session)
         found = observer.found if session is None else _registered(network, session, observer.found)
         blind = any(each.sees_nothing.any() for each in found)
         return Observation(found, observer.unread if session is None else [],
@@ -164,7 +167,7 @@ def _restorer(each: object) -> Callable[[], object]:
 def _restore(tensor: Tensor, content: Tensor) -> None:
     if tensor.shape != content.shape:
         tensor.data = content
-    elif not bytes_of(tensor).equal(bytes_of(content)):   # else it may be one that cannot be written to
+    elif not bytes_of(tensor).equal(bytes_of(content)):   # an unchanged tensor may be read-only
         tensor.data.copy_(content)
 
 
@@ -204,9 +207,10 @@ def _attention(network: "nn.Module", name: str) -> Iterator[None]:
 
 
 def prove(attention: Attention) -> Proof:
-    """Compare a call's layer with its real output: weights · value, see `model.capture.verify.differences`, or, where a
-    projection sums the heads, relative to the row's largest number, and a row's sum with 1, for rows without a sink.
-    The differences are infinite if the shapes do not match. Raises UserError or ValueError if it is no layer."""
+    """Compare a call's weights · value with its real output, and the sums of its rows with 1 if it has no sink. The
+    difference is that of `model.capture.verify.differences` or, where a projection sums the heads, relative to the
+    row's largest number. Both are infinite if the shapes do not match. Raises UserError or ValueError if the call's
+    numbers make no layer."""
     call = attention.call
     if call is None:
         assert attention.weights is not None
@@ -217,7 +221,7 @@ def prove(attention: Attention) -> Proof:
     if attention.project is not None:   # the heads are summed
         ours, scale = attention.project(ours), np.abs(call.outputs).max(-1, keepdims=True)
     if ours.shape != call.outputs.shape:
-        return Proof(math.inf, math.inf, 0)
+        return UNPROVED
     compared, sees = attention.compared, ~attention.sees_nothing[:, call.rows]
     row_error = float(np.abs(sums - 1)[sees].max(initial=0)) if layer.sink is None else 0.0
     rows = int(compared.sum()) * (1 if attention.project is None else layer.heads)
@@ -248,7 +252,7 @@ def results_differ(all_ours: list[Tensor], all_theirs: list[Tensor], blind: bool
         if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
             return math.nan
         size = np.abs(theirs).max(-1, keepdims=True)
-        if size.any():   # else only the padding's vectors are there
+        if size.any():   # otherwise all vectors are zero, and none is left out
             ours, theirs, size = (each[size[:, 0] > 0] for each in (ours, theirs, size))
         if len(size):
             floor = np.maximum(size, FLOOR * size.max())

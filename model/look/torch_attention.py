@@ -43,7 +43,7 @@ class Proof(NamedTuple):
     rows: int          # rows compared, over all heads
 
 
-UNPROVED = Proof(0.0, 0.0, 0)
+UNPROVED = Proof(np.inf, np.inf, 0)
 
 
 @dataclass(eq=False)
@@ -185,7 +185,7 @@ def _additive(mask: Tensor) -> Tensor:
     return torch.zeros(mask.shape, device=mask.device).masked_fill(mask, -torch.inf)
 
 
-def _returned(found: Attention, output: object, batch_first: bool, batch: int) -> bool:
+def _same_output(found: Attention, output: object, batch_first: bool, batch: int) -> bool:
     """Return whether nn.MultiheadAttention, or a subclass, returns what torch's function did."""
     call, states = found.call, output[0] if isinstance(output, tuple) else output
     if call is None or call.outputs is None or call.rows is None or not isinstance(states, Tensor):
@@ -194,7 +194,8 @@ def _returned(found: Attention, output: object, batch_first: bool, batch: int) -
         states = item_of(states if batch_first else states.transpose(0, 1), batch)
     ours = as_numbers(states[torch.from_numpy(call.rows).to(states.device)])[None]
     scale = float(np.abs(call.outputs[np.isfinite(call.outputs)]).max(initial=0)) or 1.0
-    return ours.shape == call.outputs.shape and np.allclose(ours, call.outputs, 0, found.tolerance * scale, True)
+    return ours.shape == call.outputs.shape and np.allclose(ours, call.outputs, 0, found.tolerance * scale,
+                                                            equal_nan=True)
 
 
 class Observer(TorchFunctionMode):
@@ -242,7 +243,7 @@ class Observer(TorchFunctionMode):
         if isinstance(module, nn.MultiheadAttention) and inside:
             same = False
             with suppress(Unsupported, ValueError, IndexError, RuntimeError):
-                same = _returned(inside[-1], output, module.batch_first, self.batch)
+                same = _same_output(inside[-1], output, module.batch_first, self.batch)
             if not same:
                 inside[-1].reasons.append("it returns something other than the attention that it computed")
 
@@ -253,11 +254,11 @@ class Observer(TorchFunctionMode):
         site = site_of(name, args, kwargs, result, self._counts)
         self._labels = None if site is None else self.rows.sites.get(site)
         if name == "scaled_dot_product_attention":
-            self._read(lambda: self._fused(result, *args, **kwargs))
+            self._try(lambda: self.add(self._fused(result, *args, **kwargs)))
         elif name == "multi_head_attention_forward":
-            self._read(lambda: self._multi_head(result, _arguments(args, kwargs)))
+            self._try(lambda: self.add(self._multi_head(result, _arguments(args, kwargs))))
         elif name == "flex_attention":
-            self._read(lambda: self._flex(result[0], *args, **kwargs))
+            self._try(lambda: self.add(self._flex(result[0], *args, **kwargs)))
         elif "attention" in name or "attn" in name:   # flash_attn's, xformers', and torch's internal functions
             self.unread.append(f"{self.where} (it calls {name}, which look does not read yet)")
         elif name in PRODUCTS and self._waiting:
@@ -275,9 +276,9 @@ class Observer(TorchFunctionMode):
         """The name of the running module."""
         return self._stack[-1][0] if self._stack else next(iter(self._names.values()))
 
-    def _read(self, read: Callable[[], Attention], add: "Callable[[Attention], None] | None" = None) -> None:
+    def _try(self, read: Callable[[], None]) -> None:
         try:
-            (add or self.add)(read())
+            read()
         except Exception as error:   # unexpected calls are not read; the module continues
             self.unread.append(f"{self.where} ({first_line(error, 200)})")
 
@@ -440,12 +441,10 @@ class Observer(TorchFunctionMode):
         given = args[0] if args else kwargs["input"]
         nothing = (given == -torch.inf).all(-1, keepdim=True)   # rows in which softmax gives NaN
         weights = result.masked_fill(nothing, 0) if nothing.any() else result
-        self._read(lambda: self._by_hand(weights, result, source),
-                   self.add if result.ndim == 4 else lambda found: self._waiting.update({result.data_ptr(): found}))
-        if result.ndim == 3:
-            self._alive.append(result)
+        self._try(lambda: self._by_hand(weights, result, source))
 
-    def _by_hand(self, weights: Tensor, result: Tensor, source: Source) -> Attention:
+    def _by_hand(self, weights: Tensor, result: Tensor, source: Source) -> None:
+        """Record a softmax as attention; one with three axes only once it multiplies values."""
         texts, same = self._texts(result), source.same is not False
         weights = self._four_axes(weights, texts)
         item, labels = self._item(weights), self._labels_of(texts)
@@ -456,7 +455,11 @@ class Observer(TorchFunctionMode):
         found = Attention(self.where, None, as_numbers(item), same, weights.shape[0], weights.dtype,
                           queries=queries, keys=keys, behind=source.keys, number=next(self._numbers))
         self._sources.pass_through(found.number, result, weights=True)
-        return found
+        if result.ndim == 4:
+            self.add(found)
+        else:
+            self._waiting[result.data_ptr()] = found
+            self._alive.append(result)
 
     def _mixed(self, args: tuple) -> None:
         """Record a three-axis softmax as attention once it multiplies values."""
