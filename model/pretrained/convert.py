@@ -138,12 +138,12 @@ def from_onnx(path: Path, folder: Path) -> None:
     with blame(path, "the DINOv2 of a detector"):
         arrays = backbone(onnx.load(path).graph)
         config = configuration(arrays)
-        # with the names of older versions of transformers
+        # this also renames weights that have the names of older versions of transformers
         network, info = Dinov2Model.from_pretrained(
             None, config=copy.deepcopy(config), output_loading_info=True,
             state_dict={name: torch.tensor(array) for name, array in arrays.items()})
-        for name in (*info["missing_keys"], *info["unexpected_keys"]):
-            raise ValueError(f"it has another {name}")
+        if differ := [*info["missing_keys"], *info["unexpected_keys"]]:
+            raise ValueError(f"only the file or only Dinov2Model has {min(differ)}")
     config.architectures = ["Dinov2Model"]
     save(folder, config, network.state_dict())
     write(folder / "README.md", CARD.encode("utf-8"))

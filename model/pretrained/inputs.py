@@ -132,7 +132,7 @@ def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target
         total = len(encoded["input_ids"])
         if total > limit:
             encoded = tokenizer(**asked, **options, truncation=True, max_length=max(limit, 1))
-    pieces = _found(tokenizer, encoded, texts)
+    pieces = _encoded_pieces(tokenizer, encoded, texts)
     if not any(piece.text >= 0 for piece in pieces):
         raise UserError("This model reads nothing in that text (its tokenizer leaves every character out); type a "
                         "word.")
@@ -186,7 +186,7 @@ def parameters_of(kind: "type[Network]") -> frozenset[str]:
 
 @functools.cache
 def _without_vocabulary() -> "Tokenizer":
-    """Return a tokenizer that names no id, in place of one that is in none of the model's files."""
+    """Return a tokenizer with an empty vocabulary, for a decoder whose tokenizer is in none of the model's files."""
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
 
@@ -194,7 +194,7 @@ def _without_vocabulary() -> "Tokenizer":
 
 
 def target_tokenizer(network: "Network", tokenizer: "Tokenizer") -> "Tokenizer":
-    """Return the tokenizer of the network's output. It names no id if encoder and decoder have vocabularies of
+    """Return the tokenizer of the network's output. Its vocabulary is empty if encoder and decoder have vocabularies of
     different sizes, because the folder's tokenizer is the encoder's."""
     encoder, decoder = (getattr(getattr(network.config, half, None), "vocab_size", None) for half in HALVES)
     return tokenizer if encoder is None or decoder in (None, encoder) else _without_vocabulary()
@@ -240,11 +240,12 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
 
 def _generated_pieces(tokenizer: "Tokenizer", ids: list[int]) -> tuple[str, list[Piece]]:
     """Return the text of some ids, and the piece of each id."""
-    words = [number for number in ids if number not in tokenizer.all_special_ids]
+    special = set(tokenizer.all_special_ids)
+    words = [number for number in ids if number not in special]
     text = tokenizer.decode(words, clean_up_tokenization_spaces=False)
-    spans, known = iter(align(text, _vocabulary_strings(tokenizer, words))), [number in words for number in ids]
-    return text, _pieces_of(tokenizer, ids, [next(spans) if each else (0, 0) for each in known],
-                            [0 if each else -1 for each in known])
+    spans = iter(align(text, _vocabulary_strings(tokenizer, words)))
+    return text, _pieces_of(tokenizer, ids, [(0, 0) if number in special else next(spans) for number in ids],
+                            [-1 if number in special else 0 for number in ids])
 
 
 def _start_token(network: "Network", tokenizer: "Tokenizer") -> int:
@@ -272,7 +273,7 @@ def generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, m
     import torch
     from transformers import StoppingCriteria, StoppingCriteriaList
 
-    class Tally(StoppingCriteria):
+    class WritingProgress(StoppingCriteria):   # it stops nothing
         def __call__(self, input_ids: "Tensor", scores: "Tensor", **options: object) -> "Tensor":
             report(0.05, f"writing: {input_ids.shape[1]} tokens")
             return torch.zeros(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
@@ -289,7 +290,8 @@ def generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, m
         greedy, after = greedy | {"decoder_start_token_id": _start_token(network, tokenizer)}, 1
     try:
         with torch.no_grad():
-            made = network.generate(**question.tensors, **greedy, stopping_criteria=StoppingCriteriaList([Tally()]))[0]
+            made = network.generate(**question.tensors, **greedy,
+                                    stopping_criteria=StoppingCriteriaList([WritingProgress()]))[0]
     except ValueError as error:
         raise UserError(f"transformers does not generate with the settings of this model's generation_config "
                         f"({in_one_line(error)}); change them.") from error
@@ -319,14 +321,15 @@ def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _pieces_of(tokenizer: "Tokenizer", ids: Sequence[int], spans: Iterable[Span],
-               sides: Iterable[int]) -> list[Piece]:
+               sides: Sequence[int]) -> list[Piece]:
     """Return the pieces of these ids. sides: the text of each, -1 for those that a tokenizer or template adds."""
-    marks, unknown = special_ids(tokenizer), tokenizer.unk_token_id
-    return [Piece(number, raw, span, side, special := side < 0 or number in marks, number == unknown and not special)
-            for number, raw, span, side in zip(ids, _vocabulary_strings(tokenizer, [*ids]), spans, sides, strict=True)]
+    marks, raws = special_ids(tokenizer), _vocabulary_strings(tokenizer, [*ids])
+    special = [side < 0 or number in marks for number, side in zip(ids, sides, strict=True)]
+    return [Piece(number, raw, span, side, added, number == tokenizer.unk_token_id and not added)
+            for number, raw, span, side, added in zip(ids, raws, spans, sides, special, strict=True)]
 
 
-def _found(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:
+def _encoded_pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:
     """Return the pieces of an encoded text or pair. Those of a Python tokenizer, which reports no offsets, are found in
     the text in order."""
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]

@@ -155,7 +155,7 @@ class Given:
             module.training = False
         for settings, attention in itertools.zip_longest(settings_in(self.module), self._attention):
             undo.callback(settings.update, dict(settings))
-            undo.callback(settings.clear)   # before this update
+            undo.callback(settings.clear)   # called first: callbacks run in reverse order
             settings.update({name: PLAIN[name] for name in PLAIN if name in settings})
             if attention:
                 settings[ATTENTION] = attention
@@ -175,9 +175,9 @@ class Given:
         if "prompt" in self.sides:
             try:
                 with self.lend(network):
-                    reader = readers.both()
+                    reader = readers.prompt()
                 probe, _ = vision.prompt_probe(reader, self.lend)
-                readers = readers._replace(both=lambda: reader)
+                readers = readers._replace(prompt=lambda: reader)
             except Unsupported:   # it is shown with text only
                 probe, _ = build.probe_of(network, self.lend)
         elif "image" in self.sides:
@@ -199,7 +199,7 @@ class Given:
         with self.lend(network):
             opened = vision.build(place, network, readers, _head_of(network, output), _dtype(network), self.lend)
             if "image" not in self.sides:
-                opened = _without_replaced(cast("PretrainedModel", opened))
+                opened = _with_unseen_layers(cast("PretrainedModel", opened))
             self._attention = [settings.get(ATTENTION) for settings in settings_in(self.module)]
         ours = self._run(probe)[1]
         self._answers_alike = lambda: build.close(ours, self._run(probe)[1], UNCHANGED, 2)
@@ -288,7 +288,7 @@ def _head_of(network: "Network", output: object) -> str:
     return "none" if logits is None or (kind != "label" and logits.shape[-1] not in sizes) else kind
 
 
-def _without_replaced(opened: "PretrainedModel") -> "PretrainedModel":
+def _with_unseen_layers(opened: "PretrainedModel") -> "PretrainedModel":
     """Return the model with a reason if the attention of a layer was replaced by a module that is not seen."""
     config = opened.network.config.get_text_config()
     if opened.wiring is None or config.is_encoder_decoder or getattr(config, "layer_types", None):

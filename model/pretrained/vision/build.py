@@ -1,4 +1,5 @@
-"""Turn a checked folder into a vision model: load it with transformers, verify it with a probe and find its patches."""
+"""Turn a checked folder into a model of texts, pictures or both: load it with transformers, verify it with a probe and
+find its patches."""
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -68,19 +69,19 @@ def open_folder(place: "ModelFiles", report: Progress) -> PretrainedModel | TwoT
 
 
 class Readers(NamedTuple):
-    """Functions that return what reads the input of a network, as far as it needs it."""
+    """Functions that open what reads a network's inputs. Only those that the network needs are called."""
 
     tokenizer: "Callable[[], Tokenizer]"
     processor: "Callable[[], BaseImageProcessor]"   # of pictures
-    both: Callable[[], PromptReader]                      # of a text with a picture
+    prompt: Callable[[], PromptReader]              # of texts with a picture
 
 
 def build(place: "ModelFiles", network: "Network", readers: Readers, head: str, dtype: str,
           lend: Lend = nullcontext) -> PretrainedModel | TwoTowers:
-    """Build the model of a network in evaluation mode, which reads what its place says, verified or at least reported.
+    """Build the model of a network in evaluation mode, verified or at least reported, for the inputs in `place.reads`.
     Raises UserError if it cannot be shown correctly."""
     if "prompt" in place.reads:
-        return build_prompted(place, network, readers.tokenizer(), readers.both, dtype, lend)
+        return build_prompted(place, network, readers.tokenizer(), readers.prompt, dtype, lend)
     if "image" not in place.reads:
         return build_model(place, network, readers.tokenizer(), head, dtype, lend)
     if has_towers(network):

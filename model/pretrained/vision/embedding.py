@@ -67,17 +67,19 @@ def _parts(network: "Module", pixels: "Tensor", special: Sequence[int], count: i
     return Parts(content, total - content)
 
 
-# names of special tokens, and the last parts of the names that families give to their parameters
+# special tokens, and what families call their parameters (the last part of the name)
 SPECIAL = {CLS: ("cls_token", "class_embedding", "class_token"), "[DIST]": ("distillation_token", "dist_token"),
            "[REG{}]": ("register_tokens",)}
 
 
 def _special(network: "Module") -> dict[str, np.ndarray]:
-    """Return the learned vectors of [CLS], the distillation token and the registers, (d_model), in this order."""
+    """Return the learned vectors, (d_model), of [CLS], the distillation token and the registers, by name and in this
+    order."""
     found: dict[str, np.ndarray] = {}
     named = {name.rsplit(".", 1)[-1]: each for name, each in network.named_parameters()}
     for label, names in SPECIAL.items():
-        for parameter in [named[name] for name in names if name in named][:1]:
+        parameter = next((named[name] for name in names if name in named), None)
+        if parameter is not None:
             vectors = parameter.detach().float().reshape(-1, parameter.shape[-1]).cpu().numpy()
             found |= {label.format(number): each for number, each in enumerate(vectors)}
     return found
