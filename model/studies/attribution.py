@@ -171,11 +171,14 @@ def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weight
         layer.allowed.block(slice(0, count), slice(0, count)).reshape(-1, count, count)))
         for layer in attention_map.layers]
     scores = {"rollout": rows @ rollout.rollout(steps), "rollout_even": rows @ rollout.rollout(null)}
-    if question.without_flow or (len(rows) > FLOW_LONGEST and not question.long_flow):
-        missing["flow"] = "it was not requested" if question.without_flow else f"it is slow above {FLOW_LONGEST} tokens"
-        return scores
-    scores["flow"] = rollout.flow(steps, rows, lambda share: report(share / 2))
-    return scores | {"flow_even": rollout.flow(null, rows, lambda share: report(0.5 + share / 2))}
+    if question.without_flow:
+        missing["flow"] = "it was not requested"
+    elif count > FLOW_LONGEST and not question.long_flow:
+        missing["flow"] = f"it is slow above {FLOW_LONGEST} tokens"
+    else:
+        scores["flow"] = rollout.flow(steps, rows, lambda share: report(share / 2))
+        scores["flow_even"] = rollout.flow(null, rows, lambda share: report(0.5 + share / 2))
+    return scores
 
 
 def _add_norms(attention_map: AttentionMap, weights: list[np.ndarray], trace: Trace, rows: np.ndarray, by_head: dict,

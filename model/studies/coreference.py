@@ -152,7 +152,8 @@ def _case(row: dict[str, object]) -> Case:
         raise UserError(f"There is no column {', '.join(missing)}; name at least {', '.join(REQUIRED)}.")
     sentence = str(row["sentence"])
     cells = {name: str(row.get(name, "")).strip() for name in ("pronoun_start", *REQUIRED[1:], *OPTIONAL)}
-    if not re.fullmatch("[0-9]{0,9}", start := cells.pop("pronoun_start")):
+    start = cells.pop("pronoun_start")
+    if not re.fullmatch("[0-9]{0,9}", start):
         raise UserError(f"pronoun_start is {start!r} but must be a whole number of characters from 0, or empty.")
     return make_case(sentence, start=int(start) if start else None, **cells)
 

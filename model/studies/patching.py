@@ -115,9 +115,9 @@ def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[in
     """
     if first.kind == "vector":
         return lambda answer: cosine(answer.numbers, second.numbers), None, None
-    best = [*zip(*(answer.numbers.argmax(-1).tolist() for answer in (first, second)), strict=False)]
-    differ = [row for row, (one, other) in enumerate(best) if one != other and first.kind != "next"]
-    row = (*differ, len(best) - 1)[0]
+    best = [*zip(first.numbers.argmax(-1).tolist(), second.numbers.argmax(-1).tolist(), strict=False)]
+    differ = [row for row, (one, other) in enumerate(best) if one != other]
+    row = differ[0] if differ and first.kind != "next" else len(best) - 1
     one, other = best[row]
     if one == other:
         other = int(np.argsort(first.numbers[row])[-2])

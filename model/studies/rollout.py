@@ -66,7 +66,7 @@ def flow(steps: Sequence[np.ndarray], rows: np.ndarray,
     from scipy.sparse.csgraph import maximum_flow
 
     tokens, nodes = len(rows), (len(steps) + 1) * len(rows)
-    # from each layer's nodes to those of the layer below: nothing from the input, and nothing to the source
+    # edges from each layer's nodes to those of the layer below; none leaves the input, and none enters the source
     network = block_diag((np.zeros((tokens, 0)), *steps, rows[None], np.zeros((0, 1))), "csr") * SCALE
     network.data = np.round(network.data).astype(np.int32)
     flows = []

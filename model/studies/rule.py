@@ -216,9 +216,14 @@ def _marked(case: RuleCase, find: tuple[Side, Side] | int, number: int) -> Marke
     sides = [_side(case, text, words, side, number) for side in find]
     _refuse_many(len(sides[0]), len(sides[1]))
     tree = case if isinstance(case, Sentence) and any(map(_is_relation, find)) else None
-    pairs = [(place, tuple(each for each in sorted(sides[1] - {place})
-                           if tree is None or _linked(tree, place, each, find))) for place in sorted(sides[0])]
-    return Marked(text, words, tuple(pair for pair in pairs if pair[1]), unit)
+    pairs = []
+    for place in sorted(sides[0]):
+        wanted = sorted(sides[1] - {place})
+        if tree is not None:
+            wanted = [each for each in wanted if _linked(tree, place, each, find)]
+        if wanted:
+            pairs.append((place, tuple(wanted)))
+    return Marked(text, words, tuple(pairs), unit)
 
 
 def read_side(typed: str, cases: Sequence[RuleCase]) -> Side:

@@ -279,9 +279,11 @@ def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.
     """Return the word that gets each head's largest weight from each word, int16 (head, word), or NOTHING if all are
     masked or several have it, and whether the mask allows attention from word to word, bool (word, word). pieces: bool
     (word, token)."""
-    looked, may = zip(*((looked_at(weights), (weights >= 0).any(0))
-                        for weights in word_weights(attention_map, pieces)), strict=True)
-    return np.concatenate(looked), np.logical_or.reduce(may)
+    looked, may = [], np.zeros((len(pieces), len(pieces)), bool)
+    for weights in word_weights(attention_map, pieces):
+        looked.append(looked_at(weights))
+        may |= (weights >= 0).any(0)
+    return np.concatenate(looked), may
 
 
 def looked_at(weights: np.ndarray) -> np.ndarray:

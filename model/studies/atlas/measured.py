@@ -240,7 +240,7 @@ def principal_components(table: "DataFrame") -> tuple[np.ndarray, np.ndarray]:
         return np.zeros((len(table), 2)), np.zeros(2)
     left, sizes, right = np.linalg.svd(values, full_matrices=False)
     signs = np.sign(right[np.arange(len(right)), np.abs(right).argmax(1)])
-    short = max(0, 2 - len(sizes))   # components that there are not
+    short = max(0, 2 - len(sizes))   # missing components
     return (np.pad(left * sizes * signs, ((0, 0), (0, short)))[:, :2],
             np.pad(sizes**2 / (sizes**2).sum(), (0, short))[:2])
 

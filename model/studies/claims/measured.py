@@ -282,11 +282,12 @@ def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measu
 def together(film: Film, prefix: np.ndarray) -> Finding:
     """Compare the share of the decrease in loss between the two snapshots around a head's formation with their share of
     the steps, and with windows of that length anywhere in training. prefix: (snapshot, draw)."""
-    windows = [window for column in prefix.T if (window := emergence_interval(film.frames, column)) is not None]
+    every = [emergence_interval(film.frames, column) for column in prefix.T]
+    windows = [window for window in every if window is not None]
     if not windows:
         return Finding("induction_loss", math.nan, math.nan, math.nan, math.nan, 1, "runs", "share")
-    share, length = (float(np.mean(each)) for each in zip(*((fall(film, start, end), end - start)
-                                                            for start, end in windows), strict=True))
+    share = float(np.mean([fall(film, start, end) for start, end in windows]))
+    length = float(np.mean([end - start for start, end in windows]))
     anywhere = [fall(film, start, start + round(length)) for start in film.step.tolist()
                 if start + round(length) <= film.step[-1]]
     return Finding("induction_loss", share, math.nan, math.nan, length / film.frames[-1], 1, "runs", "share", share,
