@@ -49,7 +49,7 @@ class Model:
     def __init__(self, place: Located, loops: bool = False) -> None:
         self.name, self._place = place.id, place
         self._behind = MODELS.opened(place)
-        self._loops = loops   # in a loop over texts, each would need a search for changes of a model in memory
+        self._loops = loops   # whether to skip the search for changes of a model in memory, as in a loop over texts
 
     @property
     def revision(self) -> str:

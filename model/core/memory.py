@@ -69,8 +69,8 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
 
     if fits(n):
         return
-    low = bisect_left(range(1, n), True, key=lambda length: not fits(length))
-    advice = f"shorten the text to {low:,} tokens" if low else "choose a smaller model"
+    longest = bisect_left(range(1, n), True, key=lambda length: not fits(length))   # that fits
+    advice = f"shorten the text to {longest:,} tokens" if longest else "choose a smaller model"
     raise UserError(f"{n:,} tokens would take about {plan.bytes_for(n) / 1e9:,.1f} GB and "
                     f"{plan.operations_for(n) / speed:,.0f} s with {title}, but {room / 1e9:,.1f} GB are free "
                     f"(limit {LIMITS.longest_wait:,.0f} s); {advice}.")

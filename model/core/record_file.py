@@ -133,7 +133,6 @@ def plain(value: object, array: Callable[[np.ndarray], object] | None = None) ->
 class Reader:
     """Build typed values from JSON: an object with "type" and fields for one of several types, whatever `array` accepts
     for arrays, lists of pairs for dictionaries, null for NaN. Any value of a wrong type raises an error.
-
     """
 
     array: Callable[[Any, str], np.ndarray]   # array(given, type) returns an array of a type of safetensors

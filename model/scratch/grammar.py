@@ -102,6 +102,7 @@ class WinogradSentence:
     french_pronoun: int        # position of il or elle in french
     answer: int                # the noun that "it" refers to: 0 for the first, 1 for the second
 
+
 def bucket(first: str, second: str) -> str:
     """Return the split of an unordered pair of nouns: 8 in 10 train, 1 validation, 1 test."""
     return split_of(" ".join(sorted((first, second))))

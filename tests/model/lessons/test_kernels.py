@@ -1,4 +1,4 @@
-"""Three scores and copiers with torch."""
+"""Compare three scores and copiers with torch."""
 import pytest
 import torch
 

@@ -30,7 +30,7 @@ def test_changed_word_is_aligned():
     assert all(each.first == each.second for each in found)
 
 
-def test_special_tokens_have_an_empty_place_in_the_text():
+def test_special_tokens_have_an_empty_span():
     text, spans = source_text(record("minilm", TIRED), Kind.SELF, "keys")
     assert spans[0] == spans[-1] == (0, 0) and text[slice(*spans[1])] == "The" and text[slice(*spans[-2])] == "."
 
