@@ -6,7 +6,9 @@ import pytest
 
 from clearhead.model.capture.forward_pass import Call, Slot
 from clearhead.model.capture.verify import TOLERANCE, Wiring, check_answer
+from clearhead.model.capture.verify import _compare as compare
 from clearhead.model.capture.verify import _shape as shape_of
+from clearhead.model.core import heads
 from clearhead.model.core.attention import Causal, Dense, Full, SlidingWindow
 from clearhead.model.core.memory import Shape
 from clearhead.model.core.query import Kind, Silence
@@ -72,6 +74,16 @@ def test_answer_with_any_part_changed_is_refused(name, key_heads):
         for layers in ([wrong.layer(0)], [call.layer(0), wrong.layer(1)]):
             found = check_answer([call] * len(layers), layers, WIRED)
             assert found.status == "refused" and len(found.reasons) == 1, part
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_model_may_report_weights_with_the_share_of_its_sink_spread(spread):
+    layer = made("sink").layer(0)
+    theirs = heads.whole(layer)
+    if spread:
+        theirs = theirs / theirs.sum(-1, keepdims=True)
+    assert max(compare(layer, theirs, 2**-23)) < TOLERANCE
+    assert min(compare(layer, theirs / 2, 2**-23)) > TOLERANCE
 
 
 def test_edit_that_was_not_applied_is_refused():

@@ -14,6 +14,7 @@ from clearhead.model.core.record import AttentionRecord
 from clearhead.model.imported.reading import read_attention
 from clearhead.model.imported.record_file import read_record
 from clearhead.model.look.look import look
+from clearhead.model.look.sources import Sources
 
 FIRST, SECOND, NUMBERS = tuple("abcde"), tuple("VWXYZ"), tuple("01234")
 SELF_2 = Kind("self 2")
@@ -254,6 +255,25 @@ def test_sides_are_followed_through_attention_by_hand(product):
                                  for name in ("one", "two", "three", "four")})
     found = streams(look(network, (x(), x(), torch.zeros(1, 5).bool()), tokens=(FIRST, SECOND)))
     assert found == both() | {"self 2": (SECOND, SECOND, 1), "cross": (SECOND, FIRST, 1)}
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_two_rows_without_a_batch_keep_their_words(order):
+    network = Module(lambda self, a: self.first(a[order][None]), first=encoder())
+    found = look(network, torch.randn(2, 16), tokens=FIRST[:2]).maps[0]
+    assert found.queries.texts == tuple(FIRST[place] for place in order)
+
+
+@pytest.mark.parametrize(("product", "first"), [("bqd,bkd->bqk", "query"), ("bkd,bqd->bqk", "key"),
+                                                ("hbkd,bhqd->bhqk", "key"), ("bhqd,hbkd->bhqk", "query")])
+def test_sides_of_an_einsum_are_told_by_its_letters(product, first):
+    shapes = [[2 if letter in "bh" else 3 for letter in factor] for factor in product.partition("->")[0].split(",")]
+    factors = [torch.randn(shape) for shape in shapes]
+    sources, made = Sources(factors), torch.einsum(product, *factors)
+    sources.pass_through(7, factors[first == "query"])
+    sources.follow("einsum", (product, *factors), {}, made)
+    found = sources.of(made)
+    assert (found.calls, found.keys) == (frozenset(), {7})
 
 
 def test_mixed_inputs_have_no_words():

@@ -91,6 +91,7 @@ REFUSED = {   # what is handed over, and a part of the sentence
     "across": (lambda: look(Doing(lambda x: (x[None] @ x[None].mT).transpose(1, 2).softmax(-1)), STATE), "the queries"),
     "einsum": (lambda: look(Doing(lambda x: torch.einsum("qhd,khd->qhk", x, x).softmax(-1)), STATE), "the queries"),
     "over features": (lambda: look(Doing(lambda x: x[None].softmax(-1) @ x[None].softmax(-2).mT), STATE), "no softmax"),
+    "by hand without values": (lambda: look(Doing(lambda x: (x @ x.mT).softmax(-1) + 1), STATE), "no softmax"),
     "no token": (lambda: look(ONE, torch.zeros(1, 0, 16)), "attention is empty"),
     "another type": (lambda: look(Attends().bfloat16(), STATE), "could not run on"),
     **{f"inputs {index}": (lambda given=given: look(ONE, given), "") for index, given in enumerate((
