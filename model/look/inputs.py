@@ -1,5 +1,7 @@
 """Prepare a module's inputs: tensors, moved to its device."""
+from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from clearhead.model.core.query import UserError, with_arrays
@@ -29,7 +31,11 @@ def mapped(value: Any, change: "Callable[[Tensor], Tensor | None]") -> Any:
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, Mapping):
-        return {name: mapped(each, change) for name, each in value.items()}
+        # the class may have more than items, as a BatchEncoding of transformers has; a copy of others may share them
+        result: Any = copy(value) if isinstance(value, dict | UserDict) else {}
+        for name, each in value.items():
+            result[name] = mapped(each, change)
+        return result
     if isinstance(value, tuple | list):
         made = [mapped(each, change) for each in value]
         return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)

@@ -178,7 +178,11 @@ def _restore_array(array: np.ndarray, content: np.ndarray) -> None:
 
 def _refill(container: "dict | list | set | deque", content: "dict | list | set | deque") -> None:
     container.clear()
-    (container.update if isinstance(container, dict | set) else container.extend)(content)   # type: ignore[arg-type]
+    if isinstance(container, dict):
+        for name in content:   # not by update(), which outputs of transformers refuse
+            container[name] = content[name]   # type: ignore[index]
+    else:
+        (container.update if isinstance(container, set) else container.extend)(content)
 
 
 def has_bytes(tensor: Tensor) -> bool:

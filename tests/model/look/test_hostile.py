@@ -3,11 +3,14 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import make_dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 import torch
 from torch import nn
+from transformers import BatchEncoding
+from transformers.modeling_outputs import BaseModelOutput
 
 from clearhead.model.core.query import UserError
 from clearhead.model.look.look import look
@@ -132,6 +135,19 @@ def test_unproved_output_is_reported(network, why):
                                   lambda states: [make_dataclass("Answer", ["states"])(states)]])
 def test_output_of_any_form_is_compared(form):
     assert look(Attends(after=form), STATE).verification.status == "verified"
+
+
+@pytest.mark.parametrize(("states", "read"), [
+    (BatchEncoding({"states": STATE}), lambda given: given.states),
+    (BaseModelOutput(STATE), lambda given: given.last_hidden_state),
+    (MappingProxyType({"states": STATE}), lambda given: given["states"])])
+def test_mappings_keep_their_class_and_items(states, read):
+    network, before = Attends(), dict(states)
+    reading = Doing(lambda states: network(read(states)))
+    reading.inner = network
+    record = look(reading, {"states": states}, tokens=tuple("abcd"))
+    assert record.verification.status == "verified" and record.maps[0].queries.texts == tuple("abcd")
+    assert [*states.items()] == [*before.items()] and read(states) is STATE
 
 
 def test_tuples_built_in_another_way_are_passed_on():
