@@ -13,7 +13,7 @@ import { header } from "./messages.js";
  * @returns {View} update: receives each later message
  */
 
-/** @type {Map<string, {view?: View, state?: {data: Uint8Array, at: HTMLElement}}>} */
+/** @type {Map<string, {view?: View, state?: {at: HTMLElement, data?: Uint8Array}}>} */
 export const channels = new Map();
 
 function channelOf(bytes) {
@@ -22,10 +22,10 @@ function channelOf(bytes) {
   return channels.get(name);
 }
 
-// Remove a channel's view or state, unless that of a newer element took its place.
-function leave(bytes, part, isOwn) {
+// Remove a channel's view or state, unless that of a newer element has replaced it.
+function leave(bytes, part, own) {
   const channel = channelOf(bytes);
-  if (channel[part] && isOwn(channel[part])) delete channel[part];
+  if (channel[part] === own) delete channel[part];
   if (!channel.view && !channel.state) channels.delete(header(bytes).room);
 }
 
@@ -40,7 +40,7 @@ function begin(mount, parent, { data }) {
   };
   const end = () => {
     view.destroy();
-    leave(data, "view", (kept) => kept === view);
+    leave(data, "view", view);
   };
   return { update, end };
 }
@@ -63,7 +63,8 @@ export async function component(name) {
 export const state = ({ data, parentElement: at }) => {
   if (!at.isConnected) return () => {};   // as mountOnce
   const channel = channelOf(data);
-  channel.state = { data, at };
+  if (channel.state?.at !== at) channel.state = { at };   // one for all calls of an element
+  const own = Object.assign(channel.state, { data });
   channel.view?.update(data);
-  return () => at.isConnected || leave(data, "state", (kept) => kept.at === at);
+  return () => at.isConnected || leave(data, "state", own);
 };
