@@ -114,7 +114,7 @@ class Head:
 
     @property
     def lens(self) -> str:
-        """The lens in which it is drawn. Numbers below 0 have one only."""
+        """The lens in which it is drawn: the view's, except that only the matrix shows numbers below 0 or above 1."""
         return self.view.lens if self.reach is None else "matrix"
 
     def caption(self) -> str:

@@ -1,4 +1,4 @@
-"""Draw what the lenses of a head share on paper: labelled axes, and words on a head."""
+"""Label the axes of a head on paper, and describe its sums and its pair in words, the same in all lenses."""
 import math
 
 import numpy as np
@@ -11,7 +11,6 @@ from clearhead.viz.export.paper.sheet import Sheet
 from clearhead.viz.style import theme
 from clearhead.viz.style.text import Texts
 
-VECTOR = 128      # up to this many tokens per side, vector files use shapes instead of an image
 MIDDLE = 0.36     # distance from the baseline to the middle of lower-case letters, as a share of the font size
 GAP = 4           # points between a label and its row
 TICK, FEWEST_TICKS = 3, 2       # points: length of a tick, and the smallest distance of two

@@ -19,6 +19,7 @@ WORDS = strings("export")
 BARE, WIDE = 190, 1600   # points: smallest width of a picture; largest width of a row of pictures
 NARROW = 300     # points: smallest width of a page, so that a caption has a few words per line
 BAR = (120, 7)   # width and height of the colour bar in points
+VECTOR = 128     # up to this many tokens per side, vector files use shapes instead of an image
 SAMPLE = 26      # points: length of a head's line in the legend
 TITLES = WORDS["looks"], WORDS["looked_at"]   # of the axes: of the queries and of the keys
 

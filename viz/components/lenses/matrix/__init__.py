@@ -7,8 +7,8 @@ import numpy as np
 from clearhead.model.core.view import DisplayedHead, View
 from clearhead.viz.components.lenses import words_of
 from clearhead.viz.export.paper import sheet as letters
-from clearhead.viz.export.paper.labels import GAP, VECTOR, labels, pair_words, sum_words
-from clearhead.viz.export.paper.page import Paper, PicturePlan, weight_name
+from clearhead.viz.export.paper.labels import GAP, labels, pair_words, sum_words
+from clearhead.viz.export.paper.page import VECTOR, Paper, PicturePlan, weight_name
 from clearhead.viz.export.paper.sheet import Sheet
 from clearhead.viz.style import theme
 from clearhead.viz.style.format import signed_ticks, weight_ticks

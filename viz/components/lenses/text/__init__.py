@@ -41,8 +41,7 @@ def plan(pictures: Sequence[DisplayedHead], view: View, _bound: float | None, pa
             unit, colour = shown.columns[place], colours[place]
             edge, line = (theme.ACCENT, 1.2) if place == outlined else (theme.HAIRLINE, 0.5)
             sheet.box(x + left, y + top, wide, 16, fill=f"#{bytes(colour).hex()}", edge=edge, line=line)
-            ink = (theme.PAPER if colour.mean() < 150 else theme.QUIET if unit.special
-                   else theme.INK)
+            ink = theme.PAPER if colour.mean() < 150 else theme.QUIET if unit.special else theme.INK
             sheet.text(x + left + PAD, y + top + 11.5, names.texts[place], size=SIZE, face="mono", colour=ink,
                        fill=theme.UNKNOWN if unit.unknown else None)
             if weights[place] >= NUMBERED:
