@@ -69,7 +69,8 @@ def stacked_bars(rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarra
         labels = [_length_words(number, longest) for number in lengths]
         figure.add_bar(y=places, x=shown, base=start.tolist(), orientation="h", name=name,
                        marker=bar_fill(place, colour=colour, written=True), text=labels, customdata=lengths,
-                       insidetextanchor="middle", textposition="inside", textfont={"color": "white"}, width=0.62,
+                       insidetextanchor="middle", textposition="inside", width=0.62,
+                       textfont={"color": "white"},   # also on dark pages, which replace #ffffff
                        hovertemplate="%{fullData.name}: %{customdata:.4g}<extra></extra>")
         start = start + shown
     figure.update_xaxes(range=[0, longest])

@@ -2,10 +2,10 @@
 placement.
 
 A figure is a function of arrays that starts with `chart(...)` and adds traces with methods such as
-`figure.add_scatter`. None of them imports plotly. A name is drawn where it overlaps no other name or
-point, computed in pixels of the narrowest chart, on a phone; otherwise it only appears on hover. Names must also be
-separated in the same direction as their points, so that they stay apart in a wider chart, where points move apart but
-letters keep their size.
+`figure.add_scatter`. Its colours are those of light pages; `FigureSpec.drawn` replaces them on dark ones. None of the
+functions imports plotly. A name is drawn where it overlaps no other name or point, computed in pixels of the narrowest
+chart, on a phone; otherwise it only appears on hover. Names must also be separated in the same direction as their
+points, so that they stay apart in a wider chart, where points move apart but letters keep their size.
 """
 import math
 import unicodedata

@@ -176,7 +176,7 @@ class FigureSpec:
 
 
 def _merged(into: dict, more: Mapping[str, object]) -> dict:
-    """Return a tree of properties after others are added to it. Properties that are None are ignored."""
+    """Merge more properties into a tree, ignoring None, and return the tree."""
     for name, value in more.items():
         if isinstance(value, dict):
             _merged(into.setdefault(name, {}), value)

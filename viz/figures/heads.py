@@ -74,7 +74,7 @@ def head_map(places: Sequence[tuple[int, int]], at: np.ndarray, *, marked: tuple
     sizes, letters = np.where(loud, MARKED, MAP_DOT), np.where(loud, MARKED, 11)
     sides = name_sides(*fit_points(figure, at, sizes / 2), sizes / 2,
                        [(place, names[place], letters[place]) for place in order], always=1)
-    layers, inks = [layer for layer, _ in places], [(ACCENT if each else QUIET) for each in loud]
+    layers, inks = [layer for layer, _ in places], [ACCENT if each else QUIET for each in loud]
     add_dots(figure, at[:, 0], at[:, 1], names, dict(zip(order, sides, strict=True)), name="heads",
              textfont={"size": letters, "color": inks}, customdata=names, cliponaxis=False,
              hovertemplate="%{customdata}<extra></extra>",
@@ -106,10 +106,10 @@ def named_dots(figure: FigureSpec, names: Sequence[str], x: np.ndarray, y: np.nd
     overlap nothing. loud: indices of highlighted heads. sizes: in pixels. always: see `name_sides`."""
     labels = [(place, names[place], LETTERS) for place in named]
     sides = name_sides(*placed_points(figure, x, y), np.broadcast_to(sizes, len(names)) / 2, labels, always=always)
+    colours = [ACCENT if place in loud else SERIES[0] for place in range(len(names))]
     add_dots(figure, x, y, names, dict(zip(named, sides, strict=True)), hovertext=list(names),
-             textfont={"size": LETTERS}, marker={"size": sizes, "opacity": 0.75, "line": {"width": 0.5, "color": PAPER},
-                     "color": [ACCENT if place in loud else SERIES[0]
-                               for place in range(len(names))]}, **how)
+             textfont={"size": LETTERS}, marker={"size": sizes, "opacity": 0.75, "color": colours,
+                                                 "line": {"width": 0.5, "color": PAPER}}, **how)
     figure.update_layout(showlegend=False)
 
 
@@ -200,7 +200,7 @@ def twins(names: Sequence[str], here: np.ndarray, there: np.ndarray, chosen: int
     for (right, up), words in zip(((1, 0), (1, 1), (0, 1), (0, 0)), corners, strict=True):
         figure.add_annotation(x=right, y=up, xref="paper", yref="paper", xanchor=("left", "right")[right],
                               yanchor=("bottom", "top")[up], text=words,
-                              font={"size": 12.5, "color": (ACCENT if right > up else QUIET)})
+                              font={"size": 12.5, "color": ACCENT if right > up else QUIET})
     return figure
 
 

@@ -170,7 +170,7 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collectio
 
 
 def _measure(page: PageContext, row: Row, place: DeltaGenerator) -> None:
-    """Measure a row, with the progress in its placeholder, and draw the page again."""
+    """Measure a row, with its progress in the placeholder, and rerun the page."""
     asked = question(row)
     desk.measure_again(asked)
     with place.container():

@@ -283,7 +283,7 @@ def value_claim(attribution: Attribution) -> str:
     answer = attribution.answer
     form = "vector" if answer.kind == "vector" else "rival" if answer.rival else "word"
     return WORDS["value"](form, word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
-                 answer=answer, chance=np.exp(min(answer.value, 0)))
+                          answer=answer, chance=np.exp(min(answer.value, 0)))
 
 
 def apart_claim(attribution: Attribution) -> str:

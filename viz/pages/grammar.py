@@ -223,7 +223,7 @@ def _look(sentence: Sentence, looking: int, looked: int, wanted: list[int]) -> L
     forms = [word.form for word in sentence.words]
     right = looked in wanted
     told = WORDS["looks"]("nothing" if looked == test.NOTHING else "right" if right else "wrong", word=forms[looking],
-                 looked=forms[looked], wanted=" / ".join(forms[other] for other in wanted))
+                          looked=forms[looked], wanted=" / ".join(forms[other] for other in wanted))
     return Look(looking, None if looked == test.NOTHING else looked, right, told)
 
 

@@ -89,11 +89,11 @@ def format_number(number: float, digits: int = 3) -> str:
     return true_minus(f"{rounded:.15g}" if plain else f"{rounded:.{digits - 1}e}")
 
 
-# how a text writes a value, by what follows its name, as in {share:weight}
-WRITTEN: dict[str, Callable[..., str]] = {"weight": format_weight, "number": format_number,
-                                            "number4": lambda number: format_number(number, 4), "change": format_change,
-                                            "head": lambda head: head_label(*head[-2:]),
-                                            "paper": lambda head: paper_head_label(*head[-2:])}
+# how a text writes a value, by what follows its name, as in {share:weight}; a head may have its kind before it
+WRITTEN: dict[str, Callable[..., str]] = {
+    "weight": format_weight, "number": format_number, "number4": lambda number: format_number(number, 4),
+    "change": format_change, "head": lambda head: head_label(*head[-2:]),
+    "paper": lambda head: paper_head_label(*head[-2:])}
 
 _FILL = _Fill()
 

@@ -268,8 +268,7 @@ def section(draw: Callable[..., Drawn]) -> Callable[..., Drawn]:
 
 
 class Section(Part):
-    """A part of a lesson. NAME_help is the help of a control's widget. A figure is described by the text `alt`, or else
-    by its axes, which `axes` names; a section's other figures have a kind, and the texts alt_KIND and axes_KIND."""
+    """A part of a lesson, with the lesson's questions and its notes on what is drawn."""
 
     def __init__(self, lesson: Lesson, name: str, among: Mapping[str, Texts] | None = None) -> None:
         """Read the section of this name: one of the lesson's, or one of `among`, such as a section's steps."""

@@ -70,7 +70,7 @@ class Part(Texts):
         return value
 
     def field(self, control: str, **look: Any) -> None:
-        """Draw a text field that keeps a text that is too long, below a sentence. look: as in `text_for`."""
+        """Draw a text field in which a text that is too long stays, with a sentence below. look: as in `text_for`."""
         text_for(self.page, control, self[control], self._declared(control).longest,
                  help=self.get(f"{control}_help"), **look)
 

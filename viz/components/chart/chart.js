@@ -12,7 +12,7 @@ const REST = 0.6;       // share of its own height that must fit on the screen; 
 // letters, of 11 pixels on a page, have at least 14
 const MOST = 1.2, LETTERS = 0.84, LEGIBLE = 14 / 11;
 const QUIET = 100;      // milliseconds without changes before invisible charts are drawn
-// always the same function, because plotly rebuilds a chart for another one
+// `click` is always the same function, because plotly rebuilds a chart for a new one
 const FULL = {
   name: "full",
   icon: { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" },

@@ -38,8 +38,8 @@ export function strength(weight, scale, floor) {
 const known = {};
 
 /**
- * Return strength() of every code, for a difference negative if its number is, and NaN if there is no number. Computed
- * once, because a picture is drawn at every click.
+ * Return strength() of every code: with the sign of a difference, and NaN if there is no number. Computed once per scale,
+ * because a picture is drawn at every click.
  * @param {"linear" | "root" | "log"} scale
  * @param {{floor: number, bound?: number | null}} body
  * @returns {Float32Array}

@@ -39,7 +39,7 @@ import { drawLegend, wordsOf } from "./words.js";
  * @param {View} view
  * @returns {{draw: () => void, mark: (spot: Spot) => void, at: (event: PointerEvent, clicked: boolean) => Spot,
  *   where: (spot: Spot) => number[], drawMarks?: () => void, rowsOnly?: boolean}}
- *   at: the spot under the pointer; where: its position in the window; rowsOnly: arrow keys move the query token alone
+ *   at: the spot under the pointer; where: its position in the window; rowsOnly: arrow keys only move the query token
  */
 
 const LENSES = { matrix, lines, text };

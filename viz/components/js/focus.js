@@ -2,12 +2,12 @@
 // remove the button that was pressed.
 import { mainOf } from "./shared.js";
 
-/** Begin to do so, once for a page. */
+/** Start keeping the focus. Call this once per page. */
 export function keepFocus() {
-  let path = [];   // the element that had the focus last, and everything around it
+  let path = [];   // the element that last had the focus, and everything around it
 
   addEventListener("focusin", (event) => { path = event.composedPath(); });
-  addEventListener("click", () => {   // on nothing, which ends the focus
+  addEventListener("click", () => {   // a click on nothing ends the focus
     if (document.activeElement === document.body && path[0]?.isConnected) path = [];
   }, { capture: true });
   new MutationObserver(() => {

@@ -1,6 +1,6 @@
 // Adapt components to Streamlit, which calls a function repeatedly for the same element, with one clean-up at the end.
-// It also cleans up after a call that another overtook while the module was loading. Two such calls may come in either
-// order, so only the clean-up of an element that is gone ends anything.
+// While a module loads, one call can overtake another, and Streamlit then cleans up after the overtaken one, which may be
+// either of the two. A clean-up therefore ends a component only if its element is gone.
 import { div, listeners, node } from "./shared.js";
 
 /**

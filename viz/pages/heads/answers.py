@@ -152,8 +152,7 @@ def _changed(page: PageContext, asked: Query, edited: Query, change: str) -> Non
             st.image(pictures.find(edited.image or "").encoded, width=SMALL)
         with st.container():
             st.markdown(WORDS("same" if written == ids else "other", change=change, old=escape_markdown(old),
-                              new=escape_markdown(new), before=before, now=now,
-                              after=after))
+                              new=escape_markdown(new), before=before, now=now, after=after))
             note(WORDS["caution"])
 
 

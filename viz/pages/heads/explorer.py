@@ -112,7 +112,7 @@ def offer_head(page: PageContext, attention_map: AttentionMap, view: View) -> No
         best = None if attention_map.queries.patches else next(iter(links_from(attention_map, token)), None)
     if best is not None and (best.layer, best.head) != view.head_id:
         a, b = token_label(attention_map.queries, token), token_label(attention_map.keys, best.other)
-        st.button(WORDS("offer", head=head_label(best.layer, best.head), a=a, b=b, weight=best.weight),
+        st.button(WORDS("offer", head=(best.layer, best.head), a=a, b=b, weight=best.weight),
                   key="offer", help=None if view.pair else WORDS["first_help"],
                   on_click=page.set, kwargs={"head": (best.layer, best.head)})
 
@@ -346,7 +346,7 @@ def look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View)
             title = WORDS(side, token=token)
             st.markdown(title, help=WORDS["first_help"])
             pills(title, [((link.layer, link.head), WORDS(
-                f"{side}_link", head=head_label(link.layer, link.head), weight=link.weight,
+                f"{side}_link", head=(link.layer, link.head), weight=link.weight,
                 other=token_markdown(others.texts[link.other]))) for link in links[:EACH]], page.set, "head",
                   view.head_id, f"rank_{side}")
 
@@ -384,8 +384,7 @@ def twin_claims(record: AttentionRecord, twin: AttentionRecord, view: View, exam
     if view.pair is not None and view.pair[0] == query and view.pair[1] in nouns and others:
         now, then = weights[nouns.index(view.pair[1])::2]
         other = max(others, key=now.__getitem__)
-        sentences += [words("other", head=other, weight=now[other],
-                            twin=then[other], word=word), words["caution"]]
+        sentences += [words("other", head=other, weight=now[other], twin=then[other], word=word), words["caution"]]
     return sentences
 
 

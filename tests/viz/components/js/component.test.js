@@ -22,7 +22,7 @@ async function comes(...order) {
   seen.length = 0;
   for (const part of order) {
     const one = (part === "body" ? draw : state)({ data: BYTES[part], parentElement, setTriggerValue });
-    if (ends[part]) one();   // Streamlit takes one of two calls back, and the later may be the overtaken one
+    if (ends[part]) one();   // Streamlit cleans up after the overtaken one of two calls, which may be the later one
     ends[part] ??= one;
   }
   const found = [...seen], css = parentElement.querySelector("style").textContent;

@@ -16,7 +16,7 @@ export async function focusOfARemovedButtonIsKeptNearIt() {
   equal(document.activeElement.className, "row");
 }
 
-export async function readerWhoClickedElsewhereKeepsTheFocusWhereItIs() {
+export async function focusEndedByAClickStaysEnded() {
   const pressed = page();
   pressed.blur();   // as the browser does
   document.querySelector("p").click();

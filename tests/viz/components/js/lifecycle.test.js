@@ -10,7 +10,7 @@ function setting() {
   return { said, parentElement, call, begin };
 }
 
-export function componentIsMadeOnceAndEndsWithTheLastCleanUp() {
+export function componentIsMadeOnceAndEndsWithItsElement() {
   const { said, parentElement, call, begin } = setting(), draw = mountOnce(begin("one"), ".x { color: red; }");
   draw(call(1));
   const end = draw(call(2));
@@ -24,7 +24,7 @@ export function componentIsMadeOnceAndEndsWithTheLastCleanUp() {
 }
 
 export function cleanUpOfAnyOvertakenCallEndsNothing() {
-  for (const overtaken of [0, 1]) {   // the call that Streamlit takes back may come first or last
+  for (const overtaken of [0, 1]) {   // either call may be the overtaken one
     const { said, parentElement, call, begin } = setting(), draw = mountOnce(begin("one"));
     const ends = [draw(call(1)), draw(call(2))];
     ends[overtaken]();
