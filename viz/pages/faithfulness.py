@@ -84,7 +84,7 @@ def render(page: PageContext) -> None:
     except UserError as error:
         st.error(escape_markdown(error))
     else:
-        found = ranking_of(attribution, view)
+        found = agreement_of(attribution, view)
         prose(f"{value_claim(attribution)} {verdict(found, view)}")
         importance_section(page, attribution, view)
         agreement_section(page, attribution, found, view)
@@ -207,8 +207,8 @@ def _picture_caption(words: Part, attribution: Attribution, flat: bool) -> None:
 
 
 @with_arrays
-class Ranking:
-    """How the measures' rankings of an answer's tokens agree with the measured effects."""
+class Agreement:
+    """How far the measures' rankings of an answer's tokens agree with the measured effects."""
 
     count: int                     # number of ranked tokens
     chance: float                  # the |ρ| that one unrelated ranking in twenty reaches
@@ -223,14 +223,14 @@ class Ranking:
         return "" if np.isfinite(self.ceiling) else WORDS["sentence"]["flat"]
 
 
-def ranking_of(attribution: Attribution, view: View) -> Ranking:
-    """Return how the measures rank an answer's tokens, with those of the open head."""
+def agreement_of(attribution: Attribution, view: View) -> Agreement:
+    """Compare all rankings of an answer's tokens, the open head's included, with the measured effects."""
     count = int(attribution.ranked.sum())
-    return Ranking(count, critical_rho(count), ceiling(attribution).mean(),
-                   agreement(attribution, view.layer, view.head))
+    return Agreement(count, critical_rho(count), ceiling(attribution).mean(),
+                     agreement(attribution, view.layer, view.head))
 
 
-def verdict(found: Ranking, view: View) -> str:
+def verdict(found: Agreement, view: View) -> str:
     """Return the main finding: how far the open head's attention agrees with the tokens' importance, and the chance
     level."""
     rhos = found.rhos.get("weight_head")
@@ -239,7 +239,7 @@ def verdict(found: Ranking, view: View) -> str:
     return WORDS["sentence"]("verdict", head=view.head_id, rho=np.nanmean(rhos), found=found)
 
 
-def agreement_section(page: PageContext, attribution: Attribution, found: Ranking, view: View) -> None:
+def agreement_section(page: PageContext, attribution: Attribution, found: Agreement, view: View) -> None:
     """Draw the rank correlations for this answer, and the limits of a single sentence."""
     words = WORDS["sentence"]
     heading(words["title"], help=words("lead", found=found))
@@ -295,7 +295,7 @@ def apart_claim(attribution: Attribution) -> str:
     return words("apart_said", what=apart) if apart else ""
 
 
-def answer_claims(attribution: Attribution, found: Ranking, view: View) -> list[str]:
+def answer_claims(attribution: Attribution, found: Agreement, view: View) -> list[str]:
     """Return Markdown sentences on what to notice about one answer; none if nothing can be correlated."""
     words = WORDS["sentence"]
     means = {name: rhos.mean() for name, rhos in found.rhos.items() if np.isfinite(rhos).all()}

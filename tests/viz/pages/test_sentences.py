@@ -16,7 +16,7 @@ from clearhead.model.training.processes import Film, HeadScores
 from clearhead.viz.app.examples import examples
 from clearhead.viz.app.state import State, complete_view
 from clearhead.viz.pages.compare.difference import change_claim, unchanged_why
-from clearhead.viz.pages.faithfulness import Ranking
+from clearhead.viz.pages.faithfulness import Agreement
 from clearhead.viz.pages.heads.explorer import pair_claim, twin_claims
 from clearhead.viz.pages.training.film import Story, claims
 from tests import headline
@@ -84,7 +84,7 @@ def test_constant_values_have_no_correlation(ranked, level, order):
     if level is not None:
         removed[level] = np.where(np.isnan(removed[level]), np.nan, 0.25)
     found = replace(made(2), removed=removed)
-    why = Ranking(int(found.ranked.sum()), 0.0, ceiling(found).mean(), {}).missing
+    why = Agreement(int(found.ranked.sum()), 0.0, ceiling(found).mean(), {}).missing
     assert (why == "") == order and (ranked >= FEWEST or has(why, ranked))
 
 
