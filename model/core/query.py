@@ -329,6 +329,11 @@ def head_label(layer: int, head: int) -> str:
     return f"{layer}·{head}"
 
 
+def paper_head_label(layer: int, head: int) -> str:
+    """Return the head's label with layer and head counted from 1, as in Clark et al. 2019."""
+    return f"{layer + 1}-{head + 1}"
+
+
 def quiet(fraction: float, text: str) -> None:
     """Ignore progress."""
 

@@ -17,7 +17,8 @@ from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.view import View, allowed_keys, displayed_head, displayed_rows, overlaid_heads
 from clearhead.viz.components.picture import SMALL, Grid, GridPicture, Head, Image, Patches, PatchValues
 from clearhead.viz.style import glow
-from clearhead.viz.style.format import format_share, visible_token
+from clearhead.viz.style.format import visible_token
+from clearhead.viz.style.numbers import format_share
 from clearhead.viz.style.text import strings
 
 WORDS, PAPER = strings("components")["picture"], strings("export")

@@ -13,24 +13,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from clearhead.model.core.heads import Overview
-from clearhead.model.core.query import HeadId, Kind, frozen, isolated, with_arrays
+from clearhead.model.core.query import HeadId, Kind, frozen, head_label, isolated, with_arrays
 from clearhead.model.core.view import MAX_UNPOOLED, DisplayedHead, View
 from clearhead.viz.components.component import constants, message
 from clearhead.viz.components.lenses import lens_of
 from clearhead.viz.components.messages import range_codes, root_codes, signed_codes
 from clearhead.viz.components.token_labels import unit_axis
 from clearhead.viz.style import glow, theme
-from clearhead.viz.style.format import (
-    TICKS,
-    format_change,
-    format_number,
-    format_share,
-    format_signed,
-    format_weight,
-    head_label,
-    signed_ticks,
-    weight_ticks,
-)
+from clearhead.viz.style.format import TICKS, signed_ticks, weight_ticks
+from clearhead.viz.style.numbers import format_change, format_number, format_share, format_signed, format_weight
 from clearhead.viz.style.text import strings
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from clearhead.model.core.record_file import plain
 from clearhead.model.core.version import VERSION, commit
 from clearhead.model.core.view import View
 from clearhead.viz.app.link import unpack
-from clearhead.viz.style.format import format_difference
+from clearhead.viz.style.numbers import format_difference
 from clearhead.viz.style.text import Texts, strings
 
 MADE_BY = "Clearhead"

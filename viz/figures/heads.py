@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clearhead.model.core.query import head_label
 from clearhead.viz.figures.base import (
     add_dots,
     annotate,
@@ -17,7 +18,7 @@ from clearhead.viz.figures.base import (
     weight_scale,
 )
 from clearhead.viz.figures.drawing import FigureSpec
-from clearhead.viz.style.format import head_label, true_minus
+from clearhead.viz.style.numbers import true_minus
 from clearhead.viz.style.theme import ACCENT, FADED, GRID, PAPER, QUIET, SERIES
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from clearhead.viz.figures.base import (
 )
 from clearhead.viz.figures.drawing import FigureSpec, Markup, plain
 from clearhead.viz.style import theme as colours
-from clearhead.viz.style.format import format_signed, true_minus
+from clearhead.viz.style.numbers import format_signed, true_minus
 from clearhead.viz.style.theme import QUIET
 
 WRITTEN = 12     # up to this many cells per side, numbers are written

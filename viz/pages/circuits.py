@@ -9,7 +9,7 @@ import streamlit as st
 from clearhead.model import sources
 from clearhead.model.ask import desk
 from clearhead.model.ask.shipped import Shipped
-from clearhead.model.core.query import HeadId, Kind, UserError
+from clearhead.model.core.query import HeadId, Kind, UserError, head_label
 from clearhead.model.studies import head_weights, known_circuits, mechanisms
 from clearhead.model.studies.known_circuits import KnownCircuitsQuery, Replication
 from clearhead.model.studies.mechanisms import KINDS, Mechanisms, MechanismsQuery
@@ -17,7 +17,8 @@ from clearhead.model.studies.paths import READS, WAYS, AblationQuery, Paths, Pat
 from clearhead.viz.app.page import Page, PageContext
 from clearhead.viz.app.page_controls import Choice, Words, position
 from clearhead.viz.components.picture import HeadValues
-from clearhead.viz.style.format import format_number, head_label, markdown_table
+from clearhead.viz.style.format import markdown_table
+from clearhead.viz.style.numbers import format_number
 from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import select
 from clearhead.viz.widgets.fragment import asked_on_click, folded, fragment, source_listing

@@ -30,7 +30,7 @@ from clearhead.viz.app.page_controls import Switch
 from clearhead.viz.app.session import Kept
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.figures.heads import effect
-from clearhead.viz.style.format import format_number, format_signed
+from clearhead.viz.style.numbers import format_number, format_signed
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded

@@ -8,7 +8,7 @@ import streamlit as st
 
 from clearhead.model.ask import desk
 from clearhead.model.core import heads
-from clearhead.model.core.query import UserError, isolated, with_arrays
+from clearhead.model.core.query import UserError, head_label, isolated, with_arrays
 from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.statistics import FEWEST as FEWEST_UNITS
 from clearhead.model.core.statistics import MeanInterval, critical_rho
@@ -44,7 +44,8 @@ from clearhead.viz.figures.bars import histogram
 from clearhead.viz.figures.heads import agreement as agreement_figure
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, importance, matrix
-from clearhead.viz.style.format import format_signed, head_label, rank, visible_token
+from clearhead.viz.style.format import visible_token
+from clearhead.viz.style.numbers import format_signed, rank
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fields import button_setting

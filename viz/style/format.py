@@ -1,49 +1,19 @@
-"""Formatting of heads, numbers, weights, shares and tokens, identical on pages, in figures and in files."""
-import math
+"""Format tokens, tables and ticks, identically on pages, in figures and in files."""
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
-from clearhead.model.core.query import head_label as head_label
 from clearhead.model.core.tokens import Tokens
 from clearhead.viz.style import theme
+from clearhead.viz.style.numbers import format_number
 from clearhead.viz.style.text import escape_markdown
-from clearhead.viz.style.text import format_change as format_change
-from clearhead.viz.style.text import format_number as format_number
-from clearhead.viz.style.text import format_weight as format_weight
-from clearhead.viz.style.text import paper_head_label as paper_head_label
-from clearhead.viz.style.text import true_minus as true_minus
 
 # printable according to Unicode but invisible: fillers, joiners and variation selectors
 UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0").union(
     map(chr, (*range(0x180b, 0x1810), *range(0xfe00, 0xfe10), *range(0xe0100, 0xe01f0))))
 JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")   # between two characters, they form one glyph or word
 SPACES = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
-
-
-def rank(number: float, numbers: Iterable[float], write: Callable[[float], str] = format_weight) -> tuple[int, int]:
-    """Return a number's rank among `numbers` (which include it, largest first) and the number of other values tied with
-    it. Values tie if `write` formats them identically."""
-    numbers = list(numbers)
-    tied = [other for other in numbers if write(other) == write(number)]
-    return 1 + sum(other > max(tied) for other in numbers), len(tied) - 1
-
-
-def format_difference(difference: float) -> str:
-    """Format the difference between two answers that should be equal, as an order of magnitude with one digit."""
-    return f"{difference:.0e}"
-
-
-def format_share(share: float, decimals: int = 1) -> str:
-    """Format a share between 0 and 1 as a percentage."""
-    return f"{share:z.{decimals}%}"
-
-
-def format_signed(number: float, form: str) -> str:
-    """Format a number with `form` and a true minus sign; NaN becomes "", and a number that rounds to 0 has no sign."""
-    sign = form[:1] if form[:1] == "+" else ""
-    return f"{number:{sign}z{form.removeprefix(sign)}}".replace("-", "−") if math.isfinite(number) else ""
 
 
 def markdown_table(head: str, rows: Iterable[Iterable[str]]) -> str:

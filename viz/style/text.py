@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from clearhead.model.core.files import ASSETS
-from clearhead.model.core.query import ISOLATES, head_label, isolated
+from clearhead.model.core.query import ISOLATES, head_label, isolated, paper_head_label
+from clearhead.viz.style.numbers import format_change, format_number, format_weight, true_minus
 
 FOLDER = ASSETS / "text" / "en"
 # what Streamlit replaces after parsing Markdown, so that escaping has no effect: icons, addresses, e-mails, arrows and
@@ -59,34 +60,6 @@ class _Fill(string.Formatter):
             spec = f"{sign}z{spec.removeprefix(sign)}"
         written = format(value, spec)
         return isolated(written) if isinstance(value, str) else true_minus(written)
-
-
-def true_minus(written: str) -> str:
-    """Return a formatted number with a true minus sign (−) if it is negative. Files for programs keep the hyphen."""
-    return f"−{written[1:]}" if written.startswith("-") else written
-
-
-def paper_head_label(layer: int, head: int) -> str:
-    """Return the head's label with layer and head counted from 1, as in Clark et al. 2019."""
-    return f"{layer + 1}-{head + 1}"
-
-
-def format_weight(weight: float) -> str:
-    """Format a weight with three decimals, but a nonzero weight never as 0.000."""
-    return true_minus(f"{weight:z.3f}" if abs(weight) >= 0.0005 or weight == 0 else f"{weight:.1e}")
-
-
-def format_change(number: float) -> str:
-    """Format a change with its sign, a true minus sign, and the decimals of a weight."""
-    return ("+" if number > 0 else "−" if number < 0 else "") + format_weight(abs(number))
-
-
-def format_number(number: float, digits: int = 3) -> str:
-    """Format a number with `digits` significant digits. An exponent is used only below 0.001 and from a million
-    upwards."""
-    rounded = float(f"{number:.{digits}g}")
-    plain = rounded == 0 or 1e-3 <= abs(rounded) < 1e6
-    return true_minus(f"{rounded:.15g}" if plain else f"{rounded:.{digits - 1}e}")
 
 
 # how a text writes a value, by what follows its name, as in {share:weight}; a head may have its kind before it

@@ -4,13 +4,13 @@ from functools import partial
 
 import streamlit as st
 
+from clearhead.model.core.query import head_label
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.session import Kept
 from clearhead.viz.components.lenses import words_of
 from clearhead.viz.components.slider import slider
-from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fragment import says_why
 

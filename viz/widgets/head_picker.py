@@ -11,7 +11,7 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.components.component import Selection
 from clearhead.viz.components.token_strip import token_strip
-from clearhead.viz.style.format import format_difference
+from clearhead.viz.style.numbers import format_difference
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import segments, select
 from clearhead.viz.widgets.layout import flex_row

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from clearhead.model.core.heads import BY_NAME, HeadMeasures, OverviewQuery
-from clearhead.model.core.query import HeadId
+from clearhead.model.core.query import HeadId, head_label, paper_head_label
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.model.studies.patterns import PATTERNS, TITLES, named
@@ -14,7 +14,6 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.components.head_grid import head_grid
 from clearhead.viz.components.picture import Grid, HeadValues
 from clearhead.viz.export import provenance
-from clearhead.viz.style.format import head_label, paper_head_label
 from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.export_menu import save_table
 from clearhead.viz.widgets.fields import pills

@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from clearhead.model.ask import desk
-from clearhead.model.core.query import UserError
+from clearhead.model.core.query import UserError, head_label
 from clearhead.model.core.view import View
 from clearhead.model.sources import title_of
 from clearhead.viz.app.link import from_params
@@ -17,7 +17,6 @@ from clearhead.viz.app.session import Kept
 from clearhead.viz.app.state import QUESTION, State, complete_view
 from clearhead.viz.export.handout.entries import target, without_answers
 from clearhead.viz.export.handout.files import Item
-from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.handout_button import OFFERED, add_item, add_offered, handout
 from clearhead.viz.widgets.photographs import bring_picture, screen_item

@@ -5,10 +5,9 @@ import streamlit as st
 
 from clearhead.model import sources
 from clearhead.model.core.heads import head_ids
-from clearhead.model.core.query import UserError
+from clearhead.model.core.query import UserError, head_label
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.state import State, complete_view
-from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.fragment import folded

@@ -1,10 +1,23 @@
-"""The values that a query and its edits accept, and the names of kinds of attention."""
+"""The values that a query and its edits accept, and the names of heads and of kinds of attention."""
 from dataclasses import replace
 from typing import get_args
 
 import pytest
 
-from clearhead.model.core.query import MOST_STREAMS, Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
+from clearhead.model.core.query import (
+    MOST_STREAMS,
+    Edit,
+    Hide,
+    Kind,
+    Patch,
+    Query,
+    Silence,
+    Temper,
+    UserError,
+    Window,
+    head_label,
+    paper_head_label,
+)
 
 PLAIN = Query("m", "r", "a cat")
 HEAD = (Kind.SELF, 1, 2)
@@ -52,3 +65,7 @@ def test_stream_names_can_be_parsed():
     for name in ("", "self 1", "self 02", "self 17", "self  2", "both", "self 2 2"):
         with pytest.raises(ValueError, match="is not a valid Kind"):
             Kind(name)
+
+
+def test_head_is_counted_from_0_here_and_from_1_in_papers():
+    assert head_label(3, 11) == "3·11" and paper_head_label(3, 11) == "4-12"

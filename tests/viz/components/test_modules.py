@@ -10,7 +10,7 @@ from clearhead.model.lessons import head_steps
 from clearhead.viz.components import bundle
 from clearhead.viz.components.files import FOLDER
 from clearhead.viz.components.messages import pack, range_codes, root_codes, signed_codes
-from clearhead.viz.style.format import format_signed, format_weight
+from clearhead.viz.style.numbers import format_signed, format_weight
 
 HERE = Path(__file__).parent
 FILES = sorted(path.relative_to(HERE).as_posix() for path in HERE.rglob("*.test.js"))

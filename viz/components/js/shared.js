@@ -255,8 +255,8 @@ export function fixed(value, digits) {
 const minus = (written) => written.replace(/^-/, "−");
 
 /**
- * Format a weight or measure with the same digits as format_weight() in viz/style/format.py: three decimals, but never 0.000
- * for a nonzero number.
+ * Format a weight or measure with the same digits as format_weight() in viz/style/numbers.py: three decimals, but never
+ * 0.000 for a nonzero number.
  * @param {number} value
  * @returns {string}
  */

@@ -8,7 +8,7 @@ import numpy as np
 
 from clearhead.model.core import heads
 from clearhead.model.core.heads import BY_NAME, measure
-from clearhead.model.core.query import HeadId
+from clearhead.model.core.query import HeadId, head_label
 from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.viz.export import provenance
@@ -17,7 +17,6 @@ from clearhead.viz.export.handout.build import record_item
 from clearhead.viz.export.handout.page import paper_svg, visible_lines
 from clearhead.viz.export.handout.sheet import LINE, STYLE
 from clearhead.viz.export.paper.page import Paper
-from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import strings
 
 WORDS = strings("worksheet")

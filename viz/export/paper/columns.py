@@ -3,7 +3,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clearhead.model.core.query import HeadId, UserError, frozen
+from clearhead.model.core.query import HeadId, UserError, frozen, head_label
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.viz.components.from_record import grid_of, picture_of
@@ -11,7 +11,6 @@ from clearhead.viz.components.picture import Head
 from clearhead.viz.export.paper.grid import ways
 from clearhead.viz.export.paper.page import TITLES, WORDS, Paper, PicturePlan, bar_at, roomiest
 from clearhead.viz.export.paper.sheet import Sheet, readable, wrap
-from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import show_invisibles
 
 if TYPE_CHECKING:

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.model.core.query import HeadId
+from clearhead.model.core.query import HeadId, head_label
 from clearhead.viz.export.paper.page import WORDS, Paper, PicturePlan, roomiest, weight_name
 from clearhead.viz.export.paper.sheet import Sheet, readable
 from clearhead.viz.style import glow, theme
-from clearhead.viz.style.format import head_label, true_minus, weight_ticks
+from clearhead.viz.style.format import weight_ticks
+from clearhead.viz.style.numbers import true_minus
 from clearhead.viz.style.text import strings
 
 if TYPE_CHECKING:

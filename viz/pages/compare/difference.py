@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from clearhead.model.core.query import Edit, HeadId, Hide, Kind, Patch, Silence, Window, with_arrays
+from clearhead.model.core.query import Edit, HeadId, Hide, Kind, Patch, Silence, Window, head_label, with_arrays
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import SCALES, DisplayedHead, View
 from clearhead.model.studies.alignment import Group
@@ -30,16 +30,8 @@ from clearhead.viz.components.picture_view import picture_view
 from clearhead.viz.export.formats import FORMATS, comparison, formats_of
 from clearhead.viz.export.tables import SIDES, comparison_csv
 from clearhead.viz.figures.bars import bars
-from clearhead.viz.style.format import (
-    format_change,
-    format_number,
-    format_share,
-    format_weight,
-    head_label,
-    markdown_table,
-    token_markdown,
-    true_minus,
-)
+from clearhead.viz.style.format import markdown_table, token_markdown
+from clearhead.viz.style.numbers import format_change, format_number, format_share, format_weight, true_minus
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.export_menu import choose_file, save_button
 from clearhead.viz.widgets.fields import segments

@@ -13,7 +13,7 @@ from clearhead.model.studies.comparison import Divergences, ModelsQuery
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.components.picture import HeadValues
 from clearhead.viz.pages.compare.difference import EQUAL, SHOWN
-from clearhead.viz.style.format import format_number
+from clearhead.viz.style.numbers import format_number
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.head_table import coloured_grid, plain_table
 from clearhead.viz.widgets.layout import heading, prose, split

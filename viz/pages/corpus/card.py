@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from clearhead.model import sources
-from clearhead.model.core.query import HeadId, UserError
+from clearhead.model.core.query import HeadId, UserError, head_label
 from clearhead.model.studies.atlas.measured import neighbours
 from clearhead.model.studies.atlas.summary import STRONGEST, Atlas
 from clearhead.model.studies.patterns import NONE, SIMPLE, TITLES, PatternChance, PatternChanceQuery
 from clearhead.viz.app.page import PageContext
-from clearhead.viz.style.format import format_signed, format_weight, head_label, token_markdown
+from clearhead.viz.style.format import token_markdown
+from clearhead.viz.style.numbers import format_signed, format_weight
 from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import pills
 from clearhead.viz.widgets.layout import flex_row, heading

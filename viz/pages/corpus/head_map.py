@@ -5,7 +5,7 @@ import numpy as np
 import streamlit as st
 
 from clearhead.model import sources
-from clearhead.model.core.query import HeadId, with_arrays
+from clearhead.model.core.query import HeadId, head_label, with_arrays
 from clearhead.model.studies.atlas.build import AtlasQuery
 from clearhead.model.studies.atlas.files import atlas_folder
 from clearhead.model.studies.atlas.measured import principal_components
@@ -15,7 +15,6 @@ from clearhead.viz.app.page_controls import Places, Words
 from clearhead.viz.figures.base import chart, name_sides, number_range, placed_points, weight_scale
 from clearhead.viz.figures.drawing import FigureSpec
 from clearhead.viz.pages.corpus.card import head_card
-from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import ACCENT, PAPER, QUIET
 from clearhead.viz.widgets.fields import select, text_value

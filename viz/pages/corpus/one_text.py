@@ -14,7 +14,7 @@ from clearhead.model.studies.patterns import PATTERNS, TITLES, FitsQuery, named
 from clearhead.model.studies.silencing import Silencing, SilencingQuery
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.figures.heads import WORST, pattern_grid, silencing_effects
-from clearhead.viz.style.format import format_number, rank
+from clearhead.viz.style.numbers import format_number, rank
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.figure import figure

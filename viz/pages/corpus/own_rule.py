@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from clearhead.model import sources
-from clearhead.model.core.query import UserError
+from clearhead.model.core.query import UserError, head_label
 from clearhead.model.core.statistics import FEWEST
 from clearhead.model.studies import corpus, rule
 from clearhead.model.studies.atlas.build import SHIPPED
@@ -18,7 +18,7 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.page_controls import Choice, Words
 from clearhead.viz.components.picture import HeadValues
 from clearhead.viz.export.provenance import public_name, versions
-from clearhead.viz.style.format import format_share, head_label
+from clearhead.viz.style.numbers import format_share
 from clearhead.viz.style.text import strings
 from clearhead.viz.style.theme import READABLE_WIDE
 from clearhead.viz.widgets.fields import choice_for, text_for

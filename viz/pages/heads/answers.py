@@ -19,7 +19,8 @@ from clearhead.viz.app.session import Kept, session
 from clearhead.viz.app.state import complete_view
 from clearhead.viz.components.from_record import patch_name, row_name
 from clearhead.viz.components.token_strip import token_strip
-from clearhead.viz.style.format import format_weight, token_label
+from clearhead.viz.style.format import token_label
+from clearhead.viz.style.numbers import format_weight
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.layout import flex_row, heading, note
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from clearhead.model.core.query import Kind, isolated
+from clearhead.model.core.query import Kind, head_label, isolated
 from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.model.studies.circuits import Why, WhyQuery
@@ -14,14 +14,8 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.components.picture import HeadValues
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.style.format import (
-    format_change,
-    head_label,
-    markdown_table,
-    token_label,
-    token_markdown,
-    visible_token,
-)
+from clearhead.viz.style.format import markdown_table, token_label, token_markdown, visible_token
+from clearhead.viz.style.numbers import format_change
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import pills
 from clearhead.viz.widgets.handout_button import data_table

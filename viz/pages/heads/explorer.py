@@ -8,7 +8,7 @@ import streamlit as st
 
 from clearhead.model.core import heads
 from clearhead.model.core.heads import BY_NAME, HeadMeasures, OverviewQuery, head_ids
-from clearhead.model.core.query import HeadId, Kind
+from clearhead.model.core.query import HeadId, Kind, head_label
 from clearhead.model.core.record import AttentionMap, AttentionRecord, Layer
 from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.view import (
@@ -38,16 +38,8 @@ from clearhead.viz.components.token_strip import token_strip
 from clearhead.viz.pages.heads import answers
 from clearhead.viz.pages.heads.prediction import marked_cells
 from clearhead.viz.style import glow
-from clearhead.viz.style.format import (
-    format_number,
-    format_share,
-    format_signed,
-    format_weight,
-    head_label,
-    rank,
-    token_label,
-    token_markdown,
-)
+from clearhead.viz.style.format import token_label, token_markdown
+from clearhead.viz.style.numbers import format_number, format_share, format_signed, format_weight, rank
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.export_menu import export_menu
 from clearhead.viz.widgets.fields import bind, pills, segments, select, slider_for, toggle, toggle_for

@@ -4,13 +4,15 @@ import numpy as np
 import streamlit as st
 
 from clearhead.model.core import heads
+from clearhead.model.core.query import head_label
 from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.statistics import entropy
 from clearhead.model.core.view import View
 from clearhead.model.studies.predictions import NextWord, NextWordQuery, distribution
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.figures.bars import bars
-from clearhead.viz.style.format import format_weight, head_label, token_markdown
+from clearhead.viz.style.format import token_markdown
+from clearhead.viz.style.numbers import format_weight
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import button_setting, pills, slider_for
 from clearhead.viz.widgets.figure import figure

@@ -27,7 +27,7 @@ from clearhead.viz.components.picture_view import picture_view
 from clearhead.viz.components.slider import slider
 from clearhead.viz.figures.heads import by_layer
 from clearhead.viz.style import glow
-from clearhead.viz.style.format import format_share
+from clearhead.viz.style.numbers import format_share
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, slider_for
 from clearhead.viz.widgets.figure import figure

@@ -18,7 +18,8 @@ from clearhead.viz.components.head_view import head_view
 from clearhead.viz.components.lenses import words_of
 from clearhead.viz.components.picture import Guess, Head
 from clearhead.viz.export.handout.files import Item
-from clearhead.viz.style.format import format_weight, markdown_table, token_markdown
+from clearhead.viz.style.format import markdown_table, token_markdown
+from clearhead.viz.style.numbers import format_weight
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import segments
 from clearhead.viz.widgets.handout_button import BETWEEN, offer

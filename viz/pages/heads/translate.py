@@ -7,7 +7,7 @@ import streamlit as st
 
 from clearhead.model.ask import desk
 from clearhead.model.core import heads
-from clearhead.model.core.query import Kind, KindHeadId
+from clearhead.model.core.query import Kind, KindHeadId, head_label
 from clearhead.model.core.record import AttentionMap, AttentionRecord
 from clearhead.model.core.tokens import Tokens
 from clearhead.model.core.view import View
@@ -17,7 +17,7 @@ from clearhead.model.studies.predictions import PRONOUNS, pronoun_of, rows_by_pr
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.style.format import head_label, token_markdown
+from clearhead.viz.style.format import token_markdown
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import bind, button_setting
 from clearhead.viz.widgets.fragment import PLAYING, pause, says_why

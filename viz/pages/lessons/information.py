@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from clearhead.model import sources
+from clearhead.model.core.query import head_label
 from clearhead.model.core.statistics import entropy, x_log_x
 from clearhead.model.lessons import information
 from clearhead.model.lessons.information import Information
@@ -15,7 +16,7 @@ from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.heads import by_layer, head_map
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.style.format import format_signed, head_label
+from clearhead.viz.style.numbers import format_signed
 from clearhead.viz.style.text import escape_markdown
 from clearhead.viz.widgets.head_picker import real_head
 from clearhead.viz.widgets.layout import heading, split

@@ -15,7 +15,7 @@ from clearhead.viz.components.sketch import Axes
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.lines import Line, lines, regression
 from clearhead.viz.figures.matrix import matrix, tiles
-from clearhead.viz.style.format import format_share, true_minus
+from clearhead.viz.style.numbers import format_share, true_minus
 from clearhead.viz.widgets.fields import log_steps
 from clearhead.viz.widgets.layout import split
 from clearhead.viz.widgets.lesson import (

@@ -11,7 +11,7 @@ from clearhead.viz.components.mask_editor import mask_editor
 from clearhead.viz.figures.bars import stacked_bars
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.style.format import format_share
+from clearhead.viz.style.numbers import format_share
 from clearhead.viz.widgets.head_picker import real_head
 from clearhead.viz.widgets.layout import split
 from clearhead.viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, lesson_page, section

@@ -16,7 +16,7 @@ from clearhead.viz.figures.diagrams import Branch, word_tree
 from clearhead.viz.figures.drawing import markup
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.style.format import format_number, format_share
+from clearhead.viz.style.numbers import format_number, format_share
 from clearhead.viz.style.text import Texts
 from clearhead.viz.widgets.fields import bind, button_setting, choice_for
 from clearhead.viz.widgets.layout import flex_row, split

@@ -19,7 +19,8 @@ from clearhead.viz.components.sketch import Axes
 from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.lines import Line, lines
 from clearhead.viz.figures.matrix import CellStyle, matrix
-from clearhead.viz.style.format import token_markdown, true_minus
+from clearhead.viz.style.format import token_markdown
+from clearhead.viz.style.numbers import true_minus
 from clearhead.viz.style.text import escape_markdown
 from clearhead.viz.widgets.fields import bind, log_steps, toggle
 from clearhead.viz.widgets.head_picker import real_head

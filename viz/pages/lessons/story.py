@@ -18,7 +18,8 @@ from clearhead.model.lessons.story import (
 from clearhead.viz.app.page import Page, PageContext, pages
 from clearhead.viz.app.page_controls import Choice, Number, Steps, Words, counted
 from clearhead.viz.components.story import CELLS, STEPS, Event, Scene, Step, story
-from clearhead.viz.style.format import format_number, visible_token
+from clearhead.viz.style.format import visible_token
+from clearhead.viz.style.numbers import format_number
 from clearhead.viz.style.text import Texts, escape_markdown, strings
 from clearhead.viz.widgets.fields import bind, button_setting
 from clearhead.viz.widgets.fragment import offer_smollm2

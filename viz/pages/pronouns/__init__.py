@@ -8,7 +8,7 @@ import streamlit as st
 
 from clearhead.model import sources
 from clearhead.model.core.heads import by_head, head_frame, head_ids
-from clearhead.model.core.query import Kind, KindHeadId, Silence, UserError, with_arrays
+from clearhead.model.core.query import Kind, KindHeadId, Silence, UserError, head_label, with_arrays
 from clearhead.model.core.record import AttentionMap
 from clearhead.model.core.statistics import accuracy_intervals, max_statistic_null
 from clearhead.model.core.view import View
@@ -39,7 +39,6 @@ from clearhead.viz.figures.bars import bars
 from clearhead.viz.figures.base import fitting_name
 from clearhead.viz.figures.heads import twins as twins_figure
 from clearhead.viz.pages.pronouns.case_set import case_set_section, percent
-from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE_WIDE
 from clearhead.viz.widgets.fields import bind, choice_for, text_field

@@ -6,7 +6,7 @@ import streamlit as st
 
 from clearhead.model import sources
 from clearhead.model.ask import desk
-from clearhead.model.core.query import UserError
+from clearhead.model.core.query import UserError, head_label
 from clearhead.model.core.record import Card, unread
 from clearhead.model.core.statistics import FEWEST, MeanInterval
 from clearhead.model.studies.coreference import (
@@ -19,7 +19,7 @@ from clearhead.model.studies.coreference import (
 )
 from clearhead.viz.app.page import PageContext
 from clearhead.viz.figures.heads import accuracies
-from clearhead.viz.style.format import format_share, head_label, rank
+from clearhead.viz.style.numbers import format_share, rank
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fragment import says_why
 from clearhead.viz.widgets.head_table import plain_table

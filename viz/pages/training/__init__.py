@@ -6,6 +6,7 @@ import streamlit as st
 
 from clearhead.model import sources
 from clearhead.model.ask import desk
+from clearhead.model.core.query import head_label
 from clearhead.model.studies import induction
 from clearhead.model.studies.induction import InductionMeanQuery, InductionScores
 from clearhead.model.training import processes as films
@@ -22,7 +23,6 @@ from clearhead.viz.pages.training.own_run import (
     own_training,
     take_over,
 )
-from clearhead.viz.style.format import head_label
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.widgets.fields import choice_for, segments
 from clearhead.viz.widgets.fragment import PLAYING, folded_formula, offer_smollm2, pause, repeat, says_why

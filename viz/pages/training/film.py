@@ -9,7 +9,7 @@ from clearhead.model import sources
 from clearhead.model.core import pictures
 from clearhead.model.core.heads import OverviewQuery
 from clearhead.model.core.pictures import ShippedPicture
-from clearhead.model.core.query import Kind, KindHeadId, with_arrays
+from clearhead.model.core.query import Kind, KindHeadId, head_label, with_arrays
 from clearhead.model.core.record import AttentionRecord
 from clearhead.model.core.view import View
 from clearhead.model.training.processes import Film, HeadScores, HeadScoresQuery, emergence_interval, loss_drop_step
@@ -21,7 +21,7 @@ from clearhead.viz.components.picture import Grid
 from clearhead.viz.components.slider import slider
 from clearhead.viz.figures.lines import training
 from clearhead.viz.figures.matrix import tiles
-from clearhead.viz.style.format import head_label, token_markdown
+from clearhead.viz.style.format import token_markdown
 from clearhead.viz.style.text import strings
 from clearhead.viz.widgets.fields import bind, segments, select
 from clearhead.viz.widgets.figure import figure

@@ -9,7 +9,7 @@ from clearhead.model.core.view import View
 from clearhead.model.studies.patch_attention import PatchHeads
 from clearhead.viz.pages.heads.explorer import picture_claims
 from clearhead.viz.pages.heads.pictures import layer_facts
-from clearhead.viz.style.format import format_share
+from clearhead.viz.style.numbers import format_share
 from tests import fabricate
 
 MADE = fabricate.pictured()

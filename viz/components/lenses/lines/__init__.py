@@ -3,6 +3,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from clearhead.model.core.query import head_label
 from clearhead.model.core.view import DisplayedHead, View
 from clearhead.viz.components.lenses import words_of
 from clearhead.viz.export.paper import sheet as letters
@@ -10,7 +11,7 @@ from clearhead.viz.export.paper.labels import GAP, labels, pair_words, sum_words
 from clearhead.viz.export.paper.page import VECTOR, Paper, PicturePlan, line_style, weight_name
 from clearhead.viz.export.paper.sheet import Dashes, Sheet
 from clearhead.viz.style import theme
-from clearhead.viz.style.format import head_label, weight_ticks
+from clearhead.viz.style.format import weight_ticks
 
 WORDS = words_of("lines")
 
