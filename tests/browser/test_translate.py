@@ -47,6 +47,7 @@ def test_unknown_words_are_named_and_known_ones_offered(watch):
     main.get_by_test_id("stExpander").locator("summary").click()
     for phrase in ("the dog", "didn't cross", "the river", "because it was too", "tired"):
         main.get_by_test_id("stExpander").get_by_role("radio", name=phrase, exact=True).first.click()
+        expect(main.locator("blockquote")).to_contain_text(phrase, ignore_case=True, timeout=PATIENCE)
         seen.rest()
     main.get_by_role("button", name=words["use"]).click()
     expect(main.get_by_test_id("stAlert")).to_have_count(0, timeout=PATIENCE)

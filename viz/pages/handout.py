@@ -30,7 +30,7 @@ from clearhead.viz.export.provenance import opens_elsewhere
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import READABLE
 from clearhead.viz.widgets.cards import PICTURES, shrunk
-from clearhead.viz.widgets.fields import bind, most_megabytes, text_value
+from clearhead.viz.widgets.fields import bind, most_megabytes, shown
 from clearhead.viz.widgets.figure import page_theme
 from clearhead.viz.widgets.handout_button import handout, stored, undo, update
 from clearhead.viz.widgets.layout import close_menu, flex_row, heading, menu, split
@@ -205,7 +205,7 @@ def _changes(how: Callable[[Handout], Handout]) -> None:
 def _title(figures: Handout) -> None:
     st.text_input(WORDS["name"], max_chars=LIMITS.handout_title, placeholder=WORDS["name_hint"], width=READABLE,
                   **bind(lambda title: _changes(lambda known: replace(known, title=title)), "title", figures.title,
-                         "handout-title"))
+                         "handout-title", initial="value"))
 
 
 def _out(frame: PageContext, figures: Handout, taken: Photographs, missing: list[Screen]) -> None:
@@ -275,7 +275,8 @@ def _card(frame: PageContext, place: int, item: Item, taken: Photograph | str | 
             elif item.about:
                 st.caption(escape_markdown(item.about))
         st.number_input(WORDS["minutes"], 0, MOST_MINUTES, step=1, width=120,
-                        **bind(partial(_edit, item.id), "minutes", item.minutes, f"minutes-{item.id}"))
+                        **bind(partial(_edit, item.id), "minutes", item.minutes, f"minutes-{item.id}",
+                               initial="value"))
 
 
 def _text(item: Item, field: str, text: str, label: str, longest: int = LIMITS.handout_text) -> None:
@@ -286,7 +287,7 @@ def _text(item: Item, field: str, text: str, label: str, longest: int = LIMITS.h
         written = st.session_state[key]
         _edit(item.id, **{field: _choices(written) if field == "choices" else written})
 
-    st.text_area(label, **text_value(key, text), max_chars=longest, height=68, on_change=edit,
+    st.text_area(label, **shown(key, text), max_chars=longest, height=68, on_change=edit,
                  placeholder=WORDS["caption_hint"] if field == "caption" else None,
                  label_visibility="collapsed" if field == "caption" else "visible")
 

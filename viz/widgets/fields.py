@@ -24,21 +24,28 @@ def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
         choose(**{field: value})
 
 
-def text_value(key: str, text: str) -> dict[str, str]:
-    """Return the arguments that make the text field with this key show `text`, or leave it alone if it already does.
-    Writing to the session sends the value to the browser, where it could overwrite newer typing or the selection."""
-    if st.session_state.get(key, text) != text:
-        st.session_state[key] = text
-    # otherwise the initial value for a browser that has not drawn the field yet
-    return {"key": key} if is_written(key) else {"key": key, "value": text}
+def shown(key: str, value: object, initial: str = "value") -> dict[str, Any]:
+    """Return the arguments that make the widget with this key show `value`. initial: the name of its parameter for the
+    first value.
+
+    Leaves a widget alone that already shows the value. Writing to the session sends the value to the browser, where it
+    could overwrite newer typing or undo a newer click, which is lost if the reader clicks again before it is answered.
+    """
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    # otherwise the first value, for a browser that has not drawn the widget yet; a tuple, such as a head, is one value
+    return {"key": key} if is_written(key) else {"key": key, initial: [value] if isinstance(value, tuple) else value}
 
 
-def bind(choose: Callable[..., None], field: str, value: object, key: str = "") -> dict:
+def bind(choose: Callable[..., None], field: str, value: object, key: str = "", initial: str = "") -> dict[str, Any]:
     """Return keyword arguments that make a widget show `value` and pass a new one to choose(field=…). key: of the
-    widget, if others on the page set the same field."""
+    widget, if others on the page set the same field. initial: as in `shown`; "" for a widget that the browser knows by
+    the label of its value, which may change while the value does not."""
     key = key or f"view_{field}"
-    st.session_state[key] = value
-    return {"key": key, "on_change": _hand_on, "args": (choose, field, key)}
+    if not initial:
+        st.session_state[key] = value
+    given = shown(key, value, initial) if initial else {"key": key}
+    return {**given, "on_change": _hand_on, "args": (choose, field, key)}
 
 
 def segments(label: str, options: dict[str, str], choose: Callable[..., None], field: str, value: str,
@@ -46,7 +53,8 @@ def segments(label: str, options: dict[str, str], choose: Callable[..., None], f
     """Draw a choice of a few options, all visible; options is {value: label}. quiet: show the label only to screen
     readers."""
     st.segmented_control(label, list(options), format_func=options.__getitem__, required=True, wrap=True,
-                         label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value))
+                         label_visibility="collapsed" if quiet else "visible",
+                         **bind(choose, field, value, initial="default" if value in options else ""))
 
 
 def select(label: str, options: Mapping[T, str], choose: Callable[..., None], field: str, value: object,
@@ -77,15 +85,14 @@ def text_field(label: str, text: str, take: Callable[[str], None], key: str, lon
         if fits:
             take(new)
 
-    st.session_state[key] = typed if refused else text
-    st.text_input(label, key=key, on_change=typing, **look)
+    st.text_input(label, **shown(key, typed if refused else text), on_change=typing, **look)
     if refused:
         st.error(strings("frame")("long_field" if typed.strip() else "empty_field", count=len(typed), longest=longest))
 
 
 def toggle(label: str, choose: Callable[..., None], field: str, value: bool, help: str | None = None) -> None:
     """Draw a switch."""
-    st.toggle(label, help=help, **bind(choose, field, value))
+    st.toggle(label, help=help, **bind(choose, field, value, initial="value"))
 
 
 def pills(label: str, options: Iterable[tuple[T, str]], choose: Callable[..., None], field: str, chosen: object,
@@ -93,7 +100,7 @@ def pills(label: str, options: Iterable[tuple[T, str]], choose: Callable[..., No
     """Draw a row of small buttons that open things, with the chosen one marked. options: (value, label)."""
     named = dict(options)
     st.pills(label, list(named), format_func=lambda option: named[option], label_visibility="collapsed", wrap=True,
-             **bind(choose, field, chosen if chosen in named else None, key))
+             **bind(choose, field, chosen if chosen in named else None, key, initial="default"))
 
 
 def log_steps(low: float, high: float, per_decade: int) -> list[float]:

@@ -69,7 +69,8 @@ def page_bar(page: PageContext) -> None:
 def _keys() -> None:
     st.markdown("  \n".join(f"{key}: {does}" for key, does in WORDS["named"].items()))
     st.toggle(WORDS["shortcuts"], help=WORDS["shortcuts_help"], **bind(
-        lambda shortcuts: _SHORTCUTS.put("on" if shortcuts else OFF), "shortcuts", shortcuts(), "shortcuts"))
+        lambda shortcuts: _SHORTCUTS.put("on" if shortcuts else OFF), "shortcuts", shortcuts(), "shortcuts",
+        initial="value"))
     if _SHORTCUTS.value:
         registered("cookie", "js/cookie.js", "module.cookie")(key="shortcuts-kept", data=[COOKIE, _SHORTCUTS.value])
 

@@ -13,7 +13,7 @@ from clearhead.viz.app.page import PageContext
 from clearhead.viz.app.session import Kept, session
 from clearhead.viz.app.streamlit_patch import DeltaGenerator
 from clearhead.viz.style.text import escape_markdown, strings
-from clearhead.viz.widgets.fields import bind, most_megabytes, text_value
+from clearhead.viz.widgets.fields import bind, most_megabytes, shown
 from clearhead.viz.widgets.fragment import FETCHING, errors_as_sentences, reads, show_fetching
 from clearhead.viz.widgets.picture import answers_about, picture_widgets, what_it_reads
 from clearhead.viz.widgets.upload import take
@@ -62,7 +62,7 @@ def _more(page: PageContext, asked: dict[str, str]) -> None:
     with st.expander(WORDS["more"], expanded=any(map(asked.__getitem__, texts)) or _WANTED.value[0] == "model"):
         for field in texts:
             st.text_area(WORDS[field], on_change=_from_widget, args=(page, field), height=70,
-                         help=WORDS[f"{field}_help"], **text_value(f"ask_{field}", asked[field]))
+                         help=WORDS[f"{field}_help"], **shown(f"ask_{field}", asked[field]))
             if asked[field] and not _reads(page.model, field):
                 st.caption(WORDS("not_read", field=WORDS[field]))
         add_model(page, "model")
@@ -107,9 +107,10 @@ def _text_widgets(page: PageContext, text: str) -> None:
     asks = beside and answers_about(page.model)
     st.text_area(WORDS["question" if asks else "texts_beside" if beside else "text"], on_change=_from_widget,
                  args=(page, "text"), height=110, help=WORDS["texts_help"] if beside and not asks else None,
-                 **text_value("ask_text", text))
+                 **shown("ask_text", text))
     if _reads(page.model, "chat", False) and (asks or not beside):
-        st.toggle(WORDS["chat"], help=WORDS["chat_help"], **bind(page.set, "chat", page.state.chat, "ask_chat"))
+        st.toggle(WORDS["chat"], help=WORDS["chat_help"], **bind(page.set, "chat", page.state.chat, "ask_chat",
+                                                                initial="value"))
     if beside:
         return
     known = {example.name: example for example in examples()}
@@ -161,7 +162,8 @@ def add_model(page: PageContext, field: str) -> None:
     """Draw the field for a hub id or folder if this server accepts models outside the catalogue."""
     if not sources.catalogue_only():
         st.text_input(WORDS["add"], placeholder=WORDS["add_example"], help=WORDS["add_help"], **bind(
-            lambda model: want_model(page, model.strip(), field), "model", "", f"ask_add_{field}"))
+            lambda model: want_model(page, model.strip(), field), "model", "", f"ask_add_{field}",
+            initial="value"))
         wanted = _WANTED.value[1] if _WANTED.value[0] == field else ""
         if not wanted:
             return

@@ -59,7 +59,8 @@ def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
         st.markdown(WORDS("lead", n=sum(map(len, groups.values()))))
         for name, phrases in groups.items():
             st.pills(WORDS["groups"].get(name, name), phrases, format_func=escape_markdown, wrap=True,
-                     **bind(lambda phrase: _DRAFT.put((*_DRAFT.value, phrase)), "phrase", None, f"phrases-{name}"))
+                     **bind(lambda phrase: _DRAFT.put((*_DRAFT.value, phrase)), "phrase", None, f"phrases-{name}",
+                            initial="default"))
         text = desk.join_phrases(model, draft)
         st.markdown(f"> {escape_markdown(text)}" if draft else f"> *{WORDS['empty']}*")
         with flex_row():

@@ -73,17 +73,17 @@ def test_title_of_an_offered_model_is_no_markdown():
 def typing():
     import streamlit as st
 
-    from clearhead.viz.widgets.fields import text_value
+    from clearhead.viz.widgets.fields import shown
 
     said = st.session_state.setdefault("said", "one")
-    st.text_area("text", **text_value("field", said),
+    st.text_area("text", **shown("field", said),
                  on_change=lambda: st.session_state.update(said=st.session_state["field"]))
     st.button("example", on_click=lambda: st.session_state.update(said="from an example"))
 
 
 def test_text_field_is_written_by_app_changes_only():
     app = AppTest.from_function(typing).run(timeout=30)
-    assert app.text_area[0].value == app.text_area[0].proto.default == "one"
+    assert app.text_area[0].value == "one"
     app.text_area[0].set_value("typed").run(timeout=30)
     assert app.text_area[0].value == app.text_area[0].proto.default == "typed" and not app.text_area[0].proto.set_value
     app.button[0].click().run(timeout=30)

@@ -17,7 +17,7 @@ from clearhead.viz.figures.drawing import FigureSpec
 from clearhead.viz.pages.corpus.card import head_card
 from clearhead.viz.style.text import escape_markdown, strings
 from clearhead.viz.style.theme import ACCENT, PAPER, QUIET
-from clearhead.viz.widgets.fields import select, text_value
+from clearhead.viz.widgets.fields import select, shown
 from clearhead.viz.widgets.figure import figure
 from clearhead.viz.widgets.fragment import folded, folded_formula
 from clearhead.viz.widgets.head_table import plain_table
@@ -160,7 +160,7 @@ def _sources(page: PageContext) -> None:
     prose(WORDS["sources"])
     if not sources.catalogue_only():
         st.text_input(WORDS["folder"], on_change=_take, args=(page, "folder"), placeholder=WORDS["folder_example"],
-                      **text_value("atlas-folder", page["folder"]))
+                      **shown("atlas-folder", page["folder"]))
 
 
 def _take(page: PageContext, control: str) -> None:

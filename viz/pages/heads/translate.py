@@ -62,7 +62,7 @@ def _twins(page: PageContext, swap: "desk.Swap") -> None:
     for role, adjectives in enumerate(swap.adjectives):
         st.pills(WORDS("role", noun=swap.nouns[role]), adjectives, wrap=True, **bind(
             lambda text: page.set(text=swap.with_adjective(text)), "text",
-            swap.adjective if role == swap.role else None, f"adjective-{role}"))
+            swap.adjective if role == swap.role else None, f"adjective-{role}", "default"))
     translated = [rows_by_produced_token(each, Kind.CROSS).queries for each in records]
     st.markdown(bullets(f"{WORDS[label]}: {escape_markdown(text)} → {_french(tokens)}" for label, text, tokens in zip(
         ("this", "twin"), (swap.text, swap.twin), translated, strict=True)))

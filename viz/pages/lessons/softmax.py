@@ -148,7 +148,7 @@ def _own_row(page: PageContext, words: Section) -> Row:
             turn=page.set)
     words.presets("z", PRESETS)
     st.pills(words["masked"], range(len(KEYS)), format_func=KEYS.__getitem__, selection_mode="multi",
-             **bind(page.set, "masked", list(page["masked"])))
+             **bind(page.set, "masked", list(page["masked"]), initial="default"))
     return Row(KEYS, np.array(page["z"], np.float64),
                np.array([place not in masked for place in range(len(KEYS))]))
 

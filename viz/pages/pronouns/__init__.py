@@ -131,7 +131,7 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
                             it=f"*{escape_markdown(case.word('pronoun'))}*"))
         names = WORDS["ask"]["row_names"]
         st.segmented_control(WORDS["ask"]["rows"], list(names), format_func=names.get, required=True, wrap=True,
-                             **bind(page.set, "rows", rows))
+                             **bind(page.set, "rows", rows, initial="default"))
     place = words_of(attention_map.queries, case)
     here, there = noun_weights(attention_map, place), None
     if other is not None:
@@ -249,7 +249,8 @@ def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> 
         for role in ROLES:
             spans = pronouns(text) if role == "pronoun" else nouns(text)
             options = dict.fromkeys([*(text[slice(*span)] for span in spans), case.word(role)])
-            st.pills(words[role], list(options), format_func=escape_markdown, **bind(page.set, role, case.word(role)))
+            st.pills(words[role], list(options), format_func=escape_markdown,
+                     **bind(page.set, role, case.word(role), initial="default"))
         choice_for(page, "click", words["click"], {role: words[role] for role in ROLES})
     token_strip(attention_map.queries, focus=place.pronoun[0], pair=(place.pronoun[0], place.correct[0]),
                 key="coref_strip", on_event=click)
