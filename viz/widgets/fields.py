@@ -24,7 +24,7 @@ def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
         choose(**{field: value})
 
 
-def shown(key: str, value: object, initial: str = "value") -> dict[str, Any]:
+def shown(key: str, value: object, initial: str = "value") -> dict:
     """Return the arguments that make the widget with this key show `value`. initial: the name of its parameter for the
     first value.
 
@@ -37,7 +37,7 @@ def shown(key: str, value: object, initial: str = "value") -> dict[str, Any]:
     return {"key": key} if is_written(key) else {"key": key, initial: [value] if isinstance(value, tuple) else value}
 
 
-def bind(choose: Callable[..., None], field: str, value: object, key: str = "", initial: str = "") -> dict[str, Any]:
+def bind(choose: Callable[..., None], field: str, value: object, key: str = "", initial: str = "") -> dict:
     """Return keyword arguments that make a widget show `value` and pass a new one to choose(field=…). key: of the
     widget, if others on the page set the same field. initial: as in `shown`; "" for a widget that the browser knows by
     the label of its value, which may change while the value does not."""
