@@ -32,7 +32,7 @@ def mapped(value: Any, change: "Callable[[Tensor], Tensor | None]") -> Any:
         return change(value)
     if isinstance(value, Mapping):
         # the class may have more than items, as a BatchEncoding of transformers has; a copy of others may share them
-        result: Any = copy(value) if isinstance(value, dict | UserDict) else {}
+        result: dict | UserDict = copy(value) if isinstance(value, dict | UserDict) else {}
         for name, each in value.items():
             result[name] = mapped(each, change)
         return result
