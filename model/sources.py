@@ -2,6 +2,7 @@
 them and answers questions about them in the caller's thread."""
 import difflib
 import os
+import re
 import threading
 from collections.abc import Hashable, Iterable
 from contextvars import copy_context
@@ -153,6 +154,7 @@ class CachedModels:
         return cast(A, answer)
 
 
+SURROGATE = re.compile("[\ud800-\udfff]")
 NEAREST = 3   # number of models suggested for an unknown name
 
 
@@ -254,8 +256,9 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
 
 
 def checked(query: Query, place: Located) -> Query:
-    """Return the query with empty second texts and targets set to None. place: its model. Raises UserError for an empty
-    or overlong text, a picture for a text model, or chat with a model without a template."""
+    """Return the query with empty second texts and targets set to None, and with U+FFFD for lone surrogates, halves of
+    characters that no tokenizer and no file can hold. place: its model. Raises UserError for an empty or overlong text,
+    a picture for a text model, or chat with a model without a template."""
     for name, side in (("text", query.text), ("second text", query.text_b), ("target", query.target)):
         if not isinstance(side, str) and (side is not None or name == "text"):
             raise UserError(f"The {name} must be a string, not {type(side).__name__}.")
@@ -268,4 +271,5 @@ def checked(query: Query, place: Located) -> Query:
         raise UserError(f"{query.model} has no chat template, so it cannot read a text as a chat turn; turn chat off.")
     if query.chat and query.text_b:
         raise UserError("A chat turn is one text; leave the second text empty or turn chat off.")
-    return replace(query, text_b=query.text_b or None, target=query.target or None)
+    text, text_b, target = (SURROGATE.sub("\ufffd", side or "") for side in (query.text, query.text_b, query.target))
+    return replace(query, text=text, text_b=text_b or None, target=target or None)

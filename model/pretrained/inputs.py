@@ -1,7 +1,6 @@
 """Convert a query's texts to the model's input and to readable tokens."""
 import functools
 import inspect
-import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from clearhead.model.pretrained import Config, Network, Tokenizer
 
-SURROGATE = re.compile("[\ud800-\udfff]")
 TURN = "clearhead-turn"   # placeholder text that no chat template contains or changes
 HALVES = ("encoder", "decoder")   # the two configurations in a model that combines two models
 LARGEST = 2**31   # above any id
@@ -47,7 +45,6 @@ def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, lim
     """Tokenize the query's texts, truncated to `limit` tokens per side. Does not include an encoder–decoder's target,
     which `with_target` adds. Raises UserError for a text that this network cannot read."""
     typed = (query.text,) if query.text_b is None else (query.text, query.text_b)
-    texts, notes = _clean(typed)
     if query.text_b is not None and network.config.is_encoder_decoder:
         raise UserError("This model reads one text, not a pair; leave the second text empty, or choose an encoder such "
                         "as BERT.")
@@ -59,7 +56,7 @@ def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, lim
     if query.ids:
         encoding, typed = _encode_ids(tokenizer, query.ids, room), (query.text,)
     else:
-        encoding = encode_turn(tokenizer, texts[0], room) if query.chat else encode(tokenizer, texts, room)
+        encoding = encode_turn(tokenizer, query.text, room) if query.chat else encode(tokenizer, typed, room)
     pieces, shown = encoding.pieces, typed
     if query.continuation and not network.config.is_encoder_decoder:
         check_ids(network, query.continuation)
@@ -69,7 +66,7 @@ def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, lim
                                    for name, values in encoding.arguments.items()})
         encoding.arguments["input_ids"][-len(query.continuation):] = query.continuation
     check_ids(network, encoding.arguments["input_ids"], OTHER_TOKENIZER)
-    return ModelInput(readable(pieces, shown), None, as_tensors(network, encoding.arguments), encoding.omitted, notes)
+    return ModelInput(readable(pieces, shown), None, as_tensors(network, encoding.arguments), encoding.omitted, ())
 
 
 @contextmanager
@@ -227,7 +224,7 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
         text, pieces = _generated_pieces(tokenizer, [start, *written][:stop])
     else:
         text = query.target
-        encoding = encode(tokenizer, _clean((text,))[0], limit, as_target=True)
+        encoding = encode(tokenizer, (text,), limit, as_target=True)
         check_ids(network, encoding.arguments["input_ids"], OTHER_TOKENIZER)
         start = _start_token(network, tokenizer)
         pieces = [*_pieces_of(tokenizer, [start], [(0, 0)], [-1]), *encoding.pieces]
@@ -310,14 +307,6 @@ def _vocabulary_strings(tokenizer: "Tokenizer", ids: list[int]) -> list[str]:
     """Return the vocabulary's strings for these ids, or ∅id, since a model may have more ids than its tokenizer."""
     return [f"∅{number}" if raw is None else raw
             for number, raw in zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)]
-
-
-def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Replace lone surrogates, which no tokenizer can read, with U+FFFD. Lengths, and therefore spans, are unchanged.
-    Returns the texts and a note."""
-    cleaned = tuple(SURROGATE.sub("\ufffd", text) for text in texts)
-    notes = ("Lone surrogates, halves of characters, were read as U+FFFD.",) if cleaned != texts else ()
-    return cleaned, notes
 
 
 def _pieces_of(tokenizer: "Tokenizer", ids: Sequence[int], spans: Iterable[Span],

@@ -80,7 +80,7 @@ def check(record: AttentionRecord, text: str) -> None:
     if record.prediction is not None:
         assert np.isfinite([number for row in record.prediction.probabilities for number in row]).all()
         assert record.prediction.vector is None or np.isfinite(record.prediction.vector).all()
-    json.dumps([each.queries.texts for each in record.maps])
+    json.dumps([each.queries.texts for each in record.maps], ensure_ascii=False).encode("utf-8")   # as files hold them
 
 
 def _check_tokens(tokens, text: str | None, said: Kind) -> None:
@@ -126,7 +126,7 @@ def test_any_string_gives_a_record_or_one_sentence(readers, name):
     @given(TEXTS)
     def ask(text):
         try:
-            sources.open_query("scratch", text)   # whether it can be asked at all
+            text = sources.open_query("scratch", text).text   # raises an error if it cannot be asked at all
             record = opened.record(replace(asked, text=text), quiet)
         except UserError as error:
             assert one_sentence(error), str(error)
