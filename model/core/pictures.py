@@ -246,7 +246,7 @@ def _read_shipped(sha256: str) -> Picture:
     return _read(entry.path.read_bytes(), sha256, entry.name, entry.licence, entry.source)
 
 
-def greyed(picture: Picture, boxes: Iterable[Box], margin: float = 0) -> bytes:
+def greyed(picture: Picture, boxes: Iterable[Box], margin: float) -> bytes:
     """Return the file of a picture with these regions in its mean brightness. margin: how far they reach beyond each
     box, in its sides."""
     pixels = picture.pixels().copy()

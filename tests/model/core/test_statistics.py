@@ -120,6 +120,16 @@ def test_interval_of_a_mean_equals_scipy():
     assert alike.high - alike.low > 1.5 * (apart.high - apart.low)
 
 
+def test_interval_of_a_share_is_widened_for_few_groups():
+    values = np.clip(np.random.default_rng(3).normal(0.5, 0.1, 8), 0, 1)
+    ours, = statistics.accuracy_intervals(values[:, None], np.arange(8), draws=200_000)
+    # 2.3646 is t for 7 degrees of freedom (any table), times √(8 / 7)
+    level = 1 - 2 * stats.norm.sf(2.3646 * (8 / 7)**0.5)
+    other = stats.bootstrap((values,), np.mean, n_resamples=200_000, confidence_level=level, method="percentile",
+                            rng=np.random.default_rng(4)).confidence_interval
+    assert (ours.low, ours.high) == pytest.approx((other.low, other.high), abs=0.001)
+
+
 def test_all_right_has_the_exact_bound():
     frames = np.repeat(np.arange(22), 2) % 11
     ours = statistics.accuracy_intervals(np.ones((44, 1)), frames)[0]

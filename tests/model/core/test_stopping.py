@@ -1,5 +1,7 @@
 """A pass stops before its next layer when nobody waits for its answer, whatever the question."""
 import functools
+import itertools
+import re
 
 import pytest
 
@@ -35,24 +37,24 @@ def query(model, text=TEXT, **more):
     return Query(model.card.id, model.card.revision, text, **more)
 
 
-def questions(kind):
+def questions(kind, report=quiet):
     """Return {name: function of a model} for every way in which a question runs one."""
     return {
-        "record": lambda model: model.record(query(model), quiet),
+        "record": lambda model: model.record(query(model), report),
         "patched record": lambda model: model.record(
-            query(model, edits=frozenset([Patch(kind, 0, 0, query(model, OTHER))])), quiet),
-        "trace": lambda model: model.trace(query(model), quiet),
-        "next word": lambda model: NextWordQuery(query(model)).answer(Only(model), quiet),
+            query(model, edits=frozenset([Patch(kind, 0, 0, query(model, OTHER))])), report),
+        "trace": lambda model: model.trace(query(model), report),
+        "next word": lambda model: NextWordQuery(query(model)).answer(Only(model), report),
         "span": lambda model: log_probability(model, query(model), (4, 10)),
-        "likelihood": lambda model: LikelihoodQuery(query(model)).answer(Only(model), quiet),
-        "patching": lambda model: PatchQuery(query(model), query(model, OTHER), kind).answer(Only(model), quiet),
-        "attribution": lambda model: AttributionQuery(query(model)).answer(Only(model), quiet),
+        "likelihood": lambda model: LikelihoodQuery(query(model)).answer(Only(model), report),
+        "patching": lambda model: PatchQuery(query(model), query(model, OTHER), kind).answer(Only(model), report),
+        "attribution": lambda model: AttributionQuery(query(model)).answer(Only(model), report),
         "corpus": lambda model: ShardWorker(ShardTask(model.card.id, model.card.revision), model)(
             (CorpusText(0, "a.txt", 1, TEXT), CorpusText(1, "a.txt", 2, OTHER))),
         "decision": lambda model: DecisionQuery(
-            model.card.id, model.card.revision, "The cat saw it .").answer(Only(model), quiet),
+            model.card.id, model.card.revision, "The cat saw it .").answer(Only(model), report),
         "decisions": lambda model: DecisionSetQuery(
-            model.card.id, model.card.revision, 1).answer(Only(model), quiet)}
+            model.card.id, model.card.revision, 1).answer(Only(model), report)}
 
 
 ASKED = [*(("gpt2", Kind.CAUSAL, name) for name in ("record", "patched record", "trace", "next word",
@@ -80,6 +82,17 @@ def test_no_layer_runs_after_a_stop(opened, name, kind, asked):
             ask(model)
         assert look.count == last
     assert whole.count >= 2
+
+
+@pytest.mark.parametrize(("name", "kind", "asked"), [each for each in ASKED if each[2] in (
+    "patching", "attribution", "decisions", "likelihood")])
+def test_progress_rises_within_each_part(opened, name, kind, asked):
+    told = []
+    model = OURS(name) if name in ("resolver-wide", "translator") else opened(name)
+    questions(kind, lambda fraction, text: told.append((text, fraction)))[asked](model)
+    parts = [[fraction for _, fraction in part] for _, part in itertools.groupby(
+        told, lambda each: re.sub(r"\d+", "", each[0]))]
+    assert parts and all(part == sorted(part) and part[0] >= 0 and part[-1] <= 1 for part in parts), told
 
 
 def test_opening_and_verifying_can_be_stopped(opened, tmp_path):
