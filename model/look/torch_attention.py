@@ -53,7 +53,7 @@ class Attention:
     module: str                  # the module's name in the network
     call: Call | None            # input and output of torch's attention; None if only a softmax was observed
     weights: np.ndarray | None   # float32 (head, query, key): the result of a softmax; None if the call is known
-    same_source: bool            # whether queries and keys come from the same tensor and are equal in number
+    same_source: bool            # whether queries and keys come from the same tensor
     batch: int                   # number of texts in the batch
     dtype: torch.dtype = torch.float32   # type in which it was computed
     # maps the heads' outputs (head, row, d_v) to `call.outputs`; None if they are the same
@@ -317,9 +317,9 @@ class Observer(TorchFunctionMode):
                     outputs=as_numbers(output[:, torch.from_numpy(rows).to(output.device)]))
         return Attention(call.module, call, None, dtype=output.dtype, **known)
 
-    def _known(self, query: Tensor, key: Tensor, axis: int, texts: Tensor) -> dict[str, Any]:
-        """Return what is known of an attention's queries and keys, whose rows are along this axis."""
-        same = query.shape[axis] == key.shape[axis] and self._sources.same(query, key)
+    def _known(self, query: Tensor, key: Tensor, texts: Tensor) -> dict[str, Any]:
+        """Return what is known of an attention's queries and keys."""
+        same = self._sources.same(query, key)
         queries, keys = self._sides(self._labels_of(texts), same)
         return {"same_source": same, "behind": self._sources.of(key).calls, "queries": queries, "keys": keys}
 
@@ -334,7 +334,7 @@ class Observer(TorchFunctionMode):
         texts = self._texts(query)
         *parts, whole = (self._four_axes(part, texts) for part in (query, key, value, output))
         return self._attention(map(self._item, parts), mask, is_causal, scale, self._item(whole), batch=len(whole),
-                               reasons=_drops(dropout_p), **self._known(query, key, -2, texts))
+                               reasons=_drops(dropout_p), **self._known(query, key, texts))
 
     def _flex(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, score_mod: Callable, block_mask: tuple,
               scale: float, *_: object, **__: object) -> Attention:
@@ -375,7 +375,7 @@ class Observer(TorchFunctionMode):
         return self._attention(
             parts, None if causal else _mask(given, batch, self.batch), causal, None, own(result[0])[None], batch=batch,
             project=project, reasons=_drops(dropout),
-            **self._known(given["query"], given["key"], 0, torch.arange(batch)[:, None]))
+            **self._known(given["query"], given["key"], torch.arange(batch)[:, None]))
 
     def _mask_axes(self, mask: Tensor, query: Tensor) -> Tensor:
         """Return the mask as (batch or 1, head or 1, query, key)."""
