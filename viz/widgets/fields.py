@@ -31,7 +31,7 @@ def shown(key: str, value: object, initial: str = "value") -> dict:
     Leaves a widget alone that already shows the value. Writing to the session sends the value to the browser, where it
     could overwrite newer typing or undo a newer click, which is lost if the reader clicks again before it is answered.
     """
-    if key not in st.session_state or st.session_state[key] != value:
+    if st.session_state.get(key, value) != value:
         st.session_state[key] = value
     # otherwise the first value, for a browser that has not drawn the widget yet; a tuple, such as a head, is one value
     return {"key": key} if is_written(key) else {"key": key, initial: [value] if isinstance(value, tuple) else value}
@@ -42,7 +42,7 @@ def bind(choose: Callable[..., None], field: str, value: object, key: str = "", 
     widget, if others on the page set the same field. initial: as in `shown`; "" for a widget that the browser knows by
     the label of its value, which may change while the value does not."""
     key = key or f"view_{field}"
-    if not initial:
+    if not initial or key not in st.session_state:   # a browser of an earlier session may show another value
         st.session_state[key] = value
     given = shown(key, value, initial) if initial else {"key": key}
     return {**given, "on_change": _hand_on, "args": (choose, field, key)}

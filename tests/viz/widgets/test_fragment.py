@@ -83,7 +83,7 @@ def typing():
 
 def test_text_field_is_written_by_app_changes_only():
     app = AppTest.from_function(typing).run(timeout=30)
-    assert app.text_area[0].value == "one"
+    assert app.text_area[0].value == app.text_area[0].proto.default == "one"
     app.text_area[0].set_value("typed").run(timeout=30)
     assert app.text_area[0].value == app.text_area[0].proto.default == "typed" and not app.text_area[0].proto.set_value
     app.button[0].click().run(timeout=30)
