@@ -55,6 +55,8 @@ def test_gate_is_told_in_code_measures_and_picture():
     assert measured.by_head("gate")[2, 3] == pytest.approx(told.gate(2, 3).mean())
     shown = displayed_head(record, View(Kind.CAUSAL, 2, 3, gated=True))
     np.testing.assert_allclose(shown.weights.sum(1), told.gate(2, 3), rtol=1e-5)
+    ungated = displayed_head(read("bamba")[1], View(Kind.CAUSAL, 1, 0, gated=True))
+    assert ["weight × gate" in " ".join(each.notes) for each in (shown, ungated)] == [True, False]
     with pytest.raises(UserError, match="so it has no gate"):
         Record(read("bamba")[1]).gate(1, 0)
 

@@ -56,6 +56,15 @@ def test_sinks_keep_their_share(opened):
     assert sums.max() < 1 and sums.min() > 0
 
 
+def test_sink_of_each_query_equals_one_more_logit():
+    scores, sinks = torch.randn(2, 3, 4), torch.randn(1, 2, 3, 1)
+    expected = torch.cat((scores, sinks[0]), -1).softmax(-1)[..., :-1]
+    sink, bias = forward_pass._sink(sinks, None, (2, 3, 4))
+    moved = scores + torch.tensor(bias.block(slice(0, 3), slice(0, 4)))
+    found = torch.cat((moved, torch.from_numpy(sink)[:, None, None].expand(2, 3, 1)), -1).softmax(-1)[..., :-1]
+    torch.testing.assert_close(found, expected)
+
+
 def test_windows_and_grouped_heads_are_recognised(opened):
     layers = ask(opened("gemma2"))[Kind.CAUSAL].layers
     assert [type(layer.allowed) for layer in layers] == [SlidingWindow, Causal, SlidingWindow]
