@@ -214,9 +214,9 @@ def measured(checkout: Path) -> dict[str, dict[str, Any]]:
     return json.loads(cache.read_text("utf-8"))
 
 
-def tests_of(fault: Fault, tests: dict[str, dict[str, Any]], longest: float) -> list[str]:
-    """Return the tests that execute a fault's line, or of one that runs on import any line of its file: as many as run
-    within `longest` seconds, those of the quickest files first."""
+def tests_of(fault: Fault, tests: dict[str, dict[str, Any]]) -> list[str]:
+    """Return the tests that execute a fault's line, or of one that runs on import any line of its file, those of the
+    quickest files first."""
     lines = {name: test["lines"].get(fault.path, []) for name, test in tests.items()}
     if fault.called:
         found = ([name for name in tests if fault.line in lines[name]]
@@ -226,12 +226,7 @@ def tests_of(fault: Fault, tests: dict[str, dict[str, Any]], longest: float) -> 
     of_files: Counter[str] = Counter()
     for name in found:
         of_files[name.partition("::")[0]] += tests[name]["seconds"]
-    chosen, seconds = [], 0.0
-    for name in sorted(found, key=lambda name: (of_files[name.partition("::")[0]], tests[name]["seconds"])):
-        seconds += tests[name]["seconds"]
-        if seconds < longest:
-            chosen.append(name)
-    return chosen
+    return sorted(found, key=lambda name: (of_files[name.partition("::")[0]], tests[name]["seconds"]))
 
 
 def run(checkout: Path, tests: list[str]) -> None:
@@ -290,7 +285,7 @@ def main() -> None:
         for number, fault in enumerate(drawn(chosen.seed, chosen.n), 1):
             found = known.get((fault.path, fault.start, fault.new))
             if found is None:
-                tests = tests_of(fault, executed, chosen.longest)
+                tests = tests_of(fault, executed)
                 found = noticed(fault, checkout, tests, chosen.longest) if tests else asdict(fault) | {
                     "by": "", "seconds": 0}
                 if chosen.json:
