@@ -29,6 +29,8 @@ def test_non_numeric_setting_gives_one_sentence(text, name):
 @pytest.mark.parametrize(("room", "speed"), [(3e8, 1e30), (1e30, 3e9)], ids=["memory", "time"])
 def test_longest_text_that_fits_is_told(room, speed, quadratic, monkeypatch):
     plan = memory.Plan(10**8, 4096, 0, (memory.Shape(64, 64, 64, 64, quadratic),), keeps_weights=False)
+    matrices = 4 * quadratic * 64 * 10_000**2   # bytes
+    assert matrices <= plan.bytes_for(10_000) < matrices + 2e9
     monkeypatch.setattr(memory, "memory_free", lambda: room)
     monkeypatch.setattr(memory, "operations_per_second", lambda: speed)
     most = next(n for n in range(10**5) if plan.bytes_for(n + 1) > room or plan.operations_for(n + 1) > 600 * speed)
