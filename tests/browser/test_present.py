@@ -16,18 +16,20 @@ TOLD = 350              # ms: the server hears 300 ms later which screen is seen
 WINDOWS = (1280, 720), (1024, 768), (1920, 1080)
 FITTED = 600            # ms: a screen is fitted again once its charts have settled
 # what an audience could not read: text under 14 pixels (sliders, hints, thinned labels, exponents apart), prose under a
-# 40th of its height; what is not on the screen; charts, but for matrices, that together are narrower than half of it
+# 40th of its height; what is not on the screen; charts, but for matrices, that with the pictures beside them are
+# narrower than half of it
 UNREAD = """() => {
     const scale = (at) => at.matches(".plot") ? new DOMMatrix(getComputedStyle(at).transform).a : 1;
     const own = (at) => getComputedStyle(at).zoom * scale(at);
     const zoom = (at) => at ? own(at) * zoom(at.parentElement ?? at.getRootNode().host) : 1;
     const size = (at) => parseFloat(getComputedStyle(at).fontSize) * zoom(at);
-    const main = document.querySelector("[data-testid=stMain]"), roots = [main], found = [];
+    const main = document.querySelector("[data-testid=stMain]"), roots = [main], found = [], shown = [];
     const apart = ".slider, .colorbar, .hint, .unseen, .clearhead-line, .heatmap-label, .mtight, .katex-mathml";
     const large = Math.min(innerWidth / 70, innerHeight / 40);
     const prose = "h2, h3, [data-said], [data-said] p, [class*=st-key-predict-] p, .st-key-screen-remember li";
     while (roots.length) for (const each of roots.pop().querySelectorAll("*")) {
         if (each.shadowRoot) roots.push(each.shadowRoot);
+        if (each.matches("canvas, .clearhead-chart") && each.checkVisibility()) shown.push(each);
         const text = [...each.childNodes].map((each) => each.nodeType === 3 ? each.data : "").join("").trim();
         const least = each.matches(prose) ? large : /^[−\\d\\u200b]?$/.test(text) ? 0 : 14;
         if (text && each.checkVisibility() && !each.closest(apart) && size(each) < least - 0.1) {
@@ -37,8 +39,8 @@ UNREAD = """() => {
     for (const way of ["Width", "Height"]) {
         if (main[`scroll${way}`] > main[`client${way}`] * 1.01) found.push(`${way} ${main[`scroll${way}`]}`);
     }
-    const charts = [...main.querySelectorAll(".clearhead-chart")].filter((each) => each.checkVisibility());
-    const boxes = charts.map((each) => each.getBoundingClientRect());
+    const charts = shown.filter((each) => each.matches(".clearhead-chart"));
+    const boxes = shown.map((each) => each.getBoundingClientRect());
     const wide = Math.max(...boxes.map(({ right }) => right)) - Math.min(...boxes.map(({ left }) => left));
     if (wide < innerWidth / 2 && charts.some((each) => !each.querySelector(".heatmaplayer *"))) found.push("narrow");
     return found;
