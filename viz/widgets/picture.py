@@ -111,8 +111,9 @@ _PICTURE = Kept("")   # the last picture's sha256
 
 def what_it_reads(model: str) -> frozenset[str]:
     """Return what a model reads: "text", "picture" or both. For a model that is not on disk, use the catalogue."""
-    fields, offer = reads(model), sources.catalogue().get(model)
+    fields = reads(model)
     if fields is None:
+        offer = sources.catalogue().get(model)
         fields = frozenset({"image"} if offer is not None and offer.pictures else {"text"})
     return frozenset({"picture", *fields & {"text"}} if "image" in fields else {"text"})
 
