@@ -2,7 +2,6 @@
 them and answers questions about them in the caller's thread."""
 import difflib
 import os
-import re
 import threading
 from collections.abc import Hashable, Iterable
 from contextvars import copy_context
@@ -10,6 +9,7 @@ from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from clearhead.model.core.files import storable
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.memory import ByteCache
 from clearhead.model.core.models import A, Located, NamesModel, OpenModel, Question, TraceQuery
@@ -154,7 +154,6 @@ class CachedModels:
         return cast(A, answer)
 
 
-SURROGATE = re.compile("[\ud800-\udfff]")
 NEAREST = 3   # number of models suggested for an unknown name
 
 
@@ -271,5 +270,5 @@ def checked(query: Query, place: Located) -> Query:
         raise UserError(f"{query.model} has no chat template, so it cannot read a text as a chat turn; turn chat off.")
     if query.chat and query.text_b:
         raise UserError("A chat turn is one text; leave the second text empty or turn chat off.")
-    text, text_b, target = (SURROGATE.sub("\ufffd", side or "") for side in (query.text, query.text_b, query.target))
+    text, text_b, target = (storable(side or "") for side in (query.text, query.text_b, query.target))
     return replace(query, text=text, text_b=text_b or None, target=target or None)

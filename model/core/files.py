@@ -211,6 +211,11 @@ def clear(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def storable(text: str) -> str:
+    """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def name_for(text: str, otherwise: str) -> str:
     """Turn any text into a file name without extension, using only letters, digits, dots and hyphens; return
     `otherwise` if none of them remain."""

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from clearhead.model.core.files import ASSETS
+from clearhead.model.core.files import ASSETS, storable
 from clearhead.model.core.limits import LIMITS
 from clearhead.model.core.models import ModelQuestion, Models, OpenModel
 from clearhead.model.core.query import Kind, Progress, Query, UserError, errors_at, frozen, need, quiet, with_arrays
@@ -30,7 +30,6 @@ from clearhead.model.studies.atlas.summary import (
     atlas_of,
     digest_of,
     merge,
-    storable,
     summarise,
 )
 from clearhead.model.studies.coreference import map_of

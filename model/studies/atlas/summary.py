@@ -455,11 +455,6 @@ def _decile_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str
         "key": sample.cell[text, cell, head, 1], "weight": sample.weight[text, cell, head]}
 
 
-def storable(text: str) -> str:
-    """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def _syntax(counts: Counts) -> dict[str, np.ndarray]:
     """Return one row per relation, direction (from the dependent or from its head) and attention head. The columns are
     the number of tests (n), the correct ones overall and by halves, and those that the mask allows (possible)."""
