@@ -205,7 +205,7 @@ def _changes(how: Callable[[Handout], Handout]) -> None:
 def _title(figures: Handout) -> None:
     st.text_input(WORDS["name"], max_chars=LIMITS.handout_title, placeholder=WORDS["name_hint"], width=READABLE,
                   **bind(lambda title: _changes(lambda known: replace(known, title=title)), "title", figures.title,
-                         "handout-title", initial="value"))
+                         "handout-title"))
 
 
 def _out(frame: PageContext, figures: Handout, taken: Photographs, missing: list[Screen]) -> None:
@@ -275,8 +275,7 @@ def _card(frame: PageContext, place: int, item: Item, taken: Photograph | str | 
             elif item.about:
                 st.caption(escape_markdown(item.about))
         st.number_input(WORDS["minutes"], 0, MOST_MINUTES, step=1, width=120,
-                        **bind(partial(_edit, item.id), "minutes", item.minutes, f"minutes-{item.id}",
-                               initial="value"))
+                        **bind(partial(_edit, item.id), "minutes", item.minutes, f"minutes-{item.id}"))
 
 
 def _text(item: Item, field: str, text: str, label: str, longest: int = LIMITS.handout_text) -> None:

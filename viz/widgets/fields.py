@@ -37,7 +37,7 @@ def shown(key: str, value: object, initial: str = "value") -> dict:
     return {"key": key} if is_written(key) else {"key": key, initial: [value] if isinstance(value, tuple) else value}
 
 
-def bind(choose: Callable[..., None], field: str, value: object, key: str = "", initial: str = "") -> dict:
+def bind(choose: Callable[..., None], field: str, value: object, key: str = "", initial: str = "value") -> dict:
     """Return keyword arguments that make a widget show `value` and pass a new one to choose(field=…). key: of the
     widget, if others on the page set the same field. initial: as in `shown`; "" for a widget that the browser knows by
     the label of its value, which may change while the value does not."""
@@ -62,7 +62,7 @@ def select(label: str, options: Mapping[T, str], choose: Callable[..., None], fi
     """Draw a choice from many options; options is {value: label}. quiet: show the label only to screen readers. look:
     as in `st.selectbox`."""
     st.selectbox(label, list(options), format_func=lambda option: options[option],
-                 label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value), **look)
+                 label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value, initial=""), **look)
 
 
 def text_for(page: PageContext, name: str, label: str, longest: int, **look: Any) -> None:
@@ -92,7 +92,7 @@ def text_field(label: str, text: str, take: Callable[[str], None], key: str, lon
 
 def toggle(label: str, choose: Callable[..., None], field: str, value: bool, help: str | None = None) -> None:
     """Draw a switch."""
-    st.toggle(label, help=help, **bind(choose, field, value, initial="value"))
+    st.toggle(label, help=help, **bind(choose, field, value))
 
 
 def pills(label: str, options: Iterable[tuple[T, str]], choose: Callable[..., None], field: str, chosen: object,

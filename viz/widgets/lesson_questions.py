@@ -49,7 +49,7 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
         with flex_row("bottom", gap="small"):
             st.radio(prompt["ask"], letters,
                      format_func=lambda letter: prompt["answers"][letters.index(letter)]["text"],
-                     label_visibility="collapsed", width="stretch", **bind(page.set, control, None))
+                     label_visibility="collapsed", width="stretch", **bind(page.set, control, None, initial=""))
             show_me(page, control)
         return
     st.markdown("\n\n".join(_judged(prompt, letters.index(chosen) if chosen in letters else None)))

@@ -69,8 +69,7 @@ def page_bar(page: PageContext) -> None:
 def _keys() -> None:
     st.markdown("  \n".join(f"{key}: {does}" for key, does in WORDS["named"].items()))
     st.toggle(WORDS["shortcuts"], help=WORDS["shortcuts_help"], **bind(
-        lambda shortcuts: _SHORTCUTS.put("on" if shortcuts else OFF), "shortcuts", shortcuts(), "shortcuts",
-        initial="value"))
+        lambda shortcuts: _SHORTCUTS.put("on" if shortcuts else OFF), "shortcuts", shortcuts(), "shortcuts"))
     if _SHORTCUTS.value:
         registered("cookie", "js/cookie.js", "module.cookie")(key="shortcuts-kept", data=[COOKIE, _SHORTCUTS.value])
 
@@ -93,7 +92,7 @@ def _share(page: PageContext) -> None:
     left, right = split(4, 5, gap="large")
     with left:
         st.radio(SHARE["who"], offered, format_func=SHARE["whose"].get,
-                 **bind(_WHOSE.put, "value", whose, "share-whose"))
+                 **bind(_WHOSE.put, "value", whose, "share-whose", ""))
         st.caption(SHARE["about"][whose])
         link = page.link() if whose == "view" else page.link(for_class(page, whose == "show"), named=False)
         st.code(link, language=None, wrap_lines=True)

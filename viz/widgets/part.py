@@ -66,7 +66,7 @@ class Part(Texts):
         """Draw a text field and return its text. look: as in `draw`."""
         value = self.page[control]
         draw(self[control], max_chars=self._declared(control).longest, help=self.get(f"{control}_help"),
-             **bind(self.page.set, control, value, initial="value"), **look)
+             **bind(self.page.set, control, value), **look)
         return value
 
     def field(self, control: str, **look: Any) -> None:

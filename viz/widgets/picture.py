@@ -64,7 +64,7 @@ def picture_widgets(page: PageContext) -> None:
     """Draw the choice of picture and the upload field."""
     options, chosen = picture_options(), page.state.image
     st.selectbox(WORDS["picture"], list(options), format_func=options.__getitem__,
-                 **bind(page.set, "image", chosen, "ask_picture"))
+                 **bind(page.set, "image", chosen, "ask_picture", ""))
     _about(chosen)
     # accept any type: Clearhead's error names the file, while Streamlit shows the same message for every file
     st.file_uploader(WORDS["own"], key="ask_picture_file", help=WORDS["own_help"],

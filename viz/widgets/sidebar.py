@@ -109,15 +109,14 @@ def _text_widgets(page: PageContext, text: str) -> None:
                  args=(page, "text"), height=110, help=WORDS["texts_help"] if beside and not asks else None,
                  **shown("ask_text", text))
     if _reads(page.model, "chat", False) and (asks or not beside):
-        st.toggle(WORDS["chat"], help=WORDS["chat_help"], **bind(page.set, "chat", page.state.chat, "ask_chat",
-                                                                initial="value"))
+        st.toggle(WORDS["chat"], help=WORDS["chat_help"], **bind(page.set, "chat", page.state.chat, "ask_chat"))
     if beside:
         return
     known = {example.name: example for example in examples()}
     st.selectbox(WORDS["examples"], list(known), placeholder=WORDS["examples_pick"],
                  format_func=lambda name: known[name].title, **bind(
                      lambda example: page.set(text=known[example].text, text_b=known[example].text_b), "example", None,
-                     "ask_example"))
+                     "ask_example", ""))
 
 
 def _reads(model: str, field: str, unknown: bool = True) -> bool:
@@ -162,8 +161,7 @@ def add_model(page: PageContext, field: str) -> None:
     """Draw the field for a hub id or folder if this server accepts models outside the catalogue."""
     if not sources.catalogue_only():
         st.text_input(WORDS["add"], placeholder=WORDS["add_example"], help=WORDS["add_help"], **bind(
-            lambda model: want_model(page, model.strip(), field), "model", "", f"ask_add_{field}",
-            initial="value"))
+            lambda model: want_model(page, model.strip(), field), "model", "", f"ask_add_{field}"))
         wanted = _WANTED.value[1] if _WANTED.value[0] == field else ""
         if not wanted:
             return

@@ -279,7 +279,8 @@ def _display(page: PageContext, record: AttentionRecord, view: View, measures: H
         others = [head for head in head_ids(record[view.kind]) if head != view.head_id]
         st.multiselect(WORDS["overlay"], others, max_selections=MOST_TOGETHER,
                        format_func=lambda head: head_label(*head),
-                       **bind(lambda overlay: choose(overlay=tuple(overlay)), "overlay", list(view.overlay)))
+                       **bind(lambda overlay: choose(overlay=tuple(overlay)), "overlay", list(view.overlay),
+                              initial=""))
 
 
 def look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasures | None,

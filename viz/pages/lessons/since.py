@@ -88,7 +88,7 @@ def _switches(page: PageContext, words: Texts) -> None:
         page.set(**changes, about=next(iter(changes)))
 
     for name in since.SWITCHES:
-        st.toggle(words["switches"][name], **bind(turn, name, page[name], initial="value"))
+        st.toggle(words["switches"][name], **bind(turn, name, page[name]))
     slider(words["switches"]["groups"], range(1, since.HEADS + 1), page["groups"], say=str,
            key="slider-groups", turn=lambda groups: page.set(groups=groups, about="groups"))
     with flex_row(gap="small"):

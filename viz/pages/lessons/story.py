@@ -106,7 +106,7 @@ def _sentence(page: PageContext, words: Texts) -> tuple[str, str]:
     left, right = split(gap="small", vertical_alignment="bottom")
     with left:
         st.text_input(words["text"], max_chars=LONGEST,
-                      **bind(lambda say: page.set(say=say, wrote=()), "say", text, initial="value"))
+                      **bind(lambda say: page.set(say=say, wrote=()), "say", text))
     right.segmented_control(words["by"], DECODERS, format_func=words["titles"].__getitem__, required=True, wrap=True,
                             **bind(lambda by: page.set(by=by, say="", wrote=(), block=0, at_head=AUTO), "by", model,
                                    initial="default"))

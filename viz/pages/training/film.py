@@ -181,7 +181,7 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     query = sources.open_query(f"{model}@{step}", text, image=picture and picture.sha256)
     if picture is None:   # show the field even if the model does not know the text's words
         st.text_input(WORDS["text"], help=WORDS["text_help"], placeholder=start,
-                      **bind(page.set, "says", text, initial="value"))
+                      **bind(page.set, "says", text))
     record = page.ask(query)
     kind, layer, head = open_head_id(page, record, story)
     if picture is not None and record.picture is not None:
